@@ -38,6 +38,9 @@ const Tensor* tensor_of_python(nb::handle object);
 // bool, int, float, complex and NumPy scalars; nullopt for anything else.
 std::optional<Scalar> scalar_of_python(nb::handle object);
 Shape shape_of_python(nb::handle object, const char* what);
+// weft.Size, a subclass of tuple; its objects are made of a shape.
+extern PyTypeObject* size_type;
+nb::object size_object(const Shape& shape);
 nb::object element_to_python(DType dtype, const void* element);
 nb::object to_list(const Tensor& tensor);
 // A weft tensor, an array (no copy), a scalar or nested sequences (copied).
@@ -70,6 +73,8 @@ void set_item(const Tensor& tensor, nb::handle index, nb::handle value);
 const ops::OpDef* operator_of_python(nb::handle object);
 
 void bind_dtypes(nb::module_& m);
+void bind_print_options(nb::module_& m);
+void bind_size(nb::module_& m);
 void bind_tensor(nb::module_& m);
 void bind_creation(nb::module_& m);
 void bind_operators(nb::module_& m);

@@ -5,6 +5,7 @@
 
 #include "bindings.h"
 #include "core/copy.h"
+#include "core/default_dtype.h"
 #include "errors.h"
 #include "weft/error.h"
 
@@ -24,7 +25,7 @@ bool is_numpy_scalar(PyObject* object) {
 DType dtype_of_number(PyObject* object) {
   if (PyBool_Check(object)) return DType::Bool;
   if (PyLong_Check(object)) return DType::I64;
-  return PyFloat_Check(object) ? DType::F32 : DType::C64;
+  return PyFloat_Check(object) ? default_float() : default_complex();
 }
 
 [[noreturn]] void does_not_fit(PyObject* number, DType dtype) {
@@ -78,7 +79,7 @@ class Nested {
  public:
   Nested(nb::handle data, std::optional<DType> dtype) {
     scan(data.ptr(), 0);
-    result_ = Tensor::empty(shape_, dtype ? *dtype : dtype_.value_or(DType::F32));
+    result_ = Tensor::empty(shape_, dtype ? *dtype : dtype_.value_or(default_float()));
     next_ = result_.data_as<char>();
     write(data.ptr());
   }

@@ -3,7 +3,12 @@
 
 #include <array>
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
 #include "bindings.h"
+#include "core/default_dtype.h"
+#include "core/print_options.h"
 #include "core/printable.h"
 #include "core/suggest.h"
 #include "errors.h"
@@ -13,9 +18,50 @@ namespace weft::python {
 
 namespace {
 
+// A dtype of weft's tensors, or one that PyTorch has and weft's tensors cannot have: programs compare with it.
+struct ForeignDType {
+  const char* name;
+  int size;  // bytes per element
+  DTypeKind kind;
+};
 struct PyDType {
   DType value;
+  const ForeignDType* foreign = nullptr;
+
+  std::string_view name() const { return foreign ? foreign->name : weft::name(value); }
+  int size() const { return foreign ? foreign->size : itemsize(value); }
+  DTypeKind kind() const { return foreign ? foreign->kind : info(value).kind; }
 };
+
+constexpr ForeignDType kForeign[] = {
+    {"complex32", 4, DTypeKind::Complex},       {"bcomplex32", 4, DTypeKind::Complex},
+    {"float8_e4m3fn", 1, DTypeKind::Float},     {"float8_e4m3fnuz", 1, DTypeKind::Float},
+    {"float8_e5m2", 1, DTypeKind::Float},       {"float8_e5m2fnuz", 1, DTypeKind::Float},
+    {"float8_e8m0fnu", 1, DTypeKind::Float},    {"float4_e2m1fn_x2", 1, DTypeKind::Float},
+    {"uint1", 1, DTypeKind::Unsigned},          {"uint2", 1, DTypeKind::Unsigned},
+    {"uint3", 1, DTypeKind::Unsigned},          {"uint4", 1, DTypeKind::Unsigned},
+    {"uint5", 1, DTypeKind::Unsigned},          {"uint6", 1, DTypeKind::Unsigned},
+    {"uint7", 1, DTypeKind::Unsigned},          {"int1", 1, DTypeKind::Signed},
+    {"int2", 1, DTypeKind::Signed},             {"int3", 1, DTypeKind::Signed},
+    {"int4", 1, DTypeKind::Signed},             {"int5", 1, DTypeKind::Signed},
+    {"int6", 1, DTypeKind::Signed},             {"int7", 1, DTypeKind::Signed},
+    {"qint8", 1, DTypeKind::Signed},            {"quint8", 1, DTypeKind::Unsigned},
+    {"qint32", 4, DTypeKind::Signed},           {"quint4x2", 1, DTypeKind::Unsigned},
+    {"quint2x4", 1, DTypeKind::Unsigned},       {"bits8", 1, DTypeKind::Unsigned},
+    {"bits16", 2, DTypeKind::Unsigned},         {"bits1x8", 1, DTypeKind::Unsigned},
+    {"bits2x4", 1, DTypeKind::Unsigned},        {"bits4x2", 1, DTypeKind::Unsigned},
+};
+
+// Made when they are asked for; as immortal as the others.
+nb::object foreign_dtype(std::string_view name) {
+  static std::array<PyObject*, std::size(kForeign)> made{};
+  for (size_t i = 0; i < std::size(kForeign); ++i) {
+    if (kForeign[i].name != name) continue;
+    if (!made[i]) made[i] = nb::cast(PyDType{DType::Bool, &kForeign[i]}).release().ptr();
+    return nb::borrow(made[i]);
+  }
+  throw nb::key_error(std::string(name).c_str());
+}
 
 // The dtype objects are immortal: there is one per dtype, and `is` compares them.
 std::array<PyObject*, kNumDTypes> g_dtypes;
@@ -30,7 +76,12 @@ constexpr std::pair<const char*, DType> kDtypeAliases[] = {
 nb::object to_python(DType dtype) { return nb::borrow(g_dtypes[static_cast<size_t>(dtype)]); }
 
 DType dtype_of_python(nb::handle object) {
-  if (nb::isinstance<PyDType>(object)) return nb::cast<PyDType&>(object).value;
+  if (nb::isinstance<PyDType>(object)) {
+    const PyDType& dtype = nb::cast<PyDType&>(object);
+    if (dtype.foreign)
+      throw_error(ErrorKind::Type, fmt::format("dtype: weft has no tensors of {}", dtype.name()));
+    return dtype.value;
+  }
   PyObject* type = object.ptr();
   if (type == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::Bool;
   if (type == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::I64;
@@ -62,6 +113,9 @@ Device device_of_python(nb::handle object) {
   if (object.is_none()) return {};
   if (nb::isinstance<Device>(object)) return nb::cast<Device>(object);
   if (PyUnicode_Check(object.ptr())) return Device::parse(text_view(object));
+  // A number is one of the accelerator's.
+  if (PyLong_Check(object.ptr()) && !PyBool_Check(object.ptr()))
+    return Device::parse(fmt::format("cuda:{}", repr_text(object)));
   throw_error(ErrorKind::Type,
               fmt::format("device: expected a weft.device or a string, got {}", repr_text(object)));
 }
@@ -69,23 +123,79 @@ Device device_of_python(nb::handle object) {
 namespace {
 
 thread_local std::vector<Device> entered_devices;
+thread_local Device usual_device;  // torch.set_default_device
 
 }  // namespace
 
-Device default_device() { return entered_devices.empty() ? Device{} : entered_devices.back(); }
+Device default_device() { return entered_devices.empty() ? usual_device : entered_devices.back(); }
+
+namespace {
+
+nb::object real_part(const PyDType& dtype) {
+  if (!dtype.foreign) return to_python(real_dtype(dtype.value));
+  if (dtype.kind() != DTypeKind::Complex) return foreign_dtype(dtype.name());
+  return to_python(dtype.name() == "complex32" ? DType::F16 : DType::BF16);
+}
+
+nb::object complex_of(const PyDType& dtype) {
+  if (dtype.foreign) {
+    if (dtype.kind() == DTypeKind::Complex) return foreign_dtype(dtype.name());
+  } else {
+    switch (dtype.value) {
+      case DType::F16: return foreign_dtype("complex32");
+      case DType::BF16: return foreign_dtype("bcomplex32");
+      case DType::F32:
+      case DType::C64: return to_python(DType::C64);
+      case DType::F64:
+      case DType::C128: return to_python(DType::C128);
+      default: break;
+    }
+  }
+  throw_error(ErrorKind::Runtime, fmt::format("to_complex: {} has no complex dtype", dtype.name()));
+}
+
+}  // namespace
+
+void bind_print_options(nb::module_& m) {
+  m.def(
+      "_set_print_options",
+      [](std::optional<int> precision, std::optional<int64_t> threshold, std::optional<int64_t> edge_items,
+         std::optional<int64_t> line_width, nb::object scientific) {
+        PrintOptions& options = print_options();
+        options.precision = precision.value_or(options.precision);
+        options.threshold = threshold.value_or(options.threshold);
+        options.edge_items = edge_items.value_or(options.edge_items);
+        options.line_width = line_width.value_or(options.line_width);
+        options.scientific =
+            scientific.is_none() ? std::nullopt : std::optional(nb::cast<bool>(scientific));
+      },
+      nb::arg("precision").none(), nb::arg("threshold").none(), nb::arg("edge_items").none(),
+      nb::arg("line_width").none(), nb::arg("scientific").none());
+  m.def(
+      "_set_printed_module", [](const std::string& name) { print_options().module = name; }, nb::arg("name"));
+}
 
 void bind_dtypes(nb::module_& m) {
   nb::class_<PyDType> dtype(m, "dtype",
                             "The type of a tensor's elements; there is one object for each type.");
   dtype.def_prop_ro(
-           "itemsize", [](const PyDType& d) { return itemsize(d.value); }, "Bytes per element.")
-      .def_prop_ro("is_floating_point", [](const PyDType& d) { return is_floating(d.value); })
-      .def_prop_ro("is_complex", [](const PyDType& d) { return is_complex(d.value); })
-      .def_prop_ro("is_signed", [](const PyDType& d) { return is_signed(d.value); })
-      .def("to_real", [](const PyDType& d) { return to_python(real_dtype(d.value)); })
+           "itemsize", [](const PyDType& d) { return d.size(); }, "Bytes per element.")
+      .def_prop_ro("is_floating_point", [](const PyDType& d) { return d.kind() == DTypeKind::Float; })
+      .def_prop_ro("is_complex", [](const PyDType& d) { return d.kind() == DTypeKind::Complex; })
+      .def_prop_ro("is_signed", [](const PyDType& d) { return d.kind() >= DTypeKind::Signed; })
+      .def("to_real", &real_part, "The dtype of a complex number's parts; itself otherwise.")
+      .def("to_complex", &complex_of, "The complex dtype of numbers of this one.")
       .def("__repr__",
-           [](const PyDType& d) { return nb::str(fmt::format("weft.{}", name(d.value)).c_str()); })
-      .def("__reduce__", [](const PyDType& d) { return nb::str(name(d.value).data()); })
+           [](const PyDType& d) {
+             return nb::str(fmt::format("{}.{}", print_options().module, d.name()).c_str());
+           })
+      .def("__reduce__",
+           [](const PyDType& d) -> nb::object {
+             if (d.foreign)
+               return nb::make_tuple(nb::module_::import_("weft._C").attr("_foreign_dtype"),
+                                     nb::make_tuple(d.foreign->name));
+             return nb::str(name(d.value).data());
+           })
       .def("__copy__", [](nb::object self) { return self; })
       .def("__deepcopy__", [](nb::object self, nb::handle) { return self; });
   dtype.attr("__module__") = "weft";
@@ -96,6 +206,20 @@ void bind_dtypes(nb::module_& m) {
     m.attr(name(value).data()) = object;
   }
   for (const auto& [alias, value] : kDtypeAliases) m.attr(alias) = to_python(value);
+  m.def(
+      "_foreign_dtype", [](const std::string& name) { return foreign_dtype(name); }, nb::arg("name"));
+  m.def(
+      "get_default_dtype", [] { return to_python(default_float()); },
+      "The dtype of tensors that are made of Python's floats; float32 until it is set.");
+  m.def(
+      "set_default_dtype",
+      [](nb::handle object) {
+        const DType given = dtype_of_python(object);
+        WEFT_CHECK_TYPE(is_floating(given),
+                        fmt::format("set_default_dtype: expected a floating-point dtype, got {}", name(given)));
+        set_default_float(given);
+      },
+      nb::arg("d"), "Sets it, for the whole process.");
 
   nb::class_<Device> device(
       m, "device",
@@ -149,6 +273,15 @@ void bind_dtypes(nb::module_& m) {
         return nb::make_tuple(self.type(), nb::make_tuple(nb::str(nb::cast<Device>(self).str().c_str())));
       });
   device.attr("__module__") = "weft";
+  m.def(
+      "_set_default_device",
+      [](nb::handle object) {
+        const Device given = device_of_python(object);
+        require_available(given);
+        usual_device = given;
+      },
+      nb::arg("device").none());
+  m.def("get_default_device", [] { return default_device(); }, "Where tensors are made unless told otherwise.");
 }
 
 }  // namespace weft::python

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/printable.h"
+#include "once.h"
 
 namespace weft::python {
 
@@ -23,6 +24,13 @@ PyObject* exception_type(ErrorKind kind) {
   return PyExc_RuntimeError;
 }
 
+PyObject* exception_type(const Error& error) {
+  if (error.kind() != ErrorKind::Runtime || !std::string_view(error.what()).starts_with("linalg."))
+    return exception_type(error.kind());
+  static constinit MadeOnce<nb::object> type;
+  return type.get([] { return nb::object(nb::module_::import_("weft.return_types").attr("LinAlgError")); }).ptr();
+}
+
 void set_error(PyObject* type, std::string_view message) {
   PyObject* text =
       PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "backslashreplace");
@@ -31,7 +39,30 @@ void set_error(PyObject* type, std::string_view message) {
   Py_DECREF(text);
 }
 
-void set_error(const Error& error) { set_error(exception_type(error.kind()), error.what()); }
+namespace {
+
+// The class of weft/_errors.py; null for kinds that Python and PyTorch agree on.
+const char* torch_exception(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::Value: return "ArgumentError";
+    case ErrorKind::Type: return "ArgumentTypeError";
+    case ErrorKind::Index: return "ArgumentIndexError";
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+void set_error(const Error& error, Promotion rules) {
+  const char* const name = rules == Promotion::Torch ? torch_exception(error.kind()) : nullptr;
+  nb::object type = nb::borrow(exception_type(error));
+  try {
+    if (name) type = nb::module_::import_("weft._errors").attr(name);
+  } catch (nb::python_error& failure) {  // at the end of the process
+    failure.discard_as_unraisable("weft._errors");
+  }
+  set_error(type.ptr(), error.what());
+}
 
 std::string_view text_view(nb::handle text) {
   Py_ssize_t size = 0;

@@ -6,16 +6,21 @@
 #include <string>
 #include <string_view>
 
+#include "weft/dtype.h"
 #include "weft/error.h"
 
 namespace weft::python {
 
+// Python's own class for it.
 PyObject* exception_type(ErrorKind kind);
+// weft.return_types.LinAlgError where a matrix is singular or the like: messages of these begin with "linalg.".
+PyObject* exception_type(const Error& error);
 
 // Raises `type` with this text, in which bytes that are no UTF-8 (a message may quote a damaged file) are
 // "\xff".
 void set_error(PyObject* type, std::string_view message);
-void set_error(const Error& error);
+// Of a class that is also PyTorch's for such a mistake (weft/_errors.py), or under NumPy's rules just Python's own.
+void set_error(const Error& error, Promotion rules = Promotion::Torch);
 
 // The characters of a str, as long as it lives. UnicodeEncodeError for lone surrogates, TypeError for what is
 // no str.

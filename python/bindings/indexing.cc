@@ -2,6 +2,7 @@
 // core/index_arrays.
 #include <fmt/format.h>
 
+#include "array.h"
 #include "bindings.h"
 #include "core/index_arrays.h"
 #include "ops/registry.h"
@@ -22,7 +23,7 @@ struct Selection {
 
 bool is_array_index(nb::handle item) {
   return PyBool_Check(item.ptr()) || tensor_of_python(item) || PyList_Check(item.ptr()) ||
-         PyObject_CheckBuffer(item.ptr());
+         PyTuple_Check(item.ptr()) || PyRange_Check(item.ptr()) || PyObject_CheckBuffer(item.ptr());
 }
 
 bool is_integer_index(nb::handle item) {
@@ -37,7 +38,10 @@ bool is_integer_index(nb::handle item) {
 Tensor array_index(nb::handle item) {
   if (PyBool_Check(item.ptr())) return Tensor::scalar(Scalar(item.ptr() == Py_True), DType::Bool);
   Tensor index = as_tensor(item, std::nullopt);
-  if (index.numel() == 0 && PyList_Check(item.ptr())) return index.to(DType::I64);
+  if (index.numel() == 0 && PySequence_Check(item.ptr()) && !tensor_of_python(item)) return index.to(DType::I64);
+  // PyTorch's tensors of uint8 are masks.
+  if (index.dtype() == DType::U8 && tensor_of_python(item) && !is_array(item.ptr()) && !index.is_traced())
+    return index.to(DType::Bool);
   WEFT_CHECK_INDEX(index.dtype() == DType::Bool || is_integral(index.dtype()),
                    fmt::format("index: arrays of integers or bool index a tensor, got {}", describe(index)));
   return index;
@@ -190,8 +194,8 @@ class RecordedSelector {
   }
   Sym size() const { return ops::sym_shape(view_)[static_cast<size_t>(dim_)]; }
   void take(Sym start, Sym stop, Sym step) {
-    view_ = ops::call1("slice", {view_},
-                       {{"dim", Sym(dim_)}, {"start", start}, {"stop", stop}, {"step", step}});
+    view_ =
+        ops::call1("slice", {view_}, {{"dim", Sym(dim_)}, {"start", start}, {"stop", stop}, {"step", step}});
   }
   void select_symbolic(Sym at) {
     WEFT_CHECK_INDEX(!sym_lt(at, -size()) && sym_lt(at, size()),

@@ -56,6 +56,8 @@ NB_MODULE(_C, m) {
   env::check();
 
   bind_dtypes(m);
+  bind_print_options(m);
+  bind_size(m);
   bind_symbolic_int(m);
   bind_tensor(m);
   bind_creation(m);

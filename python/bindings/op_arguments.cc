@@ -146,6 +146,9 @@ Attr attribute(const OpDef& op, const Param& param, PyObject* value) {
     case Param::Type::Float:
       if (const auto scalar = scalar_of_python(value); scalar && !scalar->is_complex())
         return scalar->to_double();
+      if (const Tensor* tensor = tensor_of_python(value);
+          tensor && tensor->dim() == 0 && !is_complex(tensor->dtype()))
+        return tensor->item().to_double();
       break;
     case Param::Type::Scalar:
       if (const auto scalar = scalar_of_python(value)) return *scalar;
@@ -236,15 +239,37 @@ class Matcher {
         if (value != Py_None) *out = value;
         return;
       }
+      if (out && find_param(op_, "device") && making_keyword(name, value)) return;
       bad_call(op_, fmt::format("unexpected keyword argument '{}'", name));
     }
     if (values_[*index]) bad_call(op_, fmt::format("argument '{}' is given twice", op_.params[*index].name));
     values_[*index] = value;
   }
 
+  // What PyTorch's functions that make tensors take besides dtype and device.
+  bool making_keyword(std::string_view name, PyObject* value) {
+    if (name == "requires_grad") {
+      requires_grad = value;
+    } else if (name == "memory_format") {
+      memory_format = value;
+    } else if (name == "layout") {
+      const bool is_strided = value == Py_None || repr_text(value).ends_with(".strided");
+      if (!is_strided)
+        throw_error(ErrorKind::NotImplemented,
+                    fmt::format("{}: weft's tensors are strided, got layout={}", op_.name, repr_text(value)));
+    } else if (name != "pin_memory") {
+      return false;
+    }
+    return true;
+  }
+
   const OpDef& op_;
   std::vector<PyObject*> values_;
   nb::object collected_;
+
+ public:
+  PyObject* requires_grad = nullptr;
+  PyObject* memory_format = nullptr;
 };
 
 }  // namespace
@@ -277,6 +302,8 @@ OpArguments parse_arguments(const OpDef& op, PyObject* const* args, size_t nargs
                             PyObject** out, Promotion rules) {
   const Matcher matched(op, args, nargs, keywords, out);
   OpArguments result;
+  result.requires_grad = matched.requires_grad;
+  result.memory_format = matched.memory_format;
   for (size_t i = 0; i < op.params.size(); ++i) {
     const Param& param = op.params[i];
     PyObject* value = matched[i];

@@ -9,6 +9,9 @@ namespace weft::python {
 struct OpArguments {
   std::vector<ops::Operand> operands;  // the Tensor parameters, lists flattened
   ops::Attrs attrs;                    // all others, defaults filled in
+  // Of functions that make tensors: what PyTorch's take besides; borrowed, null where absent.
+  PyObject* requires_grad = nullptr;
+  PyObject* memory_format = nullptr;
 };
 
 // True for operators that promote tensors and numbers themselves (ops::invoke).

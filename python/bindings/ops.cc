@@ -79,6 +79,17 @@ void store(const OpDef& op, const Tensor& target, const Tensor& result, Promotio
   target.copy_from(result);
 }
 
+// out=: PyTorch gives a tensor of another shape the result's.
+void store_out(const OpDef& op, PyObject* out, const Tensor& result, Promotion rules) {
+  const Tensor* target = tensor_of_python(out);
+  WEFT_CHECK_TYPE(target, fmt::format("{}: out must be a Tensor, got {}", op.name, Py_TYPE(out)->tp_name));
+  const bool is_resized = rules == Promotion::Torch && !target->is_traced() && !result.is_traced() &&
+                          target->shape() != result.shape();
+  if (is_resized)
+    *nb::inst_ptr<Tensor>(out) = Tensor::empty(result.shape(), target->dtype(), target->device());
+  store(op, *target, result, rules);
+}
+
 // weft.return_types has the named tuples of what gives several tensors.
 nb::object named(const OpDef& op, const nb::list& values) {
   static constinit MadeOnce<nb::object> types;
@@ -100,6 +111,15 @@ nb::object wrap(const OpDef& op, const std::vector<Tensor>& results, Promotion r
   return named(op, list);
 }
 
+// The result of a function that makes tensors, as its other keywords say.
+nb::object made(nb::object result, PyObject* requires_grad, PyObject* memory_format) {
+  if (memory_format && memory_format != Py_None && !repr_text(memory_format).ends_with(".preserve_format"))
+    result = result.attr("contiguous")(nb::arg("memory_format") = nb::handle(memory_format));
+  if (requires_grad && PyObject_IsTrue(requires_grad) == 1)
+    nb::setattr(result, "requires_grad", nb::bool_(true));
+  return result;
+}
+
 bool is_operand(PyObject* object) {
   return tensor_of_python(object) || symbolic_int(object) || PyFloat_Check(object) || PyLong_Check(object) ||
          PyComplex_Check(object) ||
@@ -118,13 +138,24 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
   if (self.style == CallStyle::Function) {
     OpArguments arguments = parse_arguments(*self.op, args, nargs, keywords, &out, rules);
     const OpDef& op = meant(*self.op, arguments, rules);
+    PyObject *const requires_grad = arguments.requires_grad, *const memory_format = arguments.memory_format;
     const std::vector<Tensor> results = run(op, std::move(arguments), rules);
-    if (!out) return wrap(op, results, rules);
-    const Tensor* target = tensor_of_python(out);
-    WEFT_CHECK_TYPE(target && op.num_outputs == 1,
-                    fmt::format("{}: out must be a Tensor, got {}", op.name, Py_TYPE(out)->tp_name));
-    store(op, *target, results.at(0), rules);
-    return nb::borrow(out);
+    if (!out) return made(wrap(op, results, rules), requires_grad, memory_format);
+    if (op.num_outputs == 1) {
+      store_out(op, out, results.at(0), rules);
+      return nb::borrow(out);
+    }
+    WEFT_CHECK_TYPE(PySequence_Check(out) && !tensor_of_python(out) &&
+                        PySequence_Size(out) == static_cast<Py_ssize_t>(results.size()),
+                    fmt::format("{}: out must be a tuple of {} tensors, got {}", op.name, results.size(),
+                                Py_TYPE(out)->tp_name));
+    nb::list written;
+    for (size_t i = 0; i < results.size(); ++i) {
+      const nb::object target = nb::steal(PySequence_GetItem(out, static_cast<Py_ssize_t>(i)));
+      store_out(op, target.ptr(), results[i], rules);
+      written.append(target);
+    }
+    return named(op, written);
   }
   for (size_t i = 0; i < nargs; ++i) {
     if (self.style != CallStyle::InPlace && !is_operand(args[i])) return nb::borrow(Py_NotImplemented);
@@ -199,7 +230,7 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, P
     error.restore();
     return nullptr;
   } catch (const Error& error) {
-    set_error(error);
+    set_error(error, rules_of(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)) + count_of(keywords)));
     return nullptr;
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();

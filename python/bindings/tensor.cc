@@ -8,9 +8,14 @@
 #include "array.h"
 #include "bindings.h"
 #include "core/backend.h"
+#include "core/print_options.h"
 #include "core/printable.h"
 #include "core/suggest.h"
 #include "errors.h"
+#include "jit_trace.h"
+#include "memory_format.h"
+#include "ops/view.h"
+#include "tensor_forms.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -26,6 +31,14 @@ const Tensor* tensor_of_python(nb::handle object) {
 }
 
 namespace {
+
+// What a method is called on, where it takes its own object.
+template <class T>
+const T& own(nb::handle self) {
+  WEFT_CHECK_TYPE(nb::isinstance<T>(self),
+                  fmt::format("Tensor: a method was called on an object of type {}", Py_TYPE(self.ptr())->tp_name));
+  return *nb::inst_ptr<T>(self);
+}
 
 nb::tuple tuple_of(const std::vector<int64_t>& values) {
   nb::list list;
@@ -59,11 +72,23 @@ Device device_named(const std::string& text) {
                                            did_you_mean(text, names)));
 }
 
-// to(dtype), to(device), to(other), to(device, dtype) and the same by keyword.
-Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle device, bool copy) {
+Tensor contiguous_in(const Tensor& tensor, nb::handle wanted) {
+  const MemoryFormat format = memory_format(wanted, MemoryFormat::Contiguous);
+  WEFT_CHECK(format != MemoryFormat::Preserve, "contiguous: preserve_format is no order of elements");
+  return lies_in(tensor, format) ? tensor : clone_in(tensor, format);
+}
+
+// to(dtype), to(device), to(other), to(device, dtype) and the same by keyword; behind them non_blocking and copy.
+Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle device, bool copy, nb::handle format) {
   std::optional<DType> wanted = optional_dtype(dtype);
   Device target = device.is_none() ? tensor.device() : device_of_python(device);
+  size_t flags = 0;
   for (nb::handle argument : args) {
+    if (PyBool_Check(argument.ptr())) {
+      WEFT_CHECK_TYPE(++flags <= 2, "to: expected at most two truth values, non_blocking and copy");
+      if (flags == 2) copy = argument.ptr() == Py_True;
+      continue;
+    }
     if (const Tensor* other = tensor_of_python(argument)) {
       wanted = other->dtype();
       target = other->device();
@@ -80,7 +105,56 @@ Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle devi
     }
   }
   const Tensor result = tensor.to(target).to(wanted.value_or(tensor.dtype()));
-  return copy && result.impl() == tensor.impl() ? result.clone() : result;
+  const MemoryFormat memory = memory_format(format, MemoryFormat::Preserve);
+  if (memory != MemoryFormat::Preserve && !lies_in(result, memory)) return clone_in(result, memory);
+  return copy && result.impl() == tensor.impl() ? clone_in(result, MemoryFormat::Preserve) : result;
+}
+
+// A flag that weft keeps and does nothing with: it computes no gradients.
+constexpr const char* kRequiresGrad = "_requires_grad";
+
+bool requires_grad(nb::handle self) {
+  PyObject** const attributes = _PyObject_GetDictPtr(self.ptr());
+  PyObject* const flag =
+      attributes && *attributes ? PyDict_GetItemString(*attributes, kRequiresGrad) : nullptr;
+  return flag && flag == Py_True;
+}
+
+void set_requires_grad(nb::handle self, bool value) {
+  const DType dtype = own<Tensor>(self).dtype();
+  if (value && !is_inexact(dtype))
+    throw_error(ErrorKind::Runtime,
+                fmt::format("requires_grad: expected a tensor of floating-point or complex numbers, got {}",
+                            describe(own<Tensor>(self))));
+  nb::setattr(self, kRequiresGrad, nb::bool_(value));
+}
+
+nb::object part(nb::handle self, const char* name) {
+  const Tensor& tensor = own<Tensor>(self);
+  if (!is_array(self.ptr()) && !trace_handler && !is_complex(tensor.dtype())) {
+    if (std::string_view(name) == "real") return nb::borrow(self);
+    throw_error(ErrorKind::Type, fmt::format("imag: expected complex numbers, got {}", describe(tensor)));
+  }
+  if (is_complex(tensor.dtype()) && !tensor.is_traced() && !trace_handler) {
+    const Tensor view = ops::memory_part(name, tensor, real_dtype(tensor.dtype()));
+    return to_python(view, is_array(self.ptr()) ? Promotion::NumPy : Promotion::Torch);
+  }
+  return nb::module_::import_("weft._C").attr(name)(self);
+}
+
+void set_part(nb::handle self, const char* name, nb::handle value) {
+  nb::object parts = part(self, name);
+  set_item(*tensor_of_python(parts), nb::ellipsis(), value);
+}
+
+nb::object repr_tensor(nb::handle self) {
+  const Tensor& tensor = own<Tensor>(self);
+  PyTypeObject* const type = Py_TYPE(self.ptr());
+  const std::string_view full = type->tp_name;
+  const bool is_own = is_array(self.ptr()) || nb::type<Tensor>().is(nb::handle(reinterpret_cast<PyObject*>(type))) ||
+                      PyObject_HasAttrString(self.ptr(), "_is_module_tensor");
+  const bool flag = nb::cast<bool>(self.attr("requires_grad"));
+  return nb::str(str(tensor, is_own ? "tensor" : full.substr(full.rfind('.') + 1), flag).c_str());
 }
 
 // Of one element, in the process's memory.
@@ -143,8 +217,13 @@ nb::object iterate(const T& tensor) {
 }
 
 nb::object format_tensor(nb::handle self, nb::str specification) {
-  const Tensor& tensor = *tensor_of_python(self);
-  if (tensor.dim() > 0) return nb::steal(PyObject_Format(nb::str(self).ptr(), specification.ptr()));
+  const Tensor& tensor = own<Tensor>(self);
+  if (tensor.dim() > 0) {
+    WEFT_CHECK_TYPE(nb::len(specification) == 0 || is_array(self.ptr()),
+                    fmt::format("format: '{}' formats one number, not {}",
+                                nb::cast<std::string>(specification), describe(tensor)));
+    return nb::steal(PyObject_Format(nb::str(self).ptr(), specification.ptr()));
+  }
   nb::object result = nb::steal(PyObject_Format(item(tensor).ptr(), specification.ptr()));
   if (!result.is_valid()) nb::raise_python_error();
   return result;
@@ -152,15 +231,30 @@ nb::object format_tensor(nb::handle self, nb::str specification) {
 
 void bind_attributes(nb::class_<Tensor>& c) {
   c.def_prop_ro(
-       "shape", [](const Tensor& t) { return tuple_of(t.shape()); }, "Sizes, as a tuple.")
+       "shape", [](const Tensor& t) { return size_object(t.shape()); }, "Sizes, as a weft.Size.")
       .def_prop_ro("dtype", [](const Tensor& t) { return to_python(t.dtype()); })
       .def_prop_ro("device", [](const Tensor& t) { return t.device(); })
       .def_prop_ro("ndim", [](const Tensor& t) { return t.dim(); })
       .def_prop_ro("itemsize", [](const Tensor& t) { return itemsize(t.dtype()); })
       .def_prop_ro(
           "nbytes", [](const Tensor& t) { return t.numel() * itemsize(t.dtype()); }, "Bytes of the elements.")
-      .def_prop_ro("real", [](nb::handle self) { return nb::module_::import_("weft._C").attr("real")(self); })
-      .def_prop_ro("imag", [](nb::handle self) { return nb::module_::import_("weft._C").attr("imag")(self); })
+      .def_prop_rw(
+          "real", [](nb::handle self) { return part(self, "real"); },
+          [](nb::handle self, nb::handle value) { set_part(self, "real", value); })
+      .def_prop_rw(
+          "imag", [](nb::handle self) { return part(self, "imag"); },
+          [](nb::handle self, nb::handle value) { set_part(self, "imag", value); })
+      .def_prop_rw(
+          "data", [](const Tensor& t) { return t.as_strided(t.shape(), t.strides(), t.offset()); },
+          [](nb::handle self, const Tensor& value) { const_cast<Tensor&>(own<Tensor>(self)) = value; },
+          "The tensor without its history; assigned, this object stands for that tensor.")
+      .def(
+          "_become_",
+          [](nb::handle self, const Tensor& other) {
+            const_cast<Tensor&>(own<Tensor>(self)) = other;
+            return nb::borrow(self);
+          },
+          nb::arg("other"))
       .def(
           "where",
           [](nb::handle self, nb::handle condition, nb::handle other) {
@@ -169,8 +263,8 @@ void bind_attributes(nb::class_<Tensor>& c) {
           nb::arg("condition"), nb::arg("other"), "The tensor where the condition holds, else `other`.")
       .def_prop_ro("is_cuda", [](const Tensor& t) { return t.device().type == DeviceType::CUDA; })
       .def_prop_ro("is_meta", [](const Tensor& t) { return t.device().type == DeviceType::Meta; })
-      .def_prop_ro(
-          "requires_grad", [](const Tensor&) { return false; }, "False: weft computes no gradients.")
+      .def_prop_rw("requires_grad", &requires_grad, &set_requires_grad,
+                   "A flag that is kept: weft computes no gradients.")
       .def("dim", [](const Tensor& t) { return t.dim(); })
       .def(
           "numel", [](const Tensor& t) { return t.numel(); }, "Number of elements.")
@@ -180,7 +274,7 @@ void bind_attributes(nb::class_<Tensor>& c) {
       .def(
           "_sizes",
           [](const Tensor& t, std::optional<int64_t> dim) -> nb::object {
-            if (!dim) return tuple_of(t.shape());
+            if (!dim) return size_object(t.shape());
             return nb::int_(t.size(*dim));
           },
           nb::arg("dim") = nb::none())
@@ -199,9 +293,23 @@ void bind_attributes(nb::class_<Tensor>& c) {
             return nb::int_(t.strides()[axis_of(t, *dim, "stride")]);
           },
           nb::arg("dim") = nb::none(), "Strides in elements; they may be zero or negative.")
+      .def(
+          "_storage_bytes",
+          [](const Tensor& t) {
+            const auto nbytes = static_cast<int64_t>(t.storage()->nbytes());
+            return Tensor(t.storage(), DType::U8, {nbytes}, {1}, 0);
+          },
+          "The memory that the tensor is a view of, byte by byte.")
       .def("storage_offset", [](const Tensor& t) { return t.offset(); })
       .def("data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data()); })
-      .def("is_contiguous", &Tensor::is_contiguous)
+      .def(
+          "is_contiguous",
+          [](const Tensor& t, nb::handle format) {
+            return lies_in(t, memory_format(format, MemoryFormat::Contiguous));
+          },
+          nb::arg("memory_format") = nb::none())
+      .def("view", &view, "The same memory with another shape, or read as another dtype: never a copy.\n"
+                          "raises: RuntimeError where the strides allow no such view.")
       .def("is_floating_point", [](const Tensor& t) { return is_floating(t.dtype()); })
       .def("is_complex", [](const Tensor& t) { return is_complex(t.dtype()); })
       .def("is_signed", [](const Tensor& t) { return is_signed(t.dtype()); });
@@ -210,8 +318,7 @@ void bind_attributes(nb::class_<Tensor>& c) {
 // What gives tensors of the class that it is called on: T is Tensor or Array.
 template <class T, class Class>
 void bind_views(Class& c) {
-  c.def(nb::init<const Tensor&>(), nb::arg("data"), "The same tensor: its memory is shared.")
-      .def_prop_ro(
+  c.def_prop_ro(
           "T", [](const T& t) { return T(reversed(t, 0, t.shape().size())); },
           "A view with the dimensions reversed.")
       .def_prop_ro(
@@ -237,18 +344,40 @@ template <class T, class Class>
 void bind_conversions(Class& c) {
   c.def(
        "to",
-       [](const T& t, nb::args args, nb::handle dtype, nb::handle device, bool copy) {
-         return T(to(t, args, dtype, device, copy));
+       [](nb::object self, nb::args args, nb::handle dtype, nb::handle device, nb::handle other, bool non_blocking,
+          bool copy, nb::handle format) -> nb::object {
+         (void)non_blocking;
+         const T& t = own<T>(self);
+         nb::object given = args;
+         if (!other.is_none()) given = nb::make_tuple(other);
+         const Tensor result = to(t, nb::borrow<nb::args>(given), dtype, device, copy, format);
+         return result.impl() == t.impl() ? self : nb::cast(T(result));
        },
        nb::arg("args"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
-       nb::arg("copy") = false, "The tensor with another dtype or device; itself where nothing changes.")
+       nb::arg("other") = nb::none(), nb::arg("non_blocking") = false, nb::arg("copy") = false,
+       nb::arg("memory_format") = nb::none(), "The tensor with another dtype or device; itself where nothing changes.")
       .def(
-          "type", [](const T& t, nb::handle dtype) { return T(t.to(dtype_of_python(dtype))); },
-          nb::arg("dtype"))
+          "type",
+          [](nb::object self, nb::handle dtype, bool non_blocking) -> nb::object {
+            (void)non_blocking;
+            const T& t = own<T>(self);
+            if (dtype.is_none()) return type_name(t);
+            const DType wanted = dtype_of_type(dtype);
+            return wanted == t.dtype() ? self : nb::cast(T(t.to(wanted)));
+          },
+          nb::arg("dtype") = nb::none(), nb::arg("non_blocking") = false,
+          "Without a dtype PyTorch's name of the tensor's: 'torch.FloatTensor'; else the tensor in that dtype.")
       .def(
           "astype", [](const T& t, nb::handle dtype) { return T(t.to(dtype_of_python(dtype))); },
           nb::arg("dtype"))
-      .def("cpu", [](const T& t) { return T(t.to(Device())); })
+      .def(
+          "cpu",
+          [](nb::object self, nb::handle format) -> nb::object {
+            const T& t = own<T>(self);
+            const Tensor result = to(t, nb::args(nb::steal<nb::args>(PyTuple_New(0))), nb::none(), nb::cast(Device()), false, format);
+            return result.impl() == t.impl() ? self : nb::cast(T(result));
+          },
+          nb::arg("memory_format") = nb::none())
       .def(
           "to_device",
           [](const T& t, nb::handle device, nb::handle stream) {
@@ -257,47 +386,80 @@ void bind_conversions(Class& c) {
           },
           nb::arg("device"), nb::kw_only(), nb::arg("stream") = nb::none(),
           "The tensor on another device; itself where it is there. source: the array API.")
-      .def("cuda", [](const T& t) { return T(t.to(Device{DeviceType::CUDA, 0})); })
-      .def("contiguous", [](const T& t) { return T(t.contiguous()); })
-      .def("clone", [](const T& t) { return T(t.clone()); }, "A C-contiguous copy.");
+      .def(
+          "cuda",
+          [](const T& t, nb::handle device, bool non_blocking, nb::handle format) {
+            (void)non_blocking, (void)format;
+            return T(t.to(device.is_none() ? Device{DeviceType::CUDA, 0} : device_of_python(device)));
+          },
+          nb::arg("device") = nb::none(), nb::arg("non_blocking") = false, nb::arg("memory_format") = nb::none())
+      .def(
+          "contiguous",
+          [](nb::object self, nb::handle format) -> nb::object {
+            const T& t = own<T>(self);
+            const Tensor result = contiguous_in(t, format);
+            return result.impl() == t.impl() ? self : nb::cast(T(result));
+          },
+          nb::arg("memory_format") = nb::none(), "Itself where its elements lie in this order, else a copy.")
+      .def(
+          "clone",
+          [](const T& t, nb::handle format) {
+            const bool is_numpy = std::is_same_v<T, Array>;
+            return T(clone_in(t, memory_format(format, is_numpy ? MemoryFormat::Contiguous : MemoryFormat::Preserve)));
+          },
+          nb::arg("memory_format") = nb::none(),
+          "A copy; the order of dimensions in memory stays where the elements lie densely.");
   static constexpr std::pair<const char*, DType> kConversions[] = {
       {"half", DType::F16},   {"bfloat16", DType::BF16}, {"float", DType::F32}, {"double", DType::F64},
       {"short", DType::I16},  {"int", DType::I32},       {"long", DType::I64},  {"bool", DType::Bool},
-      {"cfloat", DType::C64}, {"cdouble", DType::C128},
+      {"cfloat", DType::C64}, {"cdouble", DType::C128},  {"byte", DType::U8},   {"char", DType::I8},
   };
   for (const auto& [method, dtype] : kConversions) {
-    c.def(method, [dtype = dtype](const T& t) { return T(t.to(dtype)); });
+    c.def(
+        method,
+        [dtype = dtype](nb::object self, nb::handle format) -> nb::object {
+          const T& t = own<T>(self);
+          const MemoryFormat memory = memory_format(format, MemoryFormat::Preserve);
+          const Tensor result = t.to(dtype);
+          if (memory != MemoryFormat::Preserve && !lies_in(result, memory)) return nb::cast(T(clone_in(result, memory)));
+          return result.impl() == t.impl() ? self : nb::cast(T(result));
+        },
+        nb::arg("memory_format") = nb::none());
   }
 }
 
 void bind_elements(nb::class_<Tensor>& c) {
   c.def(
        "copy_",
-       [](nb::object self, nb::handle source) {
-         tensor_of_python(self)->copy_from(as_tensor(source, std::nullopt));
+       [](nb::object self, nb::handle source, bool non_blocking) {
+         (void)non_blocking;
+         own<Tensor>(self).copy_from(as_tensor(source, std::nullopt));
          return self;
        },
-       nb::arg("source"), "Elementwise assignment, broadcast and converted.")
+       nb::arg("src"), nb::arg("non_blocking") = false, "Elementwise assignment, broadcast and converted.")
       .def(
           "fill_",
           [](nb::object self, nb::handle value) {
-            set_item(*tensor_of_python(self), nb::ellipsis(), value);
+            set_item(own<Tensor>(self), nb::ellipsis(), value);
             return self;
           },
           nb::arg("value"))
       .def("zero_",
            [](nb::object self) {
-             tensor_of_python(self)->copy_from(Tensor::scalar(0, DType::I64));
+             own<Tensor>(self).copy_from(Tensor::scalar(0, DType::I64));
              return self;
            })
       .def("item", &item, "The Python number of a tensor of one element.")
       .def(
           "tolist", [](const Tensor& t) { return to_list(t); }, "Nested lists of Python numbers.")
-      .def("numpy", &to_numpy, "A NumPy array over the same memory.");
+      .def(
+          "numpy",
+          [](const Tensor& t, bool force) { return to_numpy(force ? t.to(Device()) : t); }, nb::kw_only(),
+          nb::arg("force") = false, "A NumPy array over the same memory; force: of another device, a copy.");
 }
 
 void bind_protocols(nb::class_<Tensor>& c) {
-  c.def("__repr__", [](const Tensor& t) { return t.str(); })
+  c.def("__repr__", &repr_tensor)
       .def("__len__",
            [](const Tensor& t) {
              WEFT_CHECK_TYPE(t.dim() > 0, "len() of a 0-d tensor");
@@ -368,9 +530,14 @@ void bind_protocols(nb::class_<Tensor>& c) {
 }  // namespace
 
 void bind_tensor(nb::module_& m) {
-  nb::class_<Tensor> c(m, "Tensor", nb::type_slots(kBufferSlots), nb::is_weak_referenceable(),
+  nb::class_<Tensor> c(m, "Tensor", nb::type_slots(kBufferSlots), nb::is_weak_referenceable(), nb::dynamic_attr(),
                        "A strided array of numbers: a view of reference-counted memory.");
   c.attr("__module__") = "weft";
+  c.def(nb::init<const Tensor&>(), nb::arg("data"), "The same tensor: its memory is shared.");
+  c.def(
+      "__init__", [](Tensor* self, nb::args args, nb::handle device) { new (self) Tensor(of_arguments(args, device)); },
+      nb::arg("args"), nb::kw_only(), nb::arg("device") = nb::none(),
+      "Sizes give a tensor that is not initialized, a sequence of numbers one of these, in the default dtype.");
   bind_attributes(c);
   bind_views<Tensor>(c);
   bind_conversions<Tensor>(c);
@@ -387,8 +554,11 @@ void bind_array(nb::module_& m) {
                               "give such arrays. Of a Tensor: "
                               "ndarray(x),\nwhich shares its memory; back: Tensor(x).");
   c.attr("__module__") = "weft.numpy";
+  c.def(nb::init<const Tensor&>(), nb::arg("data"), "The same tensor: its memory is shared.");
   bind_views<Array>(c);
   bind_conversions<Array>(c);
+  c.def_prop_ro(
+      "shape", [](const Array& x) { return tuple_of(x.shape()); }, "Sizes, as a tuple.");
   c.def("__index__", [](const Array& x) {
     WEFT_CHECK_TYPE(is_integral(x.dtype()) && x.dim() == 0,
                     fmt::format("index: only 0-d arrays of integers can be an index, got {}", describe(x)));

@@ -43,6 +43,9 @@ def _rebuild_tensor(dtype, shape, device, data):
 
 # Where each lazily imported name is found.
 _LAZY = {
+    "ArgumentError": "weft._errors",
+    "ArgumentIndexError": "weft._errors",
+    "ArgumentTypeError": "weft._errors",
     "compile": "weft.compiler",
     "compiler": None,
     "config": None,
@@ -52,6 +55,7 @@ _LAZY = {
     "ops": None,
     "__config__": None,
     "profiler": None,
+    "random": None,
 }
 
 

@@ -8,7 +8,18 @@ import weakref
 
 from . import _C
 
-__all__ = ["compile", "disable", "explain", "is_compiling", "mark_dynamic", "mark_static", "reset", "stats"]
+__all__ = [
+    "compile",
+    "disable",
+    "explain",
+    "freeze",
+    "is_compiling",
+    "mark_dynamic",
+    "mark_static",
+    "reset",
+    "stats",
+    "unfreeze",
+]
 
 _MODES = ("default", "reduce-overhead", "max-autotune")
 _BACKENDS = ("weft", "eager")
@@ -148,6 +159,9 @@ def is_compiling():
     return False
 
 
+is_compiling._when_captured = True
+
+
 _marked = {}  # id of a tensor -> (a weak reference that takes the entry out, {dimension: is dynamic})
 
 
@@ -189,6 +203,38 @@ def mark_dynamic(tensor, index, *, min=None, max=None):
 def mark_static(tensor, index=None):
     """The size of the tensor's dimension `index`, or of all, is a number in compiled code: another size compiles anew."""
     _mark("mark_static", tensor, range(tensor.ndim) if index is None else index, False)
+
+
+_frozen = {}  # id of a tensor -> a weak reference that takes the entry out
+
+
+def freeze(module):
+    """Promises that the parameters and buffers of a weft.nn.Module do not change: in compiled code they are constants, whose
+    layouts are prepared once. A buffer that a compiled program writes to is none of them.
+
+    What is written to a frozen parameter later is not seen by compiled code; unfreeze() takes the promise back. Both forget
+    what is compiled. Returns the module. raises: TypeError.
+    """
+    for tensor in _tensors_of("freeze", module):
+        key = id(tensor)
+        _frozen[key] = weakref.ref(tensor, lambda _, key=key: _frozen.pop(key, None))
+    _C._set_frozen_tensors(_frozen)
+    reset()
+    return module
+
+
+def unfreeze(module):
+    """Takes back what freeze() promised. Returns the module. raises: TypeError."""
+    for tensor in _tensors_of("unfreeze", module):
+        _frozen.pop(id(tensor), None)
+    reset()
+    return module
+
+
+def _tensors_of(function, module):
+    if not _is_module(module):
+        raise TypeError(f"weft.compiler.{function}: expected a weft.nn.Module, got {type(module).__name__}")
+    return [*module.parameters(), *module.buffers()]
 
 
 # ---- copies and pickles ------------------------------------------------------------------------------------------

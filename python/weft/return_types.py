@@ -1,18 +1,43 @@
-"""What operators of several results give: named tuples, with PyTorch's names for them."""
+"""What functions of several results give: named tuples, with PyTorch's names for them."""
 
 from collections import namedtuple
 
-sort = namedtuple("sort", "values indices")
-topk = namedtuple("topk", "values indices")
-kthvalue = namedtuple("kthvalue", "values indices")
-median = namedtuple("median", "values indices")
-nanmedian = namedtuple("nanmedian", "values indices")
-cummax = namedtuple("cummax", "values indices")
-cummin = namedtuple("cummin", "values indices")
-slogdet = namedtuple("slogdet", "sign logabsdet")
-svd = namedtuple("svd", "U S Vh")
-qr = namedtuple("qr", "Q R")
-eigh = namedtuple("eigh", "eigenvalues eigenvectors")
+
+class LinAlgError(RuntimeError):
+    """A matrix is singular, not positive definite, or its decomposition does not converge."""
+
+
+def _named(name, fields):
+    """A named tuple that prints as PyTorch's do."""
+    made = namedtuple(name, fields, module=__name__)
+    made.__repr__ = _text
+    return made
+
+
+def _text(self):
+    items = ",\n".join(f"{field}={value!r}" for field, value in zip(self._fields, self))
+    return f"torch.return_types.{type(self).__name__}(\n{items})"
+
+
+max = _named("max", "values indices")
+min = _named("min", "values indices")
+aminmax = _named("aminmax", "min max")
+sort = _named("sort", "values indices")
+topk = _named("topk", "values indices")
+kthvalue = _named("kthvalue", "values indices")
+median = _named("median", "values indices")
+nanmedian = _named("nanmedian", "values indices")
+mode = _named("mode", "values indices")
+cummax = _named("cummax", "values indices")
+cummin = _named("cummin", "values indices")
+frexp = _named("frexp", "mantissa exponent")
+histogram = _named("histogram", "hist bin_edges")
+histogramdd = _named("histogramdd", "hist bin_edges")
+slogdet = _named("slogdet", "sign logabsdet")
+svd = _named("svd", "U S Vh")
+qr = _named("qr", "Q R")
+eigh = _named("eigh", "eigenvalues eigenvectors")
+geqrf = _named("geqrf", "a tau")
 
 # By the operator's name.
 TYPES = {
@@ -27,4 +52,5 @@ TYPES = {
     "svd": svd,
     "qr": qr,
     "eigh": eigh,
+    "geqrf": geqrf,
 }

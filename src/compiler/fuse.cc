@@ -247,7 +247,7 @@ class Fuser {
     bool after = false;
     for (const FusionStep& step : plan_.steps) {
       const auto& roots = step.group.roots;
-      if (step.node && passes::has_effects(*step.node)) return false;
+      if (step.node && passes::writes_memory(*step.node)) return false;
       if (after && step.node && !replaces_or_views(*step.node)) return false;
       if (after && step.node && std::any_of(step.node->inputs.begin(), step.node->inputs.end(), is_old))
         return false;
@@ -486,7 +486,7 @@ class Fuser {
 
   bool has_effects_after(size_t number) const {
     return std::any_of(plan_.steps.begin() + static_cast<ptrdiff_t>(number), plan_.steps.end(),
-                       [](const FusionStep& step) { return step.node && passes::has_effects(*step.node); });
+                       [](const FusionStep& step) { return step.node && passes::writes_memory(*step.node); });
   }
 
   // Reductions and costly values that more than one kernel evaluates are stored, and values of many others:

@@ -30,7 +30,7 @@ class InPlace {
 
   void run() {
     for (const PlanStep& step : steps_)
-      if (step.node && passes::has_effects(*step.node)) return;
+      if (step.node && passes::writes_memory(*step.node)) return;
     for (size_t s = 0; s < steps_.size(); ++s)
       if (replaces_part(steps_[s]) && is_made_here(steps_[s].inputs[0]))
         steps_[s].is_over_base = may_write_over_base(s);

@@ -1,5 +1,7 @@
-// Tensors as PyTorch prints them with its default options: four digits, 80 columns, three edge items of each
-// dimension where there are more than 1000 elements.
+// Tensors as PyTorch prints them; by default four digits, 80 columns, three edge items of each dimension where there are
+// more than 1000 elements.
+#include "core/print_options.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,16 +9,20 @@
 
 #include "core/backend.h"
 #include "core/copy.h"
+#include "core/default_dtype.h"
 #include "weft/error.h"
 #include "weft/tensor.h"
 
 namespace weft {
 
+PrintOptions& print_options() {
+  static PrintOptions options;
+  return options;
+}
+
 namespace {
 
-constexpr int64_t kEdgeItems = 3;
-constexpr int64_t kThreshold = 1000;
-constexpr size_t kLineWidth = 80;
+size_t line_width() { return static_cast<size_t>(std::max<int64_t>(print_options().line_width, 0)); }
 
 // How one column of floating-point numbers is printed: chosen from the numbers shown.
 class FloatFormat {
@@ -33,19 +39,21 @@ class FloatFormat {
     if (finite_.empty()) return;
     scientific_ = largest_ / smallest_ > 1000. || largest_ > 1e8 || (!whole_ && smallest_ < 1e-4);
     for (const double value : finite_) {
-      const size_t length = scientific_ ? fmt::format("{:.4e}", value).size()
+      const size_t length = scientific_ ? fmt::format("{:.{}e}", value, precision_).size()
                             : whole_    ? fmt::format("{:.0f}", value).size() + 1
-                                        : fmt::format("{:.4f}", value).size();
+                                        : fmt::format("{:.{}f}", value, precision_).size();
       width_ = std::max(width_, length);
     }
+    scientific_ = print_options().scientific.value_or(scientific_);
   }
 
   std::string operator()(double value) const {
     if (std::isnan(value)) return fmt::format("{:>{}}", "nan", width_);
     if (std::isinf(value)) return fmt::format("{:>{}}", value > 0 ? "inf" : "-inf", width_);
-    if (scientific_) return fmt::format("{:>{}.4e}", value, width_);
-    return fmt::format("{:>{}}", whole_ ? fmt::format("{:.0f}.", value) : fmt::format("{:.4f}", value),
-                       width_);
+    const std::string text = scientific_ ? fmt::format("{:.{}e}", value, precision_)
+                             : whole_    ? fmt::format("{:.0f}.", value)
+                                         : fmt::format("{:.{}f}", value, precision_);
+    return fmt::format("{:>{}}", text, width_);
   }
 
   size_t width() const { return width_; }
@@ -54,12 +62,13 @@ class FloatFormat {
   std::vector<double> finite_;
   double smallest_ = std::numeric_limits<double>::infinity(), largest_ = 0;
   bool whole_ = true, scientific_ = false;
+  int precision_ = print_options().precision;
   size_t width_ = 1;
 };
 
 class Printer {
  public:
-  explicit Printer(const Tensor& tensor) : tensor_(tensor), summarize_(tensor.numel() > kThreshold) {
+  explicit Printer(const Tensor& tensor) : tensor_(tensor), summarize_(tensor.numel() > print_options().threshold) {
     const bool floating = is_inexact(tensor.dtype());
     visit(0, tensor.data_as<char>(), [&](const char* element) {
       if (floating) {
@@ -81,15 +90,15 @@ class Printer {
  private:
   int64_t size(size_t d) const { return tensor_.shape()[d]; }
   int64_t step(size_t d) const { return tensor_.strides()[d] * itemsize(tensor_.dtype()); }
-  bool cut(size_t d) const { return summarize_ && size(d) > 2 * kEdgeItems; }
+  bool cut(size_t d) const { return summarize_ && size(d) > 2 * edge_items_; }
 
   // Positions shown along dimension d, in order; f(-1) stands for the ellipsis.
   template <class F>
   void positions(size_t d, F&& f) const {
     for (int64_t i = 0; i < size(d); ++i) {
-      if (cut(d) && i == kEdgeItems) {
+      if (cut(d) && i == edge_items_) {
         f(int64_t{-1});
-        i = size(d) - kEdgeItems;
+        i = size(d) - edge_items_;
       }
       f(i);
     }
@@ -126,7 +135,7 @@ class Printer {
   }
 
   std::string vector(size_t d, const char* data, size_t indent) const {
-    const size_t room = kLineWidth > indent ? kLineWidth - indent : 0;
+    const size_t room = line_width() > indent ? line_width() - indent : 0;
     const size_t per_line = std::max<size_t>(1, room / (width_ + 2));
     std::string text = "[";
     size_t count = 0;
@@ -154,6 +163,7 @@ class Printer {
 
   const Tensor& tensor_;
   bool summarize_;
+  int64_t edge_items_ = print_options().edge_items;
   FloatFormat real_, imaginary_;
   size_t width_ = 1;
 };
@@ -166,29 +176,34 @@ std::string tuple_str(const Shape& shape) {
 
 }  // namespace
 
-std::string Tensor::str() const {
-  if (!defined()) return "tensor(undefined)";
-  if (is_traced()) return fmt::format("tensor(traced {})", describe(*this));
-  const std::string prefix = "tensor(";
-  const std::string dtype_suffix = fmt::format("dtype=weft.{}", name(dtype()));
+std::string Tensor::str() const { return weft::str(*this, "tensor", false); }
+
+std::string str(const Tensor& tensor, std::string_view kind, bool requires_grad) {
+  if (!tensor.defined()) return fmt::format("{}(undefined)", kind);
+  if (tensor.is_traced()) return fmt::format("{}(traced {})", kind, describe(tensor));
+  const DType dtype = tensor.dtype();
+  const Device device = tensor.device();
+  const std::string prefix = fmt::format("{}(", kind);
+  const std::string dtype_suffix = fmt::format("dtype={}.{}", print_options().module, name(dtype));
   std::string text = prefix;
   std::vector<std::string> suffixes;
-  if (device().type != DeviceType::CPU) suffixes.push_back(fmt::format("device='{}'", device().str()));
-  const bool has_elements = has_memory(device());
-  if (!has_elements || numel() == 0) {
+  if (device.type != DeviceType::CPU) suffixes.push_back(fmt::format("device='{}'", device.str()));
+  const bool has_elements = has_memory(device);
+  if (!has_elements || tensor.numel() == 0) {
     text += has_elements ? "[]" : "...";
-    if (!has_elements || dim() != 1) suffixes.push_back("size=" + tuple_str(shape()));
-    if (dtype() != DType::F32) suffixes.push_back(dtype_suffix);
+    if (!has_elements || tensor.dim() != 1) suffixes.push_back("size=" + tuple_str(tensor.shape()));
+    if (dtype != default_float()) suffixes.push_back(dtype_suffix);
   } else {
-    text += Printer(to(Device())).print(prefix.size());
+    text += Printer(tensor.to(Device())).print(prefix.size());
     const bool shown_by_elements =
-        dtype() == DType::F32 || dtype() == DType::C64 || dtype() == DType::I64 || dtype() == DType::Bool;
+        dtype == default_float() || dtype == default_complex() || dtype == DType::I64 || dtype == DType::Bool;
     if (!shown_by_elements) suffixes.push_back(dtype_suffix);
   }
+  if (requires_grad) suffixes.emplace_back("requires_grad=True");
   const size_t newline = text.rfind('\n');
   size_t line = text.size() - (newline == std::string::npos ? static_cast<size_t>(-1) : newline) + 1;
   for (const std::string& suffix : suffixes) {
-    if (line + suffix.size() + 2 > kLineWidth) {
+    if (line + suffix.size() + 2 > line_width()) {
       text += ",\n" + std::string(prefix.size(), ' ') + suffix;
       line = prefix.size() + suffix.size();
     } else {

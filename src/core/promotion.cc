@@ -1,7 +1,9 @@
 // Promotion as data: one table per set of rules. Rows and columns are in the order of DType.
 #include <fmt/format.h>
 
-#include "weft/dtype.h"
+#include <atomic>
+
+#include "core/default_dtype.h"
 #include "weft/error.h"
 
 namespace weft {
@@ -93,6 +95,8 @@ constexpr Entry kNumPyWeak[kNumDTypes][4] = {
 
 // clang-format on
 
+std::atomic<DType> default_dtype{DType::F32};
+
 constexpr const char* kWeakNames[] = {"bool", "int", "float", "complex"};
 
 DType checked(Entry entry, DType a, std::string_view b) {
@@ -114,8 +118,13 @@ DType promote_types(DType a, DType b, Promotion rules) {
 DType promote_weak(DType array, WeakKind scalar, Promotion rules) {
   const auto& table = rules == Promotion::Torch ? kTorchWeak : kNumPyWeak;
   const size_t kind = static_cast<size_t>(scalar);
-  return checked(table[static_cast<size_t>(array)][kind], array,
-                 fmt::format("a Python {}", kWeakNames[kind]));
+  const DType found =
+      checked(table[static_cast<size_t>(array)][kind], array, fmt::format("a Python {}", kWeakNames[kind]));
+  if (rules == Promotion::NumPy || is_inexact(array) || !is_inexact(found)) return found;
+  return is_complex(found) ? default_complex() : default_float();
 }
+
+DType default_float() { return default_dtype.load(std::memory_order_relaxed); }
+void set_default_float(DType dtype) { default_dtype = dtype; }
 
 }  // namespace weft

@@ -202,6 +202,12 @@ Tensor GraphTracer::input(TensorType type, std::string name, std::optional<Strid
                            strides ? std::move(*strides) : contiguous_strides(hints(value->tensor().shape)));
 }
 
+Tensor GraphTracer::constant(const Tensor& tensor) {
+  auto base = std::make_shared<Base>();
+  base->current = impl_->constant(tensor);
+  return impl_->wrap(base->current, base, {}, tensor.strides());
+}
+
 namespace {
 
 // Strides the view has eagerly; none for a reshape that must copy.

@@ -37,6 +37,8 @@ class GraphTracer final : public ops::Tracer {
 
   // A graph input and the traced tensor that stands for it. Strides: C-contiguous unless given.
   Tensor input(TensorType type, std::string name = "", std::optional<Strides> strides = {});
+  // The traced tensor that stands for the elements of this one, which do not change.
+  Tensor constant(const Tensor& tensor);
   std::vector<Tensor> record(const ops::OpDef& op, const ops::OpArgs& args) override;
   // `real`, `imag` or `bitcast` as views of the operand's memory, which NumPy makes of them: updates of
   // either reach the other.

@@ -10,6 +10,7 @@
 
 #include "ops/arguments.h"
 #include "ops/build.h"
+#include "ops/random.h"
 
 namespace weft::ops {
 namespace {
@@ -87,13 +88,18 @@ std::vector<TensorType> infer_attention(const OpDef& op, Types operands, const A
   WEFT_CHECK(
       float_arg(attrs, "dropout_p") >= 0 && float_arg(attrs, "dropout_p") <= 1,
       fmt::format("{}: dropout_p must be between 0 and 1, got {}", op.name, float_arg(attrs, "dropout_p")));
-  if (float_arg(attrs, "dropout_p") > 0) {
-    throw_error(ErrorKind::NotImplemented,
-                fmt::format("{}: dropout (dropout_p={}) is not supported: weft runs inference", op.name,
-                            float_arg(attrs, "dropout_p")));
-  }
   result.shape.insert(result.shape.end(), {queries, value.back()});
   return {result};
+}
+
+std::vector<TensorType> infer_kernel(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+  std::vector<TensorType> results = infer_attention(op, operands, attrs);
+  if (float_arg(attrs, "dropout_p") > 0) {
+    throw_error(ErrorKind::NotImplemented,
+                fmt::format("{}: dropout (dropout_p={}) needs the weights: call _scaled_dot_product_attention_math",
+                            op.name, float_arg(attrs, "dropout_p")));
+  }
+  return results;
 }
 
 double scale_of(const Attrs& attrs, int64_t head_dim) {
@@ -147,7 +153,8 @@ std::vector<Tensor> math_attention(const OpDef& op, const OpArgs& args) {
   // A row that sees nothing: NaN from softmax, which weighs nothing instead.
   const Tensor seen = call1("any", {invoke("ne", {scores, Scalar(-std::numeric_limits<double>::infinity())})},
                             {{"dim", SymShape{Sym(-1)}}, {"keepdim", true}});
-  const Tensor weights = invoke("where", {seen, call1("softmax", {scores}, {{"dim", Sym(-1)}}), Scalar(0.0)});
+  const Tensor weights = dropped(
+      invoke("where", {seen, call1("softmax", {scores}, {{"dim", Sym(-1)}}), Scalar(0.0)}), float_arg(args.attrs, "dropout_p"));
   return {call1("matmul", {weights, value}), weights};
 }
 
@@ -255,7 +262,7 @@ std::vector<Tensor> eager_attention(const OpDef& op, std::span<const Tensor> ope
                       "in float32 2e-6 of the largest |value|\n"
                       "for scores below 10. raises: ValueError, TypeError; NotImplementedError for dropout.\n"
                       "source: Dao et al. 2022 (FlashAttention), Milakov and Gimelshein 2018.",
-                  .infer = infer_attention,
+                  .infer = infer_kernel,
                   .eager = eager_attention}),
     &define_composite("_scaled_dot_product_attention_math", WEFT_ATTENTION_PARAMETERS " -> (Tensor, Tensor)",
                       "scaled_dot_product_attention by its formula: (result, weights [*, L, S]).", "",

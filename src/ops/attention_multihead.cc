@@ -9,6 +9,7 @@
 
 #include "ops/arguments.h"
 #include "ops/build.h"
+#include "ops/random.h"
 
 namespace weft::ops {
 namespace {
@@ -88,15 +89,16 @@ struct Attended {
 };
 
 // `mask` is added to the scores, or undefined. Operands are [batch, heads, rows, head_dim].
-Attended attend(const std::array<Tensor, 3>& x, const Tensor& mask, bool need_weights, bool causal) {
-  if (!need_weights) {
+Attended attend(const std::array<Tensor, 3>& x, const Tensor& mask, bool need_weights, bool causal,
+                double dropout) {
+  if (!need_weights && dropout == 0) {
     return {call1("scaled_dot_product_attention", {x[0], x[1], x[2], causal ? Tensor() : mask},
                   {{"is_causal", causal}}),
             {}};
   }
   const double scale = 1.0 / std::sqrt(static_cast<double>(sym_specialize(size_of(x[0], 3))));
   const Tensor scores = call1("matmul", {build::mul(x[0], Scalar(scale)), build::transpose(x[1], 2, 3)});
-  const Tensor weights = call1("softmax", {sum_of(scores, mask)}, {{"dim", Sym(-1)}});
+  const Tensor weights = dropped(call1("softmax", {sum_of(scores, mask)}, {{"dim", Sym(-1)}}), dropout);
   return {call1("matmul", {weights, x[2]}), weights};
 }
 
@@ -159,7 +161,8 @@ class MultiHead {
     if (args_.attrs.get_bool("add_zero_attn")) add_zero_key(heads);
     const bool need_weights = args_.attrs.get_bool("need_weights");
     const bool causal = args_.attrs.get_bool("is_causal") && !padding_.defined() && !need_weights;
-    const Attended attended = attend(heads, combined_mask(size_of(heads[1], 2)), need_weights, causal);
+    const double dropout = args_.attrs.get_bool("training") ? float_arg(args_.attrs, "dropout_p") : 0;
+    const Attended attended = attend(heads, combined_mask(size_of(heads[1], 2)), need_weights, causal, dropout);
     Tensor output = build::reshape(build::permute(attended.output, {2, 0, 1, 3}), {queries_, batch_, size_});
     output = linear(output, given(kOutWeight), given(kOutBias));
     if (!need_weights) return {batched_ ? output : build::squeeze(output, 1), Tensor()};
@@ -195,12 +198,6 @@ class MultiHead {
                fmt::format("{}: give both bias_k and bias_v or none", op_.name));
     WEFT_CHECK(!args_.attrs.get_bool("is_causal") || given(kMask).defined(),
                fmt::format("{}: is_causal says that attn_mask is causal: attn_mask is missing", op_.name));
-    if (args_.attrs.get_bool("training") && float_arg(args_.attrs, "dropout_p") > 0) {
-      throw_error(
-          ErrorKind::NotImplemented,
-          fmt::format("{}: dropout (training=True, dropout_p={}) is not supported: weft runs inference",
-                      op_.name, float_arg(args_.attrs, "dropout_p")));
-    }
   }
 
   void project() {
@@ -321,7 +318,7 @@ std::vector<Tensor> self_attention(const OpDef& op, const OpArgs& args, const st
     part = build::permute(build::reshape(part, {batch, size_of(part, 1), heads, floor_div(size, heads)}),
                           {0, 2, 1, 3});
   }
-  const Attended attended = attend(projected, native_mask(op, args, mask, x[0].dtype()), need_weights, false);
+  const Attended attended = attend(projected, native_mask(op, args, mask, x[0].dtype()), need_weights, false, 0);
   const Tensor output =
       build::reshape(build::permute(attended.output, {0, 2, 1, 3}), {batch, size_of(x[0], 1), size});
   return {linear(output, weights.out_weight, weights.out_bias),

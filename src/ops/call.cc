@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/backend.h"
+#include "ops/effects.h"
 #include "ops/registry.h"
 #include "ops/result_memory.h"
 #include "ops/tracer.h"
@@ -91,7 +92,7 @@ bool is_recorded(const OpDef& op, std::span<const Tensor> tensors) {
     WEFT_ASSERT(active_tracer != nullptr, op.name + ": a traced tensor is used outside its trace");
     return true;
   }
-  return op.kind == OpKind::Creation && active_tracer != nullptr;
+  return active_tracer != nullptr && (op.kind == OpKind::Creation || draws(op));
 }
 
 SymShape sym_shape(const Tensor& tensor) { return type_of(tensor).shape; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/default_dtype.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
 #include "weft/detail/visit_dtype.h"
@@ -13,14 +14,14 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-DType default_float(Promotion rules) { return rules == Promotion::Torch ? DType::F32 : DType::F64; }
+DType made_float(Promotion rules) { return rules == Promotion::Torch ? default_float() : DType::F64; }
 
 DType dtype_of_scalar(const Scalar& value, Promotion rules) {
   switch (value.kind()) {
     case WeakKind::Bool: return DType::Bool;
     case WeakKind::Int: return DType::I64;
-    case WeakKind::Float: return default_float(rules);
-    case WeakKind::Complex: return rules == Promotion::Torch ? DType::C64 : DType::C128;
+    case WeakKind::Float: return made_float(rules);
+    case WeakKind::Complex: return rules == Promotion::Torch ? default_complex() : DType::C128;
   }
   return DType::F64;
 }
@@ -102,7 +103,7 @@ Tensors eager_iota(const OpDef& op, std::span<const Tensor>, const Attrs& attrs)
 // --------------------------------------------------------------------------------------------
 Tensors filled(const OpArgs& args, Scalar value) {
   return {build::full(list_arg(args.attrs, "shape"), value,
-                      dtype_arg(args.attrs).value_or(default_float(args.rules)), device_arg(args.attrs))};
+                      dtype_arg(args.attrs).value_or(made_float(args.rules)), device_arg(args.attrs))};
 }
 
 Tensors filled_like(const OpArgs& args, Scalar value) {
@@ -117,7 +118,7 @@ Tensors empty(const OpDef& op, const OpArgs& args) {
   if (is_recorded(get_op("full"), {})) return filled(args, Scalar(0));
   const Device device = device_arg(args.attrs);
   require_available(device);
-  return {Tensor::empty(constants(shape), dtype_arg(args.attrs).value_or(default_float(args.rules)), device)};
+  return {Tensor::empty(constants(shape), dtype_arg(args.attrs).value_or(made_float(args.rules)), device)};
 }
 
 Tensors empty_like(const OpDef&, const OpArgs& args) {
@@ -149,7 +150,7 @@ Tensors arange(const OpDef& op, const OpArgs& args) {
   const Attr& step = attrs.at("step");
   const Device device = device_arg(attrs);
   const bool integers = is_integer(start) && is_integer(stop) && is_integer(step);
-  const DType dtype = dtype_arg(attrs).value_or(integers ? DType::I64 : default_float(args.rules));
+  const DType dtype = dtype_arg(attrs).value_or(integers ? DType::I64 : made_float(args.rules));
   if (integers) {
     const Sym first = to_sym(start), last = to_sym(stop);
     const int64_t width = sym_specialize(to_sym(step));
@@ -199,7 +200,7 @@ Tensor linspace(const OpArgs& args, double start, double stop, int64_t count, DT
 Tensor linspace_op(const OpDef& op, const OpArgs& args, bool logarithmic) {
   const int64_t count = int_arg(args.attrs, "steps");
   WEFT_CHECK(count >= 0, fmt::format("{}: steps must not be negative, got {}", op.name, count));
-  const DType dtype = dtype_arg(args.attrs).value_or(default_float(args.rules));
+  const DType dtype = dtype_arg(args.attrs).value_or(made_float(args.rules));
   const bool endpoint = logarithmic || args.attrs.get_bool("endpoint");
   Tensor result = linspace(args, float_arg(args.attrs, "start"), float_arg(args.attrs, "end"), count,
                            logarithmic || is_integral(dtype) ? DType::F64 : dtype, endpoint);
@@ -220,7 +221,7 @@ Tensors eye(const OpDef&, const OpArgs& args) {
   const auto [row, column] = positions(rows, columns, device_arg(args.attrs));
   const Tensor shifted = build::add(row, Scalar(int_arg(args.attrs, "k")));
   return {build::cast(invoke("eq", {shifted, column}),
-                      dtype_arg(args.attrs).value_or(default_float(args.rules)))};
+                      dtype_arg(args.attrs).value_or(made_float(args.rules)))};
 }
 
 Tensor lower_mask(Sym rows, Sym columns, int64_t diagonal, Device device) {
@@ -231,7 +232,7 @@ Tensor lower_mask(Sym rows, Sym columns, int64_t diagonal, Device device) {
 Tensors tri(const OpDef&, const OpArgs& args) {
   const Sym rows = sym_arg(args.attrs, "n"), columns = optional_sym_arg(args.attrs, "m").value_or(rows);
   return {build::cast(lower_mask(rows, columns, int_arg(args.attrs, "k"), device_arg(args.attrs)),
-                      dtype_arg(args.attrs).value_or(default_float(args.rules)))};
+                      dtype_arg(args.attrs).value_or(made_float(args.rules)))};
 }
 
 Tensors triangle(const OpDef& op, const OpArgs& args, bool lower) {

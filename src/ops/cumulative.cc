@@ -88,6 +88,39 @@ std::vector<Tensor> eager_cumprod(const OpDef& op, std::span<const Tensor> opera
               []<class T>(std::type_identity<T>, Total<T> a, Total<T> b) { return times<T>(a, b); });
 }
 
+// log(exp(a) + exp(b)).
+template <class T>
+T log_of_sum(T a, T b) {
+  if constexpr (kIsComplexType<T>) {
+    const auto shift = std::max(a.real(), b.real());
+    if (!std::isfinite(shift)) return shift > 0 ? std::log(std::exp(a) + std::exp(b)) : a.real() < b.real() ? b : a;
+    return std::log(std::exp(a - shift) + std::exp(b - shift)) + shift;
+  } else {
+    if (is_nan(a) || is_nan(b)) return a + b;
+    const T high = std::max(a, b), low = std::min(a, b);
+    return low == high || std::isinf(high) ? (std::isinf(high) ? high : high + std::log(T(2)))
+                                           : high + std::log1p(std::exp(low - high));
+  }
+}
+
+std::vector<TensorType> infer_logcumsumexp(const OpDef& op, std::span<const TensorType> operands,
+                                           const Attrs& attrs) {
+  dim_arg(op, attrs, static_cast<int64_t>(operands[0].shape.size()));
+  WEFT_CHECK_TYPE(is_inexact(operands[0].dtype),
+                  fmt::format("{}: dtype not supported: expected floating or complex{}", op.name,
+                              describe_operands(op, operands)));
+  return {operands[0]};
+}
+
+std::vector<Tensor> eager_logcumsumexp(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  return scan(op, operands[0], attrs, []<class T>(std::type_identity<T>, Total<T> a, Total<T> b) {
+    if constexpr (kHasNan<T>)
+      return log_of_sum(a, b);
+    else
+      return a;
+  });
+}
+
 std::vector<TensorType> infer_running(const OpDef& op, std::span<const TensorType> operands,
                                       const Attrs& attrs) {
   dim_arg(op, attrs, static_cast<int64_t>(operands[0].shape.size()));
@@ -156,6 +189,13 @@ std::vector<Tensor> diff(const OpDef& op, const OpArgs& args) {
                   .methods = {""},
                   .infer = infer_scan,
                   .eager = eager_cumprod}),
+    &register_op({.name = "logcumsumexp",
+                  .schema = "(Tensor x, int dim) -> Tensor",
+                  .doc = "Running log(sum(exp(x))) along `dim`, without overflow.\n"
+                         "dtype:  floating and complex; 16-bit floats add in float32. error: n ULP.",
+                  .methods = {""},
+                  .infer = infer_logcumsumexp,
+                  .eager = eager_logcumsumexp}),
     &register_op({.name = "cummax",
                   .schema = "(Tensor x, int dim) -> (Tensor, Tensor)",
                   .doc = "Running maximum along `dim` and the int64 position it was last reached at. NaN "

@@ -1,6 +1,7 @@
 #include "ops/effects.h"
 
 #include <map>
+#include <set>
 
 namespace weft::ops {
 namespace {
@@ -10,9 +11,17 @@ std::map<const OpDef*, std::vector<size_t>>& table() {
   return writes;
 }
 
+std::set<const OpDef*>& drawing() {
+  static std::set<const OpDef*> operators;
+  return operators;
+}
+
 }  // namespace
 
 void declare_writes(const OpDef& op, std::vector<size_t> operands) { table()[&op] = std::move(operands); }
+
+void declare_draws(const OpDef& op) { drawing().insert(&op); }
+bool draws(const OpDef& op) { return drawing().count(&op) > 0; }
 
 std::span<const size_t> written_operands(const OpDef& op) {
   const auto found = table().find(&op);

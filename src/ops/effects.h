@@ -1,5 +1,5 @@
-// Operators that change what an operand holds. All others are functions of their operands' contents, and may
-// be dropped, merged and moved freely.
+// Operators that change what an operand holds, or that draw from a generator of random numbers. All others are
+// functions of their operands' contents, and may be dropped, merged and moved freely.
 #pragma once
 
 #include <span>
@@ -14,7 +14,11 @@ namespace weft::ops {
 void declare_writes(const OpDef& op, std::vector<size_t> operands);
 // Positions of the operands that it writes; mostly none.
 std::span<const size_t> written_operands(const OpDef& op);
-inline bool has_side_effects(const OpDef& op) { return !written_operands(op).empty(); }
+// Says that its results depend on the calls before, and those after on it: it keeps its place among all such, and is
+// called where nobody takes the result.
+void declare_draws(const OpDef& op);
+bool draws(const OpDef& op);
+inline bool has_side_effects(const OpDef& op) { return !written_operands(op).empty() || draws(op); }
 // What raises for some values is computed even where nobody takes the result: NumPy raises there.
 inline bool refuses_by_value(const OpDef& op) {
   for (const std::string_view name :

@@ -125,6 +125,20 @@ Tensors eager_scatter(const OpDef& op, std::span<const Tensor> operands, const A
                            operands[2], accumulate)};
 }
 
+Tensors eager_scatter_combine(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  const Tensor& x = operands[0];
+  const std::string reduce = attrs.get<std::string>("reduce");
+  WEFT_CHECK(reduce == "prod" || reduce == "amin" || reduce == "amax",
+             fmt::format("{}: reduce: expected 'prod', 'amin' or 'amax', got '{}'", op.name, reduce));
+  WEFT_CHECK_TYPE(reduce == "prod" || !is_complex(x.dtype()),
+                  fmt::format("{}: complex numbers have no order", op.name));
+  const auto how = reduce == "prod"   ? kernels::Combine::Multiply
+                   : reduce == "amin" ? kernels::Combine::Minimum
+                                      : kernels::Combine::Maximum;
+  return {kernels::scatter_combine(x, normalize_dim(op.name, int_arg(attrs, "dim"), x.dim()), operands[1],
+                                   operands[2], how)};
+}
+
 // ---- advanced indexing
 // ------------------------------------------------------------------------------------- Masks become the
 // indices of their true elements, one array per dimension of the mask.
@@ -428,6 +442,13 @@ Tensors one_hot(const OpDef& op, const OpArgs& args) {
          .infer = infer_scatter,
          .eager = [](const OpDef& op, std::span<const Tensor> operands,
                      const Attrs& attrs) { return eager_scatter(op, operands, attrs, true); }}),
+    &register_op({.name = "scatter_combine",
+                  .schema = "(Tensor x, int dim, Tensor index, Tensor src, str reduce) -> Tensor",
+                  .doc = "x with result[j] combined with src[i] for every i of index's shape, j = i but j[dim] = "
+                         "index[i]: 'prod', or\n"
+                         "'amin' and 'amax', which are NaN where one is.",
+                  .infer = infer_scatter,
+                  .eager = eager_scatter_combine}),
     &define_composite("index", "(Tensor x, Tensor[] indices) -> Tensor",
                       "x[indices], as NumPy: integer arrays, bool masks (which count as the indices of their "
                       "true elements), and\n"

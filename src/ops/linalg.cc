@@ -72,7 +72,7 @@ std::vector<TensorType> infer_solve(const OpDef& op, std::span<const TensorType>
 [[noreturn]] void singular(const OpDef& op, int info) {
   throw_error(
       ErrorKind::Runtime,
-      fmt::format("{}: Singular matrix: the diagonal element {} of its LU factor is zero", op.name, info));
+      fmt::format("linalg.{}: Singular matrix: the diagonal element {} of its LU factor is zero", op.name, info));
 }
 
 // The determinant as a number of absolute value 1, or 0, and the logarithm of its absolute value.
@@ -88,7 +88,7 @@ Determinant<T> determinant(const MatrixStack<T>& stack, int64_t index) {
   std::vector<T> a = stack.read(index);
   std::vector<int> pivots(n);
   Determinant<T> result;
-  if (n > 0 && Lapack<T>::lu(stack.rows(), a.data(), pivots.data()) > 0) {
+  if (n > 0 && Lapack<T>::lu(stack.rows(), stack.rows(), a.data(), pivots.data()) > 0) {
     result.sign = 0, result.logarithm = -std::numeric_limits<decltype(result.logarithm)>::infinity();
     return result;
   }
@@ -150,7 +150,7 @@ std::vector<Tensor> eager_solve(const OpDef& op, std::span<const Tensor> operand
       std::vector<T> factors = matrices.read(i), right = right_sides.read(i);
       const int rows = matrices.rows();
       std::vector<int> pivots(static_cast<size_t>(rows));
-      if (const int info = Lapack<T>::lu(rows, factors.data(), pivots.data()); info > 0) singular(op, info);
+      if (const int info = Lapack<T>::lu(rows, rows, factors.data(), pivots.data()); info > 0) singular(op, info);
       Lapack<T>::lu_solve(rows, right_sides.columns(), factors.data(), pivots.data(), right.data());
       write_matrix(solutions, i, right.data(), rows);
     });
@@ -168,7 +168,7 @@ std::vector<Tensor> eager_cholesky(const OpDef& op, std::span<const Tensor> oper
       if (const int info = Lapack<T>::cholesky_lower(n, a.data()); info > 0) {
         throw_error(
             ErrorKind::Runtime,
-            fmt::format("{}: the matrix is not positive definite: its leading minor of order {} is not",
+            fmt::format("linalg.{}: the matrix is not positive definite: its leading minor of order {} is not",
                         op.name, info));
       }
       for (int j = 1; j < n; ++j) std::fill_n(a.begin() + static_cast<int64_t>(j) * n, j, T(0));

@@ -13,7 +13,7 @@ const Sym& columns_of(const TensorType& x) { return x.shape.back(); }
 Sym least_of(const TensorType& x) { return sym_min(rows_of(x), columns_of(x)); }
 
 [[noreturn]] void no_convergence(const OpDef& op, const char* what) {
-  throw_error(ErrorKind::Runtime, fmt::format("{}: the {} did not converge", op.name, what));
+  throw_error(ErrorKind::Runtime, fmt::format("linalg.{}: the {} did not converge", op.name, what));
 }
 
 std::vector<TensorType> types_of(std::span<const Tensor> operands) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/default_dtype.h"
 #include "ops/pointwise.h"
 #include "ops/torch_rules.h"
 
@@ -34,8 +35,8 @@ DType alone(WeakKind kind, Promotion rules) {
   switch (kind) {
     case WeakKind::Bool: return DType::Bool;
     case WeakKind::Int: return DType::I64;
-    case WeakKind::Float: return rules == Promotion::Torch ? DType::F32 : DType::F64;
-    case WeakKind::Complex: return rules == Promotion::Torch ? DType::C64 : DType::C128;
+    case WeakKind::Float: return rules == Promotion::Torch ? default_float() : DType::F64;
+    case WeakKind::Complex: return rules == Promotion::Torch ? default_complex() : DType::C128;
   }
   return DType::F64;
 }
@@ -93,7 +94,7 @@ DType common_dtype(const OpDef& op, std::span<const Operand> operands, Promotion
 
 DType float_for(DType dtype, const OpDef& op, Promotion rules) {
   if (is_inexact(dtype)) return dtype;
-  if (rules == Promotion::Torch) return DType::F32;
+  if (rules == Promotion::Torch) return default_float();
   if (op.name == "true_divide" || itemsize(dtype) >= 4) return DType::F64;
   return itemsize(dtype) == 1 ? DType::F16 : DType::F32;
 }

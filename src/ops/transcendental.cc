@@ -1,4 +1,6 @@
 // Exponentials, logarithms, trigonometric and hyperbolic functions of one operand.
+#include <type_traits>
+
 #include "ops/define.h"
 
 namespace weft::ops {
@@ -12,12 +14,38 @@ constexpr double kLarge = 1e9;
 // Below this, functions that begin like x equal x; SLEEF would flush subnormal numbers to zero.
 constexpr double kTiny = 1e-30;
 
+// Of complex numbers by their parts, and of others by the function itself: Expr is one of both.
+#define WEFT_OF_COMPLEX(X, REAL, COMPLEX)              \
+  if constexpr (requires { copysign(X, X); }) {        \
+    if constexpr (std::is_same_v<decltype(X), Expr>) { \
+      if (is_complex(dtype(X))) return COMPLEX;        \
+    }                                                  \
+    return REAL;                                       \
+  } else {                                             \
+    return COMPLEX;                                    \
+  }
+
+template <class T>
+T complex_expm1(T x) {
+  const auto re = real(x), im = imag(x);
+  const auto half = sin(im * 0.5);
+  return make_complex(expm1(re) * cos(im) - half * half * 2.0, exp(re) * sin(im));
+}
+template <class T>
+T complex_log1p(T x) {
+  const auto re = real(x), im = imag(x);
+  const auto near = log1p(re * (re + 2.0) + im * im) * 0.5;
+  return make_complex(select((abs(re) < 0.5) & (abs(im) < 0.5), near, log(abs(x + 1.0))), atan2(im, re + 1.0));
+}
+
 [[maybe_unused]] const OpDef* const kExponentials[] = {
     &unary<kInexact>("exp", DTypeRule::FloatOnly, [](auto x) { return exp(x); },
                      {.doc = "e**x.", .error = {1, 1}, .low = -80, .high = 80}),
-    &unary<kFloats>("exp2", DTypeRule::FloatOnly, [](auto x) { return exp2(x); },
+    &unary<kInexact>("exp2", DTypeRule::FloatOnly,
+                     [](auto x) { WEFT_OF_COMPLEX(x, exp2(x), exp(x * constant_like(kLn2, x))) },
                     {.doc = "2**x.", .error = {1, 1}, .low = -100, .high = 100}),
-    &unary<kFloats>("expm1", DTypeRule::FloatOnly, [](auto x) { return expm1(x); },
+    &unary<kInexact>("expm1", DTypeRule::FloatOnly,
+                     [](auto x) { WEFT_OF_COMPLEX(x, expm1(x), complex_expm1(x)) },
                     {.doc = "exp(x) - 1, accurate near 0.", .error = {1.25, 1.1}}),
     &unary<kInexact>(
         "log", DTypeRule::FloatOnly, [](auto x) { return log(x); },
@@ -26,7 +54,8 @@ constexpr double kTiny = 1e-30;
                     {.doc = "Logarithm to base 2.", .error = {1, 1}, .low = 0.001, .high = 100}),
     &unary<kInexact>("log10", DTypeRule::FloatOnly, [](auto x) { return log10(x); },
                      {.doc = "Logarithm to base 10.", .error = {1, 1}, .low = 0.001, .high = 100}),
-    &unary<kFloats>("log1p", DTypeRule::FloatOnly, [](auto x) { return log1p(x); },
+    &unary<kInexact>("log1p", DTypeRule::FloatOnly,
+                     [](auto x) { WEFT_OF_COMPLEX(x, log1p(x), complex_log1p(x)) },
                     {.doc = "log(1 + x), accurate near 0.", .error = {1, 1}, .low = -0.99, .high = 10}),
 };
 
@@ -60,11 +89,11 @@ constexpr double kTiny = 1e-30;
                       .low = -10,
                       .high = 10,
                       .aliases = {"arctan"}}),
-    &unary<kFloats>(
+    &unary<kInexact>(
         "sinc", DTypeRule::FloatOnly,
         [](auto x) {
-          const auto angle = x * M_PI;
-          return select(x == 0.0, constant_like(1, x), sin(angle) / angle);
+          const auto angle = x * constant_like(M_PI, x);
+          return select(x == constant_like(0, x), constant_like(1, x), sin(angle) / angle);
         },
         {.doc = "sin(pi x) / (pi x); 1 at 0. error: 4 ULP on [-0.5, 0.5]; growing toward its zeros.",
          .error = {4, 4},
@@ -115,6 +144,8 @@ constexpr double kTiny = 1e-30;
                       .high = 0.99,
                       .aliases = {"arctanh"}}),
 };
+
+#undef WEFT_OF_COMPLEX
 
 }  // namespace
 }  // namespace weft::ops

@@ -69,7 +69,7 @@ constexpr DTypeSet kInexact = kFloats | kComplex;
 [[maybe_unused]] const OpDef* const kPowers[] = {
     &unary<kInexact>("sqrt", DTypeRule::FloatOnly, [](auto x) { return sqrt(x); },
                      {.doc = "Square root; NaN for x < 0.", .error = {0.5, 0.5}, .low = 0, .high = 100}),
-    &unary<kFloats>(
+    &unary<kInexact>(
         "rsqrt", DTypeRule::FloatOnly, [](auto x) { return 1.0 / sqrt(x); },
         {.doc = "1 / sqrt(x).", .numpy = "1 / numpy.sqrt(x)", .error = {1.5, 1.5}, .low = 0.01, .high = 100}),
     &unary<kNumbers>("square", DTypeRule::Same, [](auto x) { return x * x; },

@@ -20,7 +20,7 @@ bool is_view(const Node* node) { return node && node->op && node->op->kind == op
 bool is_changed(const Value* value) {
   return std::any_of(value->uses.begin(), value->uses.end(), [](const ir::Use& use) {
     if (!use.user) return false;
-    if (!use.user->blocks.empty()) return has_effects(*use.user);
+    if (!use.user->blocks.empty()) return writes_memory(*use.user);
     if (is_view(use.user)) return std::any_of(use.user->outputs.begin(), use.user->outputs.end(), is_changed);
     if (!use.user->op) return false;
     const std::span<const size_t> written = ops::written_operands(*use.user->op);
@@ -53,12 +53,22 @@ bool selects_same_range(const Node& a, const Node& b) {
   return true;
 }
 
-bool has_effects(const Node& node) {
-  if (node.op && ops::has_side_effects(*node.op)) return true;
-  return std::any_of(node.blocks.begin(), node.blocks.end(), [](const auto& block) {
+namespace {
+
+template <class Predicate>
+bool is_true_inside(const Node& node, Predicate predicate) {
+  if (node.op && predicate(*node.op)) return true;
+  return std::any_of(node.blocks.begin(), node.blocks.end(), [&](const auto& block) {
     return std::any_of(block->nodes.begin(), block->nodes.end(),
-                       [](const auto& inner) { return has_effects(*inner); });
+                       [&](const auto& inner) { return is_true_inside(*inner, predicate); });
   });
+}
+
+}  // namespace
+
+bool has_effects(const Node& node) { return is_true_inside(node, ops::has_side_effects); }
+bool writes_memory(const Node& node) {
+  return is_true_inside(node, [](const ir::OpDef& op) { return !ops::written_operands(op).empty(); });
 }
 
 bool is_written(const Value* value) { return is_changed(view_root(value)); }
@@ -125,12 +135,7 @@ bool has_operator(const ir::Value& value, std::string_view op) {
   return backend_of(value.tensor().device).has_operator(ops::get_op(op));
 }
 
-bool is_deterministic(const ir::OpDef& op) {
-  constexpr std::string_view kRandom[] = {"rand",    "randn",     "randint",     "randperm", "normal",
-                                          "uniform", "bernoulli", "multinomial", "dropout"};
-  return std::none_of(std::begin(kRandom), std::end(kRandom),
-                      [&](std::string_view prefix) { return std::string_view(op.name).starts_with(prefix); });
-}
+bool is_deterministic(const ir::OpDef& op) { return !ops::draws(op); }
 
 namespace {
 

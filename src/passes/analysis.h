@@ -19,8 +19,10 @@ bool may_replace(const ir::Value* from, const ir::Value* to);
 bool is_non_negative(const ir::Value* value);
 // The value of a constant whose elements are all the same, bit for bit; null otherwise.
 std::optional<Scalar> uniform_constant(const ir::Value* value);
-// Does running the node change memory that others may read? Blocks inside it count.
+// Does running the node do more than give its results? Blocks inside it count.
 bool has_effects(const ir::Node& node);
+// Does it change memory that others may read?
+bool writes_memory(const ir::Node& node);
 // Is the memory that `value` is a view of, or is itself, changed by a node of the graph? Reads of it must
 // then stay where they are among the nodes with effects, and it is no constant.
 bool is_written(const ir::Value* value);

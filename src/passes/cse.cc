@@ -48,7 +48,7 @@ class Eliminator {
     std::vector<std::string> added;
     for (auto it = block.nodes.begin(); it != block.nodes.end();) {
       Node* node = (it++)->get();
-      const bool changes = has_effects(*node);
+      const bool changes = writes_memory(*node);
       if (changes) ++effects_;  // before a loop's body too: its second round reads what the first has changed
       for (const auto& inner : node->blocks) run(*inner);
       if (changes) ++effects_;

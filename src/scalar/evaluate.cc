@@ -3,6 +3,7 @@
 #include <map>
 
 #include "scalar/math.h"
+#include "scalar/special_functions.h"
 #include "weft/error.h"
 
 namespace weft::scalar {
@@ -54,7 +55,26 @@ Element Element::from(Scalar value, DType dtype) {
 #define WEFT_UNARY(EXPRESSION) [](auto a) -> decltype(EXPRESSION) { return EXPRESSION; }
 #define WEFT_BINARY(EXPRESSION) [](auto a, auto b) -> decltype(EXPRESSION) { return EXPRESSION; }
 
+namespace {
+
+Element apply_special(Prim prim, std::span<const Element> operands) {
+  switch (static_cast<int>(prim) - kFirstSpecial) {
+#define WEFT_CASE(NUMBER, NAME) \
+  case NUMBER: return on_numbers(prim, operands, WEFT_UNARY(NAME(a)));
+    WEFT_FOR_EACH_SPECIAL_UNARY(WEFT_CASE)
+#undef WEFT_CASE
+#define WEFT_CASE(NUMBER, NAME) \
+  case NUMBER: return on_numbers(prim, operands, WEFT_BINARY(NAME(a, b)));
+    WEFT_FOR_EACH_SPECIAL_BINARY(WEFT_CASE)
+#undef WEFT_CASE
+    default: undefined(prim, operands[0].dtype);
+  }
+}
+
+}  // namespace
+
 Element apply(Prim prim, DType result, std::span<const Element> operands) {
+  if (is_special(prim)) return apply_special(prim, operands);
   switch (prim) {
 #define WEFT_CASE(PRIM, NAME) \
   case Prim::PRIM: return on_numbers(prim, operands, WEFT_UNARY(NAME(a)));

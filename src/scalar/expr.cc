@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "scalar/special_functions.h"
 #include "weft/error.h"
 
 namespace weft::scalar {
@@ -17,8 +18,12 @@ constexpr std::array kPrimNames = {
     "gcd",       "exp",       "exp2",       "expm1",   "log",     "log2",  "log10",      "log1p",
     "sin",       "cos",       "tan",        "asin",    "acos",    "atan",  "sinh",       "cosh",
     "tanh",      "asinh",     "acosh",      "atanh",   "cbrt",    "erf",   "erfc",       "lgamma",
-    "tgamma",    "digamma",   "erfinv",     "i0",      "pow",     "atan2", "hypot"};
-static_assert(kPrimNames.size() == static_cast<size_t>(Prim::Hypot) + 1);
+    "tgamma",    "digamma",   "erfinv",     "i0",      "pow",     "atan2", "hypot",
+#define WEFT_NAME(NUMBER, NAME) #NAME,
+    WEFT_FOR_EACH_SPECIAL_UNARY(WEFT_NAME) WEFT_FOR_EACH_SPECIAL_BINARY(WEFT_NAME)
+#undef WEFT_NAME
+};
+static_assert(kPrimNames.size() == static_cast<size_t>(kFirstSpecial + kNumSpecial));
 
 Expr binary(Prim prim, const Expr& a, const Expr& b) {
   WEFT_ASSERT(a.dtype() == b.dtype(), std::string(prim_name(prim)) + ": operands have different dtypes");

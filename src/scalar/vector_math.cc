@@ -3,6 +3,7 @@
 #include <array>
 
 #include "scalar/sleef_functions.h"
+#include "scalar/special_functions.h"
 
 // Only the addresses of the vector variants are taken here, so their vector types are not spelled.
 extern "C" {
@@ -36,6 +37,9 @@ const void* address(F* function) {
 const auto& rows() {
 #define WEFT_ROW(PRIM, DTYPE, BYTES, LANES, SYMBOL) \
   Row{Prim::PRIM, DType::DTYPE, BYTES, {#SYMBOL, address(&SYMBOL), LANES}},
+#define WEFT_SPECIAL_ROWS(NUMBER, NAME)                                                               \
+  Row{special_prim(NUMBER), DType::F32, 0, {"weft_" #NAME "f", address(&weft_##NAME##f), 1}},         \
+      Row{special_prim(NUMBER), DType::F64, 0, {"weft_" #NAME, address(&weft_##NAME), 1}},
 #define WEFT_SLEEF_ROWS(PRIM, NAME, ACCURACY)                             \
   WEFT_ROW(PRIM, F32, 0, 1, Sleef_finz_##NAME##f1_##ACCURACY##purecfma)   \
   WEFT_ROW(PRIM, F32, 16, 4, Sleef_finz_##NAME##f4_##ACCURACY##avx2128)   \
@@ -48,8 +52,11 @@ const auto& rows() {
 #define WEFT_OWN_ROWS(PRIM, NAME)           \
   WEFT_ROW(PRIM, F32, 0, 1, weft_##NAME##f) \
   WEFT_ROW(PRIM, F64, 0, 1, weft_##NAME)
-  static const std::array table = {WEFT_FOR_EACH_SLEEF_UNARY(WEFT_SLEEF_ROWS) WEFT_FOR_EACH_SLEEF_BINARY(
-      WEFT_SLEEF_ROWS) WEFT_FOR_EACH_OWN_UNARY(WEFT_OWN_ROWS) WEFT_FOR_EACH_OWN_BINARY(WEFT_OWN_ROWS)};
+  static const std::array table = {
+      WEFT_FOR_EACH_SLEEF_UNARY(WEFT_SLEEF_ROWS) WEFT_FOR_EACH_SLEEF_BINARY(WEFT_SLEEF_ROWS)
+          WEFT_FOR_EACH_OWN_UNARY(WEFT_OWN_ROWS) WEFT_FOR_EACH_OWN_BINARY(WEFT_OWN_ROWS)
+              WEFT_FOR_EACH_SPECIAL_UNARY(WEFT_SPECIAL_ROWS) WEFT_FOR_EACH_SPECIAL_BINARY(WEFT_SPECIAL_ROWS)};
+#undef WEFT_SPECIAL_ROWS
 #undef WEFT_OWN_ROWS
 #undef WEFT_SLEEF_ROWS
 #undef WEFT_ROW

@@ -3,7 +3,8 @@
     tensor_fuzz.py [--programs N] [--seed S] [--minutes M]
 
 A program is a module with layers, buffers, numbers, lists and hooks, and a forward of random statements: operators,
-views, updates in place, branches on sizes, on flags and on data, loops, containers, globals and closures. It is made
+views, slices by symbolic integers, updates in place, out=, assigned buffers, branches on sizes, on flags and on data,
+loops, containers, globals, closures and functions that are not compiled. It is made
 twice from one seed; one of the two is compiled. Both are called, changed in the same way, and called again, with other
 sizes too; results, states and what was logged must be the same. Prints the source of a program that differs, and exits
 with 1.
@@ -59,7 +60,29 @@ class Program:
 
     def expression(self):
         a, b = self.name(), self.name()
-        kind = self.random.randrange(15)
+        kind = self.random.randrange(18)
+        if kind == 15:
+            return self.pick(
+                f"weft.cat([{a}[k:], {a}[:k]], 0)",
+                f"{a} * {b}[:k].mean(0)",
+                f"{a} + {b}[-k:].sum(0, keepdim=True)",
+                f"{a} + weft.arange(k + 1).sum()",
+                f"{a} + weft.arange(k, k + 4)",
+                f"{a}.narrow(0, 0, 1) + {b}",
+                f"{a} * k",
+                f"{a}[:, : k + 1].sum(1, keepdim=True) + {b}",
+            )
+        if kind == 16:
+            return f"{self.pick('outside', 'helper')}({a}, {self.pick('k', '2', 'self.scale')})"
+        if kind == 17:
+            return self.pick(
+                f"{a}.reshape(-1).reshape({b}.shape)",
+                f"{a} + len({b})",
+                f"{a}.clone().masked_fill({b} > 0, 0.5)",
+                f"{a}.chunk(2, 1)[0].repeat(1, 2)",
+                f"weft.stack([{a}, {b}]).amax(0)",
+                f"{a}.unsqueeze(0).expand(2, -1, -1).mean(0)",
+            )
         if kind < 3:
             return f"{a} {self.pick('+', '-', '*')} {b}"
         if kind < 5:
@@ -113,6 +136,10 @@ class Program:
                     "self.shift.add_(0.5)",
                     f"self.shift[1] = {self.name()}.mean()",
                     "self.total += x.shape[0]",
+                    f"self.shift = self.shift * 0.5 + {self.name()}.mean(0)",
+                    f"self.shift = {self.name()}[0].clone()",
+                    f"self.shift[: k + 1] = {self.name()}[0, : k + 1]",
+                    f"weft.add(self.shift, {self.name()}[0], out=self.shift)",
                 )
             )
         elif kind < 14:
@@ -153,6 +180,9 @@ class Program:
             "FACTOR, LOG = [1.5], []",
             "def helper(x, k):",
             "    return x * k + 1",
+            "@weft.compiler.disable",
+            "def outside(x, k):",
+            "    return x - k",
             "class M(nn.Module):",
             "    def __init__(self):",
             "        super().__init__()",
@@ -161,7 +191,7 @@ class Program:
             "        self.scale, self.flag, self.calls, self.log, self.total = 1.5, False, 0, [], 0",
             "        self.options = {'k': 2.0}",
             "        self.register_buffer('shift', weft.ones(4))",
-            "    def forward(self, x, bias=0.5):",
+            "    def forward(self, x, bias=0.5, k=1):",
             *self.lines,
             f"        return {', '.join(results)}{',' if len(results) == 1 else ''}",
         ]
@@ -215,7 +245,7 @@ def difference(seed):
     for call in range(6):
         rows = program.pick(2, 3, 3, 4, 6)
         x = np.random.default_rng(seed + call).standard_normal((rows, WIDTH)).astype(np.float32)
-        keywords = program.pick({}, {}, {"bias": program.pick(0.5, 1.5, 2)})
+        keywords = program.pick({}, {"k": program.pick(1, 2, 3)}, {"bias": program.pick(0.5, 1.5, 2)})
         steps.append(f"call with {rows} rows, {keywords}")
         arguments = [weft.tensor(x), weft.tensor(x)]
         expected, refused = outcome(plain["m"], arguments[0], **keywords)

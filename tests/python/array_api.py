@@ -119,6 +119,11 @@ NUMERIC = INTEGERS + REAL + COMPLEX
 DTYPES = ["bool", *NUMERIC]
 
 
+def dtype_name(array):
+    """NumPy's name of the array's dtype."""
+    return repr(array.dtype).rpartition(".")[2]
+
+
 def promoted(a, b):
     """The dtype of both, None where the standard leaves it open."""
     if a == b:

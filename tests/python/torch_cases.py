@@ -97,7 +97,7 @@ def difference(got, wanted, results):
     if "tensor" in wanted:
         if not isinstance(got, weft.Tensor):
             return f"{type(got).__name__}, not a tensor"
-        dtype = str(got.dtype).removeprefix("weft.")
+        dtype = str(got.dtype).rpartition(".")[2]
         if dtype != wanted["dtype"]:
             return f"dtype {dtype}, not {wanted['dtype']}"
         array = got.to(weft.float32).numpy() if dtype == "bfloat16" else got.numpy()

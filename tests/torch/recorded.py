@@ -64,7 +64,7 @@ class Recorded:
         self.compare(torch, scope["r"], case["result"], "r", strides)
         if "changed" in case:
             expected = case["changed"]
-            target = re.match(r"r = (?:[\w.]+\()?(\w+)", case["code"]).group(1)
+            target = re.match(r"r = (?:(?:torch|F)[\w.]*\()?(\w+)", case["code"]).group(1)
             self.compare(torch, operands[target], expected, "the operand", True)
 
     def compare(self, torch, value, expected, where, strides):
@@ -84,10 +84,14 @@ class Recorded:
                 self.compare(torch, value[at], item, f"{where}[{at}]", strides)
             return None
         if type(value).__name__ != expected["type"]:
-            raise Difference(f"{where} is a {type(value).__name__} ({value!r:.60}), expected {expected['type']}")
+            raise Difference(
+                f"{where} is a {type(value).__name__} ({value!r:.60}), expected {expected['type']}"
+            )
         if expected["type"] == "float":
             want = float(expected["value"])
-            if not (value == want or math.isclose(value, want, rel_tol=1e-5) or (value != value and want != want)):
+            if not (
+                value == want or math.isclose(value, want, rel_tol=1e-5) or (value != value and want != want)
+            ):
                 raise Difference(f"{where} is {value}, expected {want}")
         elif expected["type"] == "dtype":
             if str(value).rsplit(".", 1)[-1] != expected["value"].rsplit(".", 1)[-1]:
@@ -111,7 +115,11 @@ class Recorded:
             value = value.to(torch.float32)
         if value.is_complex() and want.dtype.kind != "c":
             value = torch.view_as_real(value)
-        got = numpy.array(value.tolist(), dtype=want.dtype).reshape(want.shape) if value.numel() else numpy.zeros(want.shape)
+        got = (
+            numpy.array(value.tolist(), dtype=want.dtype).reshape(want.shape)
+            if value.numel()
+            else numpy.zeros(want.shape)
+        )
         if want.dtype.kind not in "fc":
             if not numpy.array_equal(got, want):
                 raise Difference(f"{where} is {got.ravel()[:4]}, expected {want.ravel()[:4]}")
@@ -149,7 +157,9 @@ def differences(recorded, torch, name=None, strides=False):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--name", help="only calls whose name or code this is found in")
     parser.add_argument("--show", type=int, default=10000)
     parser.add_argument("--group", action="store_true", help="a line per name")
@@ -168,7 +178,9 @@ def main():
     else:
         for number, case, why in found[: options.show]:
             print(f"{number}: {case['name']}: {case['code']}: {why}"[:260])
-    count = sum(1 for c in recorded.cases if not options.name or re.search(options.name, c["name"] + " " + c["code"]))
+    count = sum(
+        1 for c in recorded.cases if not options.name or re.search(options.name, c["name"] + " " + c["code"])
+    )
     print(f"{count - len(found)} of {count} the same ({100 * (count - len(found)) / max(count, 1):.1f} %)")
     return 0
 

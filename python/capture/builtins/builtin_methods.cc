@@ -8,6 +8,7 @@
 #include "capture/builtins/named_tuples.h"
 #include "capture/builtins/sets.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/host_tensors.h"
 #include "capture/objects/made_once.h"
 #include "capture/objects/numpy_api.h"
 
@@ -286,6 +287,12 @@ V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, Cal
   if (self->kind == Kind::Set || (self->is_const() && PyFrozenSet_CheckExact(self->object.get())))
     return set_method(ev, self, name, args);
   if (self->kind == Kind::Iter || self->kind == Kind::Generator) return iterator_method(ev, self, name, args);
+  if (self->kind == Kind::Tuple && self->object_type == size_class() && name == "numel") {
+    expect(args, 0, 0);
+    Sym product = 1;
+    for (const V& item : self->items) product = product * ev.to_sym(item, "a size");
+    return sym_value(product);
+  }
   if (self->kind == Kind::Tuple && self->object_type && is_named_tuple_method(name))
     return named_tuple_method(self, name, args);
   if (self->kind == Kind::List) return list_method(ev, self, name, args);

@@ -23,6 +23,8 @@ V builtin_len(Evaluator& ev, CallArgs& args) {
     if (value->tensor.dim() == 0) graph_break("len() of a 0-d array");
     return sym_value(ops::sym_shape(value->tensor)[0]);
   }
+  if (value->kind == Kind::Tensor && ev.realize(value->items[0])->tensor.dim() > 0)
+    return sym_value(ops::sym_shape(value->items[0]->tensor)[0]);
   if (value->is_const()) {
     if (!is_inert(value->object.get()) || ev.python_method(value, "__len__"))
       graph_break("len() of an object");

@@ -10,8 +10,8 @@
 
 #include "array.h"
 #include "bindings.h"
-#include "capture/objects/classes.h"
 #include "capture/numpy/names.h"
+#include "capture/objects/classes.h"
 #include "capture/objects/numpy_api.h"
 
 namespace weft::capture {
@@ -40,7 +40,8 @@ Ref traced_object(Evaluator& ev, const V& value, bool beside_floats = false) {
     case Kind::Tensor: return object_of_tensor(tensor_of(ev, value), value->is_array);
     case Kind::List: return list_of(value->items);
     case Kind::Tuple:
-      if (!value->object_type) return checked(PyList_AsTuple(list_of(value->items).get()));
+      if (!value->object_type || value->object_type == size_class())
+        return checked(PyList_AsTuple(list_of(value->items).get()));
       break;
     case Kind::Slice: {
       const Ref parts = list_of(value->items);
@@ -101,7 +102,7 @@ bool is_in_place(const std::string& name) { return name.ends_with("_") && !name.
 void prepare_change(Evaluator& ev, const V& target, const std::string& name) {
   static constexpr std::string_view kOfShape[] = {
       "resize_",  "resize_as_", "set_",        "t_",         "transpose_", "swapaxes_",      "swapdims_",
-      "squeeze_", "unsqueeze_", "as_strided_", "unflatten_", "swap_",      "requires_grad_", "share_memory_"};
+      "squeeze_", "unsqueeze_", "_become_", "as_strided_", "unflatten_", "swap_",      "requires_grad_", "share_memory_"};
   if (std::find(std::begin(kOfShape), std::end(kOfShape), name) != std::end(kOfShape))
     graph_break(fmt::format("'{}' changes more of a tensor than its elements", name));
   if (target->kind != Kind::Tensor)
@@ -241,12 +242,29 @@ V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, Call
   return call_traced(ev, method, name, all, 1, args, is_in_place(name) ? Changes::First : Changes::Nothing);
 }
 
+// A method or a property of the class that is a Python function: entered, as functions are. Null for any other.
+static V written_in_python(Evaluator& ev, const V& self, const std::string& name) {
+  const Ref key = checked(PyUnicode_InternFromString(name.c_str()));
+  PyObject* const found = _PyType_Lookup(tensor_class(self->is_array), key.get());
+  if (!found) return nullptr;
+  if (PyFunction_Check(found)) {
+    V method = make_value(Kind::Method);
+    method->items = {self, ev.pinned(found)};
+    return method;
+  }
+  if (Py_TYPE(found) != &PyProperty_Type) return nullptr;
+  const Ref getter = checked(PyObject_GetAttrString(found, "fget"));
+  return PyFunction_Check(getter.get()) ? ev.call_method_now(self, getter.get(), {}) : nullptr;
+}
+
 V tensor_attribute(Evaluator& ev, const V& self, const std::string& name) {
   const Tensor& tensor = ev.realize(self->items[0])->tensor;
   if (name == "shape") {
     std::vector<V> sizes;
     for (Sym size : ops::sym_shape(tensor)) sizes.push_back(sym_value(size));
-    return tuple_value(std::move(sizes));
+    V shape = tuple_value(std::move(sizes));
+    if (!self->is_array) shape->object_type = size_class();
+    return shape;
   }
   if (name == "ndim") return int_value(tensor.dim());
   if (name == "dtype") return const_value(Ref::steal(python::to_python(tensor.dtype()).release().ptr()));
@@ -273,6 +291,7 @@ V tensor_attribute(Evaluator& ev, const V& self, const std::string& name) {
                                                   .object2 = {}}));
     }
   }
+  if (V entered = written_in_python(ev, self, name)) return entered;
   const Ref object = traced_object(ev, self);
   const Ref found = Ref::steal(PyObject_GetAttrString(object.get(), name.c_str()));
   PyErr_Clear();
@@ -331,14 +350,39 @@ static V new_tensor(Evaluator& ev, CallArgs& args) {
   return tensor_value(array_value(ops::call1("cast", {*tensor}, {{"dtype", tensor->dtype()}})));
 }
 
-// Of captured programs.
-static V is_true(Evaluator&, CallArgs&) { return bool_value(true); }
+// weft.Size(sizes)
+static V new_size(Evaluator& ev, CallArgs& args) {
+  if (args.args.size() > 1 || !args.keywords.empty()) graph_break("a call of weft.Size with these arguments");
+  std::vector<V> items = args.args.empty() ? std::vector<V>{} : ev.all_elements(args.args[0]);
+  for (V& item : items) item = sym_value(ev.to_sym(item, "a size"));
+  V size = tuple_value(std::move(items));
+  size->object_type = size_class();
+  return size;
+}
+
+// weft.device("cpu"), weft.device("cpu", 0)
+static V new_device(Evaluator& ev, CallArgs& args) {
+  const Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
+            keywords = checked(PyDict_New());
+  const auto known = [&](const V& value) {
+    Ref object = ev.constant(value);
+    if (!object) graph_break("a device that is not known");
+    return object;
+  };
+  for (size_t i = 0; i < args.args.size(); ++i)
+    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), known(args.args[i]).release());
+  for (const auto& [key, value] : args.keywords)
+    if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
+  const Ref module = checked(PyImport_ImportModule("weft._C")),
+            type = checked(PyObject_GetAttrString(module.get(), "device"));
+  return const_value(checked(PyObject_Call(type.get(), positional.get(), keywords.get())));
+}
 
 void register_weft_tensors() {
+  register_lowering("weft._C.device", new_device);
   register_lowering("weft._C.from_numpy", from_numpy);
   register_lowering("weft._C.tensor", new_tensor);
-  register_lowering("weft.nn._types.takes_fast_path", is_true);
-  register_lowering("weft.compiler.is_compiling", is_true);
+  register_lowering("weft.Size", new_size);
 }
 
 }  // namespace weft::capture

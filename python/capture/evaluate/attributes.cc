@@ -66,6 +66,22 @@ bool is_computed(PyObject* found) {
 }
 
 // Does reading the attribute of an object that is known by identity run no code of the program's?
+// A module of weft's own: what it looks up lazily may be looked up at any time.
+bool is_module_of_weft(PyObject* object) {
+  if (!PyModule_CheckExact(object)) return false;
+  PyObject* const name = PyDict_GetItemString(PyModule_GetDict(object), "__name__");
+  if (!name || !PyUnicode_Check(name)) return false;
+  const std::string text = utf8(name);
+  return text == "weft" || text.starts_with("weft.");
+}
+
+// Looks for the attribute as Python does, which puts it into the module's dict.
+bool look_up_lazily(PyObject* module, PyObject* name) {
+  const Ref found = Ref::steal(python::calling_python([&] { return PyObject_GetAttr(module, name); }));
+  if (!found) clear_error();
+  return found != nullptr;
+}
+
 bool is_read_by_python(PyObject* object, PyObject* name) {
   PyTypeObject* type = Py_TYPE(object);
   const auto is_plain_entry = [](PyObject* found) {
@@ -209,7 +225,10 @@ V Evaluator::const_attribute(const V& owner, PyObject* name) {
   if (PyModule_Check(object) && Py_TYPE(object)->tp_getattro == PyModule_Type.tp_getattro &&
       !_PyType_Lookup(Py_TYPE(object), name)) {
     PyObject* dict = PyModule_GetDict(object);
-    if (PyObject* value = PyDict_GetItemWithError(dict, name))
+    PyObject* value = PyDict_GetItemWithError(dict, name);
+    if (!value && is_module_of_weft(object) && look_up_lazily(object, name))
+      value = PyDict_GetItemWithError(dict, name);
+    if (value)
       return lazy_value(value, make_source({.step = Source::Step::ModuleAttr,
                                             .base = {},
                                             .key = Ref::borrow(name),
@@ -377,7 +396,8 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
       if (V flag = flags_attribute(*this, owner, utf8(name))) return flag;
       break;
     case Kind::Tuple:
-      if (owner->object_type) {
+      if (owner->object_type == size_class() && utf8(name) == "numel") return bound(owner, utf8(name));
+      if (owner->object_type && owner->object_type != size_class()) {
         if (V field = named_tuple_field(owner, name)) return field;
         if (is_named_tuple_method(utf8(name))) return bound(owner, utf8(name));
         PyObject* found = _PyType_Lookup(owner->object_type, name);
@@ -565,6 +585,7 @@ bool Evaluator::has_attribute(const V& owner, PyObject* name) {
     return _PyType_Lookup(type, name) != nullptr;
   if (owner->is_const()) {
     PyObject* object = owner->object.get();
+    if (is_module_of_weft(object)) return look_up_lazily(object, name);
     if (!is_read_by_python(object, name)) graph_break("hasattr of an object with hooks of its own");
     if (PyObject_HasAttr(object, name)) return true;
     if (PyType_Check(object) && Py_TYPE(object) == &PyType_Type) {

@@ -198,11 +198,17 @@ void Evaluator::bind(AbstractFrame& frame, const std::vector<V>& defaults,
   }
 }
 
+// What a function of weft's own answers to captured programs: a value in its dict; null for all others.
+static PyObject* answer_when_captured(PyObject* function) {
+  static constinit InternedName name("_when_captured");
+  PyObject* const attributes = reinterpret_cast<PyFunctionObject*>(function)->func_dict;
+  return attributes ? PyDict_GetItemWithError(attributes, name) : nullptr;
+}
+
 // weft.compiler.disable: Python performs the call.
 static void refuse_disabled(PyFunctionObject* function) {
   static constinit InternedName mark("_weft_disabled");
-  PyObject* const reason =
-      function->func_dict ? PyDict_GetItemWithError(function->func_dict, mark) : nullptr;
+  PyObject* const reason = function->func_dict ? PyDict_GetItemWithError(function->func_dict, mark) : nullptr;
   if (!reason) return;
   const std::string name = callable_name(reinterpret_cast<PyObject*>(function));
   graph_break(PyUnicode_Check(reason) ? fmt::format("a call of {}, which is disabled: {}", name, utf8(reason))
@@ -404,6 +410,8 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
       return nullptr;
     }
   }
+  if (PyFunction_Check(object))
+    if (PyObject* answer = answer_when_captured(object)) return const_value(Ref::borrow(answer));
   if (PyFunction_Check(object) && is_of_pure_module(object)) return fold_call(*this, object, args);
   if (PyFunction_Check(object)) {
     if (decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))).is_generator) {

@@ -38,6 +38,15 @@ bool is_sequence(const V& v) {
          (v->is_const() && PyTuple_CheckExact(v->object.get()));
 }
 
+bool is_sizes(const V& v) { return v->kind == Kind::Tuple && v->object_type == size_class(); }
+
+// Parts of a tensor's sizes are sizes.
+V tuple_beside(const V& given, std::vector<V> items) {
+  V result = tuple_value(std::move(items));
+  if (is_sizes(given)) result->object_type = size_class();
+  return result;
+}
+
 // A NumPy scalar repeats what Python's numbers repeat, where it is an integer; an array computes with it.
 bool repeats(const V& scalar, const V& sequence) {
   if (scalar->kind != Kind::Array || scalar->flavor != Flavor::NumpyScalar) return false;
@@ -128,7 +137,7 @@ V Evaluator::binary(int op, const V& first, const V& second) {
       graph_break("concatenation of different sequences");
     std::vector<V> items = elements(a), more = elements(b);
     items.insert(items.end(), more.begin(), more.end());
-    if (a->kind != Kind::List) return tuple_value(std::move(items));
+    if (a->kind != Kind::List) return tuple_beside(is_sizes(b) ? b : a, std::move(items));
     if (!in_place) return list_value(std::move(items));
     mark_dirty(a);
     a->items = std::move(items);
@@ -153,7 +162,8 @@ V Evaluator::binary(int op, const V& first, const V& second) {
     std::vector<V> items = elements(sequence), result;
     if (count * static_cast<int64_t>(items.size()) > 100000) graph_break("a very long sequence");
     for (int64_t i = 0; i < count; ++i) result.insert(result.end(), items.begin(), items.end());
-    return sequence->kind == Kind::List ? list_value(std::move(result)) : tuple_value(std::move(result));
+    return sequence->kind == Kind::List ? list_value(std::move(result))
+                                        : tuple_beside(sequence, std::move(result));
   }
   if (op % 13 == 6 && a->is_const() && PyUnicode_CheckExact(a->object.get())) {
     if (Ref right = constant(b)) return const_value(binary_operation(6, a->object.get(), right.get()));
@@ -339,7 +349,8 @@ V Evaluator::subscript(const V& container, const V& key) {
         std::vector<V> items;
         for (Py_ssize_t i = 0; i < count; ++i)
           items.push_back(container->items[static_cast<size_t>(start + i * step)]);
-        return container->kind == Kind::List ? list_value(std::move(items)) : tuple_value(std::move(items));
+        return container->kind == Kind::List ? list_value(std::move(items))
+                                             : tuple_beside(container, std::move(items));
       }
       if (!is_int(key)) graph_break("an index that is not a known int");
       int64_t index = to_int(key, "index");

@@ -9,7 +9,7 @@
 #include "capture/builtins/named_tuples.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
-#include "capture/evaluate/marked_sizes.h"
+#include "capture/evaluate/promises.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
 #include "capture/objects/lifetimes.h"
@@ -238,7 +238,7 @@ void Evaluator::guard_length(const SourceRef& source, Py_ssize_t length) {
 // What is its parts, and nothing more: a tuple, a slice, a bound method.
 bool Evaluator::realize_parts(const V& value) {
   PyObject* object = value->object.get();
-  if (PyTuple_CheckExact(object) || is_named_tuple(Py_TYPE(object))) {
+  if (PyTuple_CheckExact(object) || is_named_tuple(Py_TYPE(object)) || Py_TYPE(object) == size_class()) {
     guard_length(value->source, PyTuple_GET_SIZE(object));
     if (!PyTuple_CheckExact(object)) value->object_type = Py_TYPE(object);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
@@ -303,7 +303,15 @@ void Evaluator::realize_container(const V& value) {
     V array = make_value(Kind::Array);
     array->object = value->object;
     array->source = item_source(Source::Step::TensorArray, value->source, 0);
-    add_array_input(array, value->source);
+    if (is_frozen(object)) {
+      guards.is(value->source, object);
+      array->kind = Kind::Array;
+      array->flavor = Flavor::NdArray;
+      array->tensor = tracer_.constant(*host_tensor(object));
+      array->frozen = true;
+    } else {
+      add_array_input(array, value->source);
+    }
     value->items = {std::move(array)};
     value->is_array = is_weft_array(object);
     value->kind = Kind::Tensor;
@@ -446,6 +454,10 @@ void Evaluator::prepare_mutation(const V& array) {
   refuse_read_only(array, "assignment destination");
   V owner = array;
   while (owner->view_of) owner = owner->view_of;
+  if (owner->frozen) {
+    thaw(owner->object.get());
+    throw CaptureAborted{"a frozen tensor that is written to", CaptureAborted::Then::CaptureAgain};
+  }
   if (owner->input < 0) return;
   if (!memory_of(owner->object.get()).is_writable) graph_break("assignment to a read-only array");
   for (const V& other : inputs_)

@@ -262,7 +262,8 @@ V arange(Evaluator& ev, CallArgs& args) {
   check_device(ev, bound[4]);
   const bool has_stop = given(ev, bound[1]);
   if (!given(ev, bound[3]))
-    if (Tensor range = symbolic_range(ev, has_stop ? bound[0] : nullptr, has_stop ? bound[1] : bound[0], bound[2]);
+    if (Tensor range =
+            symbolic_range(ev, has_stop ? bound[0] : nullptr, has_stop ? bound[1] : bound[0], bound[2]);
         range.defined())
       return array_value(range);
   Ref positional = checked(PyTuple_New(1)), keywords = checked(PyDict_New());

@@ -54,8 +54,8 @@ V copy_of(const V& array, DType dtype);  // in the same memory order
 // A view of `base`'s memory.
 V view(const V& base, Tensor tensor);
 const V& array_argument(Evaluator& ev, const V& value);  // breaks where it is not an array
-// start, start + step, … below stop, as int64, where one of them is a symbolic integer (`start` may be null: 0); an
-// undefined tensor for all others.
+// start, start + step, … below stop, as int64, where one of them is a symbolic integer (`start` may be null:
+// 0); an undefined tensor for all others.
 Tensor symbolic_range(Evaluator& ev, const V& start, const V& stop, const V& step);
 // Assigns in place, as target[...] = source.
 void assign(Evaluator& ev, const V& target, const Tensor& view, const V& source);

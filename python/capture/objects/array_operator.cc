@@ -98,7 +98,7 @@ PyObject* array_operator(PyObject*, PyObject* const* args, Py_ssize_t num_args, 
     return call_operator(args, static_cast<size_t>(num_args), names).release();
   } catch (const PythonError&) {
   } catch (const Error& error) {
-    python::set_error(error);
+    python::set_error(error, Promotion::NumPy);
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   }

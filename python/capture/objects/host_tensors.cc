@@ -30,6 +30,8 @@ Ref object_of_tensor(const Tensor& tensor, bool as_array) {
 
 Ref object_of_size(Sym size) { return Ref::steal(python::symbolic_int_object(size).release().ptr()); }
 
+PyTypeObject* size_class() { return python::size_type; }
+
 PyTypeObject* tensor_class(bool of_arrays) {
   if (of_arrays) return python::array_type;
   return reinterpret_cast<PyTypeObject*>(nanobind::type<Tensor>().ptr());

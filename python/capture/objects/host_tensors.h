@@ -16,6 +16,8 @@ Ref tensor_of_array(PyObject* array);
 bool is_weft_array(PyObject* object);  // of weft.numpy
 Ref object_of_tensor(const Tensor& tensor, bool as_array = false);
 Ref object_of_size(Sym size);  // what operators take for an int
+// weft.Size, the class of shapes.
+PyTypeObject* size_class();
 PyTypeObject* tensor_class(bool of_arrays = false);
 
 bool is_weft_operator(PyObject* callable);

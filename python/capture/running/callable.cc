@@ -3,7 +3,7 @@
 #include "capture/builtins/builtins.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/bytecode/entered.h"
-#include "capture/evaluate/marked_sizes.h"
+#include "capture/evaluate/promises.h"
 #include "capture/numpy/error_state.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/array_operator.h"
@@ -97,7 +97,9 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf, Py
   } catch (const PythonError&) {
   } catch (const Error& error) {
     const bool has_kind = error.kind() == ErrorKind::Memory || choices().on_meta();
-    python::set_error(has_kind ? python::exception_type(error.kind()) : PyExc_RuntimeError, error.what());
+    PyObject* const type = python::exception_type(error);
+    const bool is_runtime = PyObject_IsSubclass(type, PyExc_RuntimeError) == 1;
+    python::set_error(has_kind || is_runtime ? type : PyExc_RuntimeError, error.what());
   } catch (const std::exception& error) {
     python::set_error(PyExc_RuntimeError, error.what());
   }
@@ -311,6 +313,12 @@ PyObject* set_marked(PyObject*, PyObject* marks) {
   Py_RETURN_NONE;
 }
 
+// _set_frozen_tensors({id: anything})
+PyObject* set_frozen(PyObject*, PyObject* frozen) {
+  set_frozen_tensors(frozen);
+  Py_RETURN_NONE;
+}
+
 // _set_default_float(is_float32)
 PyObject* set_default_float_to(PyObject*, PyObject* is_float32) {
   set_default_float(is_float32 == Py_True ? DType::F32 : DType::F64);
@@ -322,6 +330,7 @@ PyMethodDef kFunctions[] = {
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_set_default_float", set_default_float_to, METH_O, nullptr},
     {"_set_marked_sizes", set_marked, METH_O, nullptr},
+    {"_set_frozen_tensors", set_frozen, METH_O, nullptr},
     {"_fallbacks", fallbacks, METH_O, nullptr},
     {"_measure", measure, METH_O, nullptr},
     {"_measure_loops", measure_loops, METH_O, nullptr},

@@ -14,7 +14,12 @@ namespace weft::capture {
 
 namespace {
 
+// Up to these, every call that fits none is captured. From there on, one is when calls that fit none have
+// spent so many times what a capture takes: what repeats is compiled in the end, and what never repeats costs
+// a fraction.
 constexpr size_t kMaxVariants = 8;
+constexpr double kMissesPerCapture = 4;
+constexpr size_t kMostVariants = 64;
 // Of a segment that takes long to capture, and computes with no array.
 constexpr size_t kMaxPlainVariants = 3;
 constexpr double kMuch_ms = 20;
@@ -63,14 +68,14 @@ bool is_deep_recursion(const State& state) {
                        [&](const Frame& frame) { return frame.code == code; }) > kMost;
 }
 
-// The segment has been captured often enough, with what varies.
-bool has_all_variants(const Segment& here) {
+// How many variants of the segment are captured without waiting.
+size_t usual_variants(const Segment& here) {
   double spent_ms = 0;  // without having computed with an array
   for (const auto& one : here.variants) {
-    if (one->executable) spent_ms = -1e30;
+    if (one->executable) return kMaxVariants;
     spent_ms += one->capture_ms;
   }
-  return here.variants.size() >= (spent_ms > kMuch_ms ? kMaxPlainVariants : kMaxVariants);
+  return spent_ms > kMuch_ms ? kMaxPlainVariants : kMaxVariants;
 }
 
 // Sizes of what the last operator gave depend on values: symbolic from the first capture on.
@@ -133,6 +138,7 @@ LoopOutcome CompiledFunction::Run::advance() {
   std::shared_ptr<Variant> variant = matching(*here);
   if (!variant) {
     if (gives_up_on(*here)) return LoopOutcome::Advanced;
+    if (waits_to_capture(*here)) return run_as_it_is(*here);
     CaptureOutcome captured = capture(*here);
     if (captured.kind == CaptureOutcome::Kind::Again) return LoopOutcome::Advanced;
     if (captured.kind == CaptureOutcome::Kind::Failed) {
@@ -179,26 +185,42 @@ LoopOutcome CompiledFunction::Run::perform_observed() {
 // ---- capturing ----
 
 bool CompiledFunction::Run::gives_up_on(Segment& here) {
-  const auto give_up_suspecting = [&](const std::string& reason) {
+  if (!is_deep_recursion(state_) || chosen_.on_meta()) return false;
+  function_.captures_.calls->suspect();
+  give_up(here, "a recursion whose depth is not known beforehand");
+  return true;
+}
+
+bool CompiledFunction::Run::waits_to_capture(Segment& here) {
+  const size_t usual = usual_variants(here), count = here.variants.size();
+  if (count < usual || chosen_.on_meta()) return false;
+  if (count == usual && here.missed_ms == 0) {
     function_.captures_.calls->suspect();
-    give_up(here, reason);
-    return true;
-  };
-  if (is_deep_recursion(state_) && !chosen_.on_meta())
-    return give_up_suspecting("a recursion whose depth is not known beforehand");
-  if (has_all_variants(here))
-    return give_up_suspecting(
-        fmt::format("it was compiled {} times there and still meets other arguments "
-                    "(WEFT_LOGS=recompiles says why)",
-                    here.variants.size()));
-  return false;
+    function_.fall_back(state_.frames.back(),
+                        fmt::format("it was compiled {} times there and still meets other arguments "
+                                    "(WEFT_LOGS=recompiles says why)",
+                                    count));
+  }
+  return count >= kMostVariants ||
+         here.missed_ms < kMissesPerCapture * here.captured_ms / static_cast<double>(count);
+}
+
+LoopOutcome CompiledFunction::Run::run_as_it_is(Segment& here) {
+  const auto start = Clock::now();
+  const LoopOutcome outcome = finish();
+  here.missed_ms += milliseconds_since(start);
+  return outcome;
 }
 
 CaptureOutcome CompiledFunction::Run::capture(Segment& here) {
   using Kind = CaptureOutcome::Kind;
   if (here.variants.empty()) expect_counters(here.history, state_);
+  const auto start = Clock::now();
   try {
-    return {Kind::Captured, function_.capture(here, state_, chosen_), {}};
+    CaptureOutcome outcome{Kind::Captured, function_.capture(here, state_, chosen_), {}};
+    here.captured_ms += milliseconds_since(start);
+    here.missed_ms = 0;
+    return outcome;
   } catch (const CaptureAborted& aborted) {
     const bool again = aborted.then == CaptureAborted::Then::CaptureAgain;
     return {again ? Kind::Again : Kind::Failed, nullptr, aborted.reason};

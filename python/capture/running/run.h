@@ -73,6 +73,8 @@ class CompiledFunction::Run {
   CaptureOutcome capture(Segment& here);
   // Says why, and that no more is to be captured there, where that would go on and on.
   bool gives_up_on(Segment& here);
+  bool waits_to_capture(Segment& here);
+  LoopOutcome run_as_it_is(Segment& here);
   void give_up(Segment& here, const std::string& reason);
 
   CompiledFunction& function_;

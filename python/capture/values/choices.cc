@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "bindings.h"
+#include "core/default_dtype.h"
 
 namespace weft::capture {
 
@@ -14,12 +15,14 @@ std::atomic<DType> default_float{DType::F64};
 
 }  // namespace
 
-Choices choices() { return {default_float.load(std::memory_order_relaxed), python::default_device()}; }
+Choices choices() { 
+  return {default_float.load(std::memory_order_relaxed), python::default_device(), weft::default_float()};
+}
 
 void set_default_float(DType dtype) { default_float = dtype; }
 
 std::string Choices::str() const {
-  return are_usual() ? "" : fmt::format("{} {}", name(default_float), device.str());
+  return are_usual() ? "" : fmt::format("{} {} {}", name(default_float), device.str(), name(torch_float));
 }
 
 }  // namespace weft::capture

@@ -12,8 +12,11 @@ namespace weft::capture {
 struct Choices {
   DType default_float = DType::F64;  // of arrays that NumPy makes of no other floating-point array
   Device device;                     // where arrays live
+  DType torch_float = DType::F32;    // PyTorch's default dtype
 
-  bool are_usual() const { return default_float == DType::F64 && device == Device{}; }
+  bool are_usual() const {
+    return default_float == DType::F64 && device == Device{} && torch_float == DType::F32;
+  }
   bool on_meta() const { return device.type == DeviceType::Meta; }
   std::string str() const;  // empty for the usual ones
 };

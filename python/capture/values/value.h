@@ -103,6 +103,7 @@ struct Value {
   bool strided = false;       // an argument that is neither in C nor in Fortran order
   bool within = false;        // Dict, List: held by a stand-in of the standard library alone
   bool is_array = false;      // Tensor: an array of weft.numpy
+  bool frozen = false;        // an array: a constant of the graph, by weft.compiler.freeze
   bool of_numpy = false;      // Array of a tensor: NumPy sees its memory, or owns it
   bool read_only = false;     // a view that NumPy lets nobody write through
   std::vector<int64_t>

@@ -44,6 +44,9 @@ def is_tracing():
     return _state.tracer is not None
 
 
+is_tracing._when_captured = False
+
+
 # ---- where the user's program is -----------------------------------------------------------------------------
 def _user_frame(frame):
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):

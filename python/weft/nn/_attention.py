@@ -10,6 +10,10 @@ def scaled_dot_product_attention(
 
     attn_mask: bool, true takes part (the other way round than in multi_head_attention_forward), or added.
     """
+    if dropout_p > 0:
+        return _weft._C._scaled_dot_product_attention_math(
+            query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+        )[0]
     return _weft.scaled_dot_product_attention(
         query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
     )

@@ -22,8 +22,30 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return _weft.channel_shuffle(input, groups)
 
 
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    return channel_shuffle(input, groups)
+
+
 def affine_grid(theta, size, align_corners=None):
     return _weft.affine_grid(theta, size, bool(align_corners))
+
+
+def _interpolate_bytes(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias):
+    """Rows first, then columns, each rounded to 8 bits."""
+    height, width = input.shape[2:]
+    factors = [None, None]
+    if size is None:
+        factors = [scale_factor] * 2 if isinstance(scale_factor, (int, float)) else list(scale_factor)
+        size = [int(height * factors[0]), int(width * factors[1])]
+        if recompute_scale_factor:
+            factors = [None, None]
+    size = [size] * 2 if isinstance(size, int) else list(size)
+    result = input
+    for shape, by in (([height, size[1]], (None, factors[1])), (size, (factors[0], None))):
+        if list(result.shape[2:]) != shape:
+            wide = _weft.upsample(result.float(), shape, mode, bool(align_corners), None, *by, antialias)
+            result = (wide + 0.5).floor().clamp(0, 255).to(_weft.uint8)
+    return result if result is not input else input.clone()
 
 
 def interpolate(
@@ -35,6 +57,10 @@ def interpolate(
     recompute_scale_factor=None,
     antialias=False,
 ):
+    if input.dtype == _weft.uint8 and input.dim() == 4 and mode in ("bilinear", "bicubic"):
+        return _interpolate_bytes(
+            input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias
+        )
     if not isinstance(scale_factor, (tuple, list)):
         return _weft.interpolate(
             input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias

@@ -31,6 +31,17 @@ def _reduced(loss: Tensor, reduction: str) -> Tensor:
     return loss
 
 
+def _weighted(loss, weight, reduction):
+    """The sum of weighted losses, or their weighted mean."""
+    if weight.shape != loss.shape:
+        raise ValueError(
+            f"weight: expected the shape of the losses, {tuple(loss.shape)}, got {tuple(weight.shape)}"
+        )
+    if reduction == "mean":
+        return (loss * weight).sum() / weight.sum()
+    return _reduced(loss * weight, reduction)
+
+
 # ---- distances -----------------------------------------------------------------------------------------------
 
 
@@ -55,8 +66,13 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 # ---- losses that are operators -------------------------------------------------------------------------------
 
 
+def _class_numbers(target):
+    return target.to(_weft.int64) if target.dtype == _weft.uint8 else target
+
+
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
                   label_smoothing=0.0):  # fmt: skip
+    target = _class_numbers(target)
     return _weft.cross_entropy(
         input,
         target,
@@ -68,6 +84,7 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
 
 
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    target = _class_numbers(target)
     return _weft.nll_loss(
         input,
         target,
@@ -77,12 +94,20 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     )
 
 
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    return _weft.mse_loss(input, target, reduction=_reduction(size_average, reduce, reduction))
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    reduction = _reduction(size_average, reduce, reduction)
+    if weight is not None:
+        return _weighted(_weft.mse_loss(input, target, reduction="none"), weight, reduction)
+    return _weft.mse_loss(input, target, reduction=reduction)
 
 
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    return _weft.l1_loss(input, target, reduction=_reduction(size_average, reduce, reduction))
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    reduction = _reduction(size_average, reduce, reduction)
+    if weight is not None:
+        return _weighted(_weft.l1_loss(input, target, reduction="none"), weight, reduction)
+    if reduction == "sum" and not input.is_floating_point():
+        return _weft.l1_loss(input, target, reduction="none").sum()
+    return _weft.l1_loss(input, target, reduction=reduction)
 
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
@@ -91,8 +116,11 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     )
 
 
-def huber_loss(input, target, reduction="mean", delta=1.0):
-    return _weft.huber_loss(input, target, reduction=reduction, delta=delta)
+def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+    if weight is not None:
+        return _reduced(_weft.huber_loss(input, target, reduction="none", delta=delta) * weight, reduction)
+    result = _weft.huber_loss(input, target, reduction=reduction, delta=delta)
+    return result.to(input.dtype) if input.is_floating_point() and target.is_floating_point() else result
 
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
@@ -151,7 +179,16 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-6,
                       reduction: str = "mean") -> Tensor:  # fmt: skip
     """(log(var) + (input - target) ** 2 / var) / 2, var being at least eps; full: plus log(2 pi) / 2. var may lack the
-    last dimension, or have one element there."""
+    last dimension, or have one element there, or be a number."""
+    if isinstance(var, (int, float)):
+        if var < 0:
+            raise ValueError("gaussian_nll_loss: var has negative elements")
+        var = _weft.full_like(input, var)
+    elif var.shape != input.shape and var.shape != input.shape[:-1]:
+        if not (var.shape[:-1] == input.shape[:-1] and var.shape[-1] == 1):
+            raise ValueError(
+                f"gaussian_nll_loss: var of shape {tuple(var.shape)} does not fit input of {tuple(input.shape)}"
+            )
     if var.dim() == input.dim() - 1:
         var = var.unsqueeze(-1)
     if bool((var < 0).any()):
@@ -168,7 +205,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
                          reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """input where target is 1, max(0, margin - input) where it is -1; elsewhere the sum of both."""
     zeros = _weft.zeros_like(input)
-    far = _weft.where(target != 1, _weft.clamp(margin - input, min=0), zeros)
+    far = _weft.where(target != 1, _weft.clamp(margin - input, min=0).to(input.dtype), zeros)
     loss = far + _weft.where(target != -1, input, zeros)
     return _reduced(loss, _older(size_average, reduce, reduction))
 
@@ -190,7 +227,11 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None, reduce: Optional[bool] = None,
                      reduction: str = "mean") -> Tensor:  # fmt: skip
     """log(1 + exp(-target * input))."""
-    return _reduced(_weft.log1p(_weft.exp(-target * input)), _older(size_average, reduce, reduction))
+    powers = _weft.exp(-input * target)
+    loss = _weft.log(1 + powers) if powers.is_complex() else _weft.log1p(powers)
+    if input.is_floating_point() and target.is_floating_point():
+        loss = loss.to(input.dtype)
+    return _reduced(loss, _older(size_average, reduce, reduction))
 
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
@@ -205,7 +246,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Optional[
                                 size_average: Optional[bool] = None, reduce: Optional[bool] = None,
                                 reduction: str = "mean") -> Tensor:  # fmt: skip
     """Mean over the classes, the last dimension, of the binary cross entropy with logits times weight[C]."""
-    loss = _weft.softplus(input) - target * input
+    loss = -(target * _weft.logsigmoid(input) + (1 - target) * _weft.logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
     return _reduced(loss.mean(-1), _older(size_average, reduce, reduction))
@@ -217,7 +258,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     """sum over i != target of max(0, margin - input[target] + input[i]) ** p / C. input[N, C] or [C], target[N] or []."""
     if p != 1 and p != 2:
         raise ValueError(f"multi_margin_loss: p must be 1 or 2, got {p}")
-    index = target.unsqueeze(-1)
+    index = target.reshape(list(input.shape[:-1]) + [1])
     terms = _weft.clamp(margin - input.gather(-1, index) + input, min=0)
     if p == 2:
         terms = terms * terms
@@ -225,7 +266,9 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
         terms = terms * weight.index_select(0, target.reshape([-1])).reshape(index.shape)
     classes = _weft.arange(input.shape[-1])
     terms = _weft.where(classes == index, _weft.zeros_like(terms), terms)
-    return _reduced(terms.sum(-1) / input.shape[-1], _older(size_average, reduce, reduction))
+    return _reduced(
+        terms.sum(-1).reshape(target.shape) / input.shape[-1], _older(size_average, reduce, reduction)
+    )
 
 
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None,
@@ -248,6 +291,8 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
                         reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """max(0, margin + d(anchor, positive) - d(anchor, negative)), d being pairwise_distance; swap: the negative's
     distance to the positive counts where it is the smaller one."""
+    if margin <= 0:
+        raise ValueError(f"triplet_margin_loss: margin must be greater than 0, got {margin}")
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
@@ -258,6 +303,8 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
 def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function: Optional[Callable] = None, margin=1.0,
                                       swap=False, reduction="mean"):  # fmt: skip
     """triplet_margin_loss with a distance of one's own: distance_function(x, y) gives one number per row."""
+    if margin <= 0:
+        raise ValueError(f"triplet_margin_with_distance_loss: margin must be greater than 0, got {margin}")
     distance = pairwise_distance if distance_function is None else distance_function
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:

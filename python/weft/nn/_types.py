@@ -21,3 +21,6 @@ def takes_fast_path():
     those that every version of PyTorch has."""
     tracer = sys.modules.get("weft.jit._tracer")
     return tracer is None or not tracer.is_tracing()
+
+
+takes_fast_path._when_captured = True

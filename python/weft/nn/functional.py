@@ -8,9 +8,10 @@ stand, or as `_scripted` says.
 from typing import List, Optional
 
 import weft as _weft
-from weft import Tensor
+from weft import Tensor, _drawing
 
 from ._attention import *  # noqa: F403
+from ._extensions import *  # noqa: F403
 from ._images import *  # noqa: F403
 from ._images import pad
 from ._losses import *  # noqa: F403
@@ -57,34 +58,86 @@ def _convolve_named(operator, input, weight, bias, stride, padding, dilation, gr
     return operator(input, weight, bias, stride, [one // 2 for one in total], dilation, groups)
 
 
+def _convolve_integers(function, input, weight, bias, *arguments):
+    """In float64, whose sums are exact below 2 ** 53."""
+    if input.dtype != _weft.int64:
+        raise NotImplementedError(
+            f"{function.__name__}: expected floating or int64 operands, got {input.dtype}"
+        )
+    bias = None if bias is None else bias.double()
+    return function(input.double(), weight.double(), bias, *arguments).to(input.dtype)
+
+
+def _convolve_complex(function, input, weight, bias, *arguments):
+    real = function(input.real, weight.real, None, *arguments) - function(
+        input.imag, weight.imag, None, *arguments
+    )
+    imag = function(input.real, weight.imag, None, *arguments) + function(
+        input.imag, weight.real, None, *arguments
+    )
+    result = _weft.complex(real, imag)
+    if bias is None:
+        return result
+    return result + bias.reshape([-1] + [1] * (weight.dim() - 2))
+
+
+def _convolve_other(function, input, weight, bias, *arguments):
+    convolve = _convolve_complex if input.is_complex() else _convolve_integers
+    return convolve(function, input, weight, bias, *arguments)
+
+
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    if not input.is_floating_point():
+        return _convolve_other(conv1d, input, weight, bias, stride, padding, dilation, groups)
     if isinstance(padding, str):
         return _convolve_named(_weft.conv1d, input, weight, bias, stride, padding, dilation, groups)
     return _weft.conv1d(input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    if not input.is_floating_point():
+        return _convolve_other(conv2d, input, weight, bias, stride, padding, dilation, groups)
     if isinstance(padding, str):
         return _convolve_named(_weft.conv2d, input, weight, bias, stride, padding, dilation, groups)
     return _weft.conv2d(input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    if not input.is_floating_point():
+        return _convolve_other(conv3d, input, weight, bias, stride, padding, dilation, groups)
     if isinstance(padding, str):
         return _convolve_named(_weft.conv3d, input, weight, bias, stride, padding, dilation, groups)
     return _weft.conv3d(input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    if not input.is_floating_point():
+        return _convolve_other(
+            conv_transpose1d, input, weight, bias, stride, padding, output_padding, groups, dilation
+        )
     return _weft.conv_transpose1d(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    if not input.is_floating_point():
+        return _convolve_other(
+            conv_transpose2d, input, weight, bias, stride, padding, output_padding, groups, dilation
+        )
     return _weft.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    if not input.is_floating_point():
+        return _convolve_other(
+            conv_transpose3d, input, weight, bias, stride, padding, output_padding, groups, dilation
+        )
     return _weft.conv_transpose3d(input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_tbc(input, weight, bias, pad=0):
+    """One-dimensional convolution of input[T, N, C] with weight[K, C, D] and bias[D]."""
+    result = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad)
+    return result.permute(2, 0, 1)
 
 
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
@@ -162,11 +215,13 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False,
           inplace: bool = False) -> Tensor:  # fmt: skip
     if training:
-        raise NotImplementedError("rrelu: training=True draws random slopes, which weft has none of")
+        return _finish(input, _drawing.rrelu(input, lower, upper, training), inplace)
     return leaky_relu(input, (lower + upper) / 2, inplace)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    if input.is_complex():
+        return _finish(input, input / (1 + _weft.exp(-input)), inplace)
     if inplace:
         return input.silu_()
     return _weft.silu(input)
@@ -203,11 +258,16 @@ def relu6_(input: Tensor) -> Tensor:
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    return hardtanh(input, min_val, max_val, True)
+    """max_val everywhere where min_val is above it."""
+    return input.copy_(_weft.clamp(input, min=min_val, max=max_val))
 
 
-def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    return input.elu_(alpha)
+def elu_(input, alpha=1.0, scale=1.0, input_scale=1.0):
+    """scale * (input where it is positive, else alpha * (exp(input_scale * input) - 1))."""
+    if scale == 1 and input_scale == 1:
+        return input.elu_(alpha)
+    negative = alpha * _weft.expm1(input * input_scale)
+    return input.copy_(scale * _weft.where(input > 0, input, negative))
 
 
 def selu_(input: Tensor) -> Tensor:
@@ -255,10 +315,14 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def tanhshrink(input: Tensor) -> Tensor:
+    if input.is_complex():
+        return input - _weft.tanh(input)
     return _weft.tanhshrink(input)
 
 
 def softsign(input: Tensor) -> Tensor:
+    if input.is_complex():
+        return input / (_weft.abs(input) + 1)
     return _weft.softsign(input)
 
 
@@ -303,40 +367,49 @@ def log_softmax(
 # ---- dropout -------------------------------------------------------------------------------------------------
 
 
-def _drop(name, input, p, training, inplace):
+def _check_probability(p):
     if p < 0.0 or p > 1.0:
-        raise ValueError(f"{name}: dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0:
-        return input
-    if p == 1 and "alpha" not in name:
-        return _finish(input, input * 0, inplace)
-    raise NotImplementedError(
-        f"{name}: training=True draws random numbers, which weft has none of; pass training=False"
-    )
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def dropout(input, p=0.5, training=True, inplace=False):
-    return _drop("dropout", input, p, training, inplace)
+    _check_probability(p)
+    return _finish(input, _drawing.dropout(input, p, training), inplace)
 
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
-    return _drop("dropout1d", input, p, training, inplace)
+    _check_probability(p)
+    if input.ndim not in (2, 3):
+        raise RuntimeError(f"dropout1d: expected two or three dimensions, got shape {list(input.shape)}")
+    if input.ndim == 3:
+        return _finish(input, _drawing.feature_dropout(input, p, training), inplace)
+    return _finish(input, _drawing.feature_dropout(input.unsqueeze(0), p, training).squeeze(0), inplace)
 
 
 def dropout2d(input, p=0.5, training=True, inplace=False):
-    return _drop("dropout2d", input, p, training, inplace)
+    _check_probability(p)
+    return _finish(input, _drawing.feature_dropout(input, p, training), inplace)
 
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
-    return _drop("dropout3d", input, p, training, inplace)
+    _check_probability(p)
+    if input.ndim == 5:
+        return _finish(input, _drawing.feature_dropout(input, p, training), inplace)
+    return _finish(input, _drawing.feature_dropout(input.unsqueeze(0), p, training).squeeze(0), inplace)
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
-    return _drop("alpha_dropout", input, p, training, inplace)
+    _check_probability(p)
+    return _finish(input, _drawing.alpha_dropout(input, p, training), inplace)
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
-    return _drop("feature_alpha_dropout", input, p, training, inplace)
+    _check_probability(p)
+    return _finish(input, _drawing.feature_alpha_dropout(input, p, training), inplace)
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    return _drawing.gumbel_softmax(logits, tau, hard, eps, dim)
 
 
 # ---- normalization -------------------------------------------------------------------------------------------
@@ -354,6 +427,16 @@ def batch_norm(
     return result
 
 
+def _check_instances(input):
+    size = 1
+    for length in input.shape[2:]:
+        size *= length
+    if size == 1:
+        raise ValueError(
+            f"instance_norm: expected more than 1 spatial element when training, got input size {input.shape}"
+        )
+
+
 def instance_norm(
     input,
     running_mean=None,
@@ -365,11 +448,17 @@ def instance_norm(
     eps=1e-5,
 ):
     """use_input_stats: with every instance's statistics; the running ones are updated in place where given."""
-    result = _weft.instance_norm(
-        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
-    )
+    if use_input_stats:
+        _check_instances(input)
+        result = _weft.instance_norm(input, None, None, weight, bias, True, momentum, eps)
+    else:
+        mean, var = (None if each is None else each.to(input.dtype) for each in (running_mean, running_var))
+        result = _weft.instance_norm(input, mean, var, weight, bias, False, momentum, eps)
     if use_input_stats and running_mean is not None:
-        mean, var = _weft.batch_norm_update_stats(input, running_mean, running_var, momentum, True)
+        dtype = input.dtype
+        mean, var = _weft.batch_norm_update_stats(
+            input, running_mean.to(dtype), running_var.to(dtype), momentum, True
+        )
         running_mean[...] = mean
         running_var[...] = var
     return result
@@ -381,7 +470,21 @@ def layer_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tens
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
+    if input.is_complex() or (weight is not None and weight.dtype != input.dtype):
+        return _rms_norm_of_dtypes(input, normalized_shape, weight, eps)
     return _weft.rms_norm(input, normalized_shape, weight, eps)
+
+
+def _rms_norm_of_dtypes(input, normalized_shape, weight, eps):
+    """rms_norm of complex numbers, or with a weight of another dtype, which promotes."""
+    if tuple(input.shape[input.dim() - len(normalized_shape) :]) != tuple(normalized_shape):
+        raise RuntimeError(f"rms_norm: expected input[*, {list(normalized_shape)}], got {list(input.shape)}")
+    dims = list(range(-len(normalized_shape), 0))
+    wide = input.float() if input.dtype in (_weft.float16, _weft.bfloat16) else input
+    if eps is None:
+        eps = 2.0**-52 if wide.dtype in (_weft.float64, _weft.complex128) else 2.0**-23
+    result = (wide * _weft.rsqrt((wide * wide).mean(dims, keepdim=True) + eps)).to(input.dtype)
+    return result if weight is None else result * weight
 
 
 def group_norm(input: Tensor, num_groups: int, weight: Optional[Tensor] = None, bias: Optional[Tensor] = None,
@@ -394,7 +497,10 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
-    result = _weft.normalize(input, p, dim, eps)
+    if isinstance(dim, (tuple, list)):
+        result = input / _weft.clamp(_weft.vector_norm(input, p, list(dim), True), min=eps)
+    else:
+        result = _weft.normalize(input, p, dim, eps)
     return result if out is None else _finish(out, result, True)
 
 

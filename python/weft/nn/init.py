@@ -1,30 +1,14 @@
-"""Starting values of parameters, written in place. Random numbers come from NumPy's generator; `manual_seed` sets it."""
+"""Starting values of parameters, written in place: PyTorch's, of the same numbers after the same `weft.random.manual_seed`."""
 
 import contextlib
 import math
 import warnings
 
 import weft
+from weft import _drawing
+from weft.random import manual_seed  # noqa: F401
 
-_generator = None
 _is_skipped = False
-
-
-def _random():
-    global _generator
-    if _generator is None:
-        import numpy
-
-        _generator = numpy.random.default_rng()
-    return _generator
-
-
-def manual_seed(seed):
-    """Starting values are the same after the same seed (those of another library differ)."""
-    global _generator
-    import numpy
-
-    _generator = numpy.random.default_rng(seed)
 
 
 @contextlib.contextmanager
@@ -38,36 +22,49 @@ def skipped():
         _is_skipped = before
 
 
-def _fill(tensor, values):
-    tensor.copy_(weft.from_numpy(values.astype("float32")))
-    return tensor
-
-
-def uniform_(tensor, a=0.0, b=1.0):
+def uniform_(tensor, a=0.0, b=1.0, generator=None):
     """Numbers of [a, b), each as probable."""
-    return tensor if _is_skipped else _fill(tensor, _random().uniform(a, b, tuple(tensor.shape)))
+    return tensor if _is_skipped else _drawing.uniform_(tensor, a, b, generator=generator)
 
 
-def normal_(tensor, mean=0.0, std=1.0):
-    return tensor if _is_skipped else _fill(tensor, _random().normal(mean, std, tuple(tensor.shape)))
+def normal_(tensor, mean=0.0, std=1.0, generator=None):
+    return tensor if _is_skipped else _drawing.normal_(tensor, mean, std, generator=generator)
 
 
-def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0):
-    """Normal numbers, drawn again until they are within [a, b]."""
-    if _is_skipped:
+def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
+    """Normal numbers, drawn again until they are within [a, b]; where few are, by rejection of uniform ones."""
+    if _is_skipped or str(tensor.device) == "meta":
         return tensor
-    if not a < b:
-        raise ValueError(f"trunc_normal_: expected a < b, got {a} and {b}")
-    random, shape = _random(), tuple(tensor.shape)
-    values = random.normal(mean, std, shape)
-    outside = (values < a) | (values > b)
-    for _ in range(1000):
-        if not outside.any():
-            return _fill(tensor, values)
-        values[outside] = random.normal(mean, std, int(outside.sum()))
-        outside = (values < a) | (values > b)
-    values[outside] = random.uniform(a, b, int(outside.sum()))  # an interval far out: it is flat there
-    return _fill(tensor, values)
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "trunc_normal_: the mean is more than two deviations outside of [a, b]; the distribution is not exact there",
+            stacklevel=2,
+        )
+
+    def below(x):
+        return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
+
+    if below(b) - below(a) > 0.3:
+        low, high = (weft.tensor(bound, dtype=tensor.dtype).item() for bound in (a, b))
+        values = _drawing.normal_(tensor, mean, std, generator=generator)
+        while True:
+            outside = (values < low) | (values > high)
+            if not bool(outside.any()):
+                return tensor.copy_(values)
+            values = weft.where(outside, _drawing.normal_(weft.empty_like(values), mean, std, generator=generator), values)
+    most = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+
+    def is_refused(values):
+        heights = ((values - mean) / std) ** 2 * -0.5 - most
+        return _drawing.uniform_(weft.empty_like(values), generator=generator).log() > heights
+
+    values = _drawing.uniform_(tensor, a, b, generator=generator).clone()
+    pending = is_refused(values)
+    while bool(pending.any()):
+        candidates = _drawing.uniform_(weft.empty_like(values), a, b, generator=generator)
+        values = weft.where(pending, candidates, values)
+        pending = pending & is_refused(candidates)
+    return tensor.copy_(values)
 
 
 def constant_(tensor, val):
@@ -87,9 +84,7 @@ def eye_(tensor):
     """The identity, of a matrix of any shape."""
     if tensor.ndim != 2:
         raise ValueError(f"eye_: expected a matrix, got shape {list(tensor.shape)}")
-    import numpy
-
-    return _fill(tensor, numpy.eye(*tensor.shape))
+    return tensor.copy_(weft.eye(*tensor.shape, dtype=tensor.dtype))
 
 
 def dirac_(tensor, groups=1):
@@ -98,15 +93,18 @@ def dirac_(tensor, groups=1):
         raise ValueError(f"dirac_: expected 3, 4 or 5 dimensions, got shape {list(tensor.shape)}")
     if tensor.shape[0] % groups:
         raise ValueError(f"dirac_: dimension 0 must be divisible by groups {groups}, got {tensor.shape[0]}")
-    import numpy
-
-    values = numpy.zeros(tuple(tensor.shape))
+    tensor.zero_()
     rows = tensor.shape[0] // groups
     centre = tuple(size // 2 for size in tensor.shape[2:])
     for group in range(groups):
         for d in range(min(rows, tensor.shape[1])):
-            values[(group * rows + d, d, *centre)] = 1.0
-    return _fill(tensor, values)
+            tensor[(group * rows + d, d, *centre)] = 1.0
+    return tensor
+
+
+def _warn_of_empty(tensor):
+    warnings.warn("a tensor without elements has nothing to be initialized", stacklevel=3)
+    return tensor
 
 
 # ---- scaled by the number of inputs and outputs ---------------------------------------------------------------
@@ -147,56 +145,62 @@ def calculate_gain(nonlinearity, param=None):
     return gains.get(nonlinearity, 1.0)
 
 
-def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu"):
+def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Uniform with deviation gain / sqrt(fan) (He et al., 2015)."""
-    fan = _fan(tensor, mode)
-    bound = math.sqrt(3.0) * calculate_gain(nonlinearity, a) / math.sqrt(fan) if fan else 0.0
-    return uniform_(tensor, -bound, bound)
+    if 0 in tensor.shape:
+        return _warn_of_empty(tensor)
+    std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
 
 
-def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu"):
+def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Normal with deviation gain / sqrt(fan) (He et al., 2015)."""
-    fan = _fan(tensor, mode)
-    return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(fan) if fan else 0.0)
+    if 0 in tensor.shape:
+        return _warn_of_empty(tensor)
+    return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator)
 
 
-def xavier_uniform_(tensor, gain=1.0):
+def xavier_uniform_(tensor, gain=1.0, generator=None):
     """Uniform with deviation gain * sqrt(2 / (fan in + fan out)) (Glorot and Bengio, 2010)."""
-    bound = gain * math.sqrt(6.0 / max(sum(_fans(tensor)), 1))
-    return uniform_(tensor, -bound, bound)
+    std = gain * math.sqrt(2.0 / max(sum(_fans(tensor)), 1))
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor, gain=1.0):
+def xavier_normal_(tensor, gain=1.0, generator=None):
     """Normal with deviation gain * sqrt(2 / (fan in + fan out)) (Glorot and Bengio, 2010)."""
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / max(sum(_fans(tensor)), 1)))
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / max(sum(_fans(tensor)), 1)), generator)
 
 
-def orthogonal_(tensor, gain=1):
+def orthogonal_(tensor, gain=1, generator=None):
     """Rows, or columns where there are fewer, that are orthogonal and of length gain (Saxe et al., 2013)."""
     if tensor.ndim < 2:
         raise ValueError(f"orthogonal_: expected at least two dimensions, got shape {list(tensor.shape)}")
     if _is_skipped or not tensor.numel():
         return tensor
-    import numpy
-
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
-    q, r = numpy.linalg.qr(_random().normal(0, 1, (max(rows, columns), min(rows, columns))))
-    q *= numpy.sign(numpy.diag(r))
-    return _fill(tensor, gain * (q if rows >= columns else q.T).reshape(tuple(tensor.shape)))
+    drawn = _drawing.normal_(weft.empty((rows, columns), dtype=tensor.dtype), generator=generator)
+    q, r = weft.qr(drawn.T if rows < columns else drawn)
+    q = q * r.diagonal().sign()
+    if rows < columns:
+        q = q.T
+    return tensor.copy_(q.reshape(tuple(tensor.shape)) * gain)
 
 
-def sparse_(tensor, sparsity, std=0.01):
+def sparse_(tensor, sparsity, std=0.01, generator=None):
     """A matrix of normal numbers with this share of each column zero (Martens, 2010)."""
     if tensor.ndim != 2:
         raise ValueError(f"sparse_: expected a matrix, got shape {list(tensor.shape)}")
     if _is_skipped:
         return tensor
     rows, columns = tensor.shape
-    values = _random().normal(0, std, (rows, columns))
+    normal_(tensor, 0.0, std, generator)
     for column in range(columns):
-        values[_random().permutation(rows)[: math.ceil(sparsity * rows)], column] = 0
-    return _fill(tensor, values)
+        zeros = _drawing.randperm(rows)[: math.ceil(sparsity * rows)]
+        tensor[zeros, column] = 0
+    return tensor
 
 
 def _older(name, function):

@@ -3,12 +3,23 @@
 import weft
 
 
+def _with_flag(text, requires_grad):
+    """The text of a tensor, which says that gradients are wanted where they are."""
+    if not requires_grad or "requires_grad" in text or not text.endswith(")"):
+        return text
+    flag, last = "requires_grad=True)", text.rpartition("\n")[2]
+    separator = ", " if len(last) + len(flag) + 1 <= 80 else ",\n" + " " * len("tensor(")
+    return text[:-1] + separator + flag
+
+
 class Parameter(weft.Tensor):
     """A tensor that a Module lists among its parameters when it is assigned as an attribute.
 
     data: the tensor whose memory it shares; none stands for an empty one.
     requires_grad: kept as a flag; weft computes no gradients.
     """
+
+    _is_module_tensor = True  # printed as a tensor
 
     def __init__(self, data=None, requires_grad=True):
         if data is None:
@@ -32,7 +43,7 @@ class Parameter(weft.Tensor):
         return self
 
     def __repr__(self):
-        return "Parameter containing:\n" + super().__repr__()
+        return "Parameter containing:\n" + _with_flag(super().__repr__(), self._requires_grad)
 
     def __deepcopy__(self, memo):
         result = type(self)(self.clone(), self._requires_grad)
@@ -48,6 +59,8 @@ class Buffer(weft.Tensor):
 
     persistent: it is in state_dict().
     """
+
+    _is_module_tensor = True
 
     def __init__(self, data=None, *, persistent=True):
         if data is None:
@@ -77,12 +90,13 @@ class UninitializedParameter(Parameter):
     """
 
     def __init__(self, requires_grad=True, device=None, dtype=None):
-        super().__init__(weft.empty((0,), dtype=dtype or weft.float32, device=device or "cpu"), requires_grad)
+        super().__init__(weft.empty((0,), dtype=dtype, device=device), requires_grad)
 
     def materialize(self, shape, device=None, dtype=None):
         """The parameter that takes this one's place, not initialized."""
         return Parameter(
-            weft.empty(tuple(shape), dtype=dtype or self.dtype, device=device or "cpu"), self.requires_grad
+            weft.empty(tuple(shape), dtype=dtype or self.dtype, device=device or self.device),
+            self.requires_grad,
         )
 
     def __deepcopy__(self, memo):
@@ -101,7 +115,7 @@ class UninitializedBuffer(Buffer):
     """A buffer of a lazy module before its first call."""
 
     def __init__(self, requires_grad=False, device=None, dtype=None):
-        super().__init__(weft.empty((0,), dtype=dtype or weft.float32, device=device or "cpu"))
+        super().__init__(weft.empty((0,), dtype=dtype, device=device))
 
     def __deepcopy__(self, memo):
         result = type(self)(dtype=self.dtype)
@@ -115,6 +129,10 @@ class UninitializedBuffer(Buffer):
         return "<UninitializedBuffer>"
 
 
-def is_lazy(tensor):
+def is_lazy(param):
     """Does the first call still have to decide the shape?"""
-    return isinstance(tensor, (UninitializedParameter, UninitializedBuffer))
+    return isinstance(param, (UninitializedParameter, UninitializedBuffer))
+
+
+# What both of the uninitialized ones are, for isinstance.
+UninitializedTensorMixin = (UninitializedParameter, UninitializedBuffer)

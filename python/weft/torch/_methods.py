@@ -1,25 +1,53 @@
 """PyTorch's Tensor methods that are no operators of weft's table: set on weft.Tensor when weft.torch is imported."""
 
+import functools
+
 import weft as _weft
 
 from . import _names, _table
 
+_ARRAY = _weft._C._ndarray
 
-def _of_function(name, function):
-    """A method that is the function of torch, called with the tensor."""
+
+# Attributes and what is more than a function of torch.
+_ATTRIBUTES = "weft.torch._functions.tensor_methods"
+
+
+def _of_function(name, find):
+    """A method that is what `find` gives, called with the tensor; found when it is first called."""
+    function = None
 
     def method(self, *args, **kwargs):
+        nonlocal function
+        if function is None:
+            function = find()
         return function(self, *args, **kwargs)
 
-    method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", function.__doc__
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    method.__doc__ = f"torch.{name} of the tensor."
     return method
 
 
-def _in_place(name, function):
-    """A method that writes the result of `function` into the tensor."""
+def _rank(dtype):
+    return 3 if dtype.is_complex else 2 if dtype.is_floating_point else 0 if dtype == _weft.bool else 1
+
+
+def _in_place(name, find):
+    """A method that writes the result of what `find` gives into the tensor."""
+    function = None
 
     def method(self, *args, **kwargs):
-        return self.copy_(function(self, *args, **kwargs))
+        nonlocal function
+        if function is None:
+            function = find()
+        result = function(self, *args, **kwargs)
+        if result.shape != self.shape:
+            raise RuntimeError(
+                f"{name}: the result of shape {list(result.shape)} does not have the tensor's shape {list(self.shape)}"
+            )
+        if _rank(result.dtype) > _rank(self.dtype):
+            raise RuntimeError(f"{name}: the result type {result.dtype} cannot be stored in a tensor of {self.dtype}")
+        return self.copy_(result)
 
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = f"{name[:-1]}, written into the tensor."
@@ -30,14 +58,35 @@ def _function(name):
     return _table.find(_names.FUNCTIONS.where(name), name)
 
 
+def _plain(name):
+    """What the method without the underscore is."""
+    return getattr(_weft.Tensor, name, None) or _function(name)
+
+
+def _method(name, where):
+    """The method of the table, or None where weft.Tensor has it itself."""
+    if where == "function":
+        if name not in _names.FUNCTIONS.own and hasattr(_weft.Tensor, name):
+            return None
+        return _of_function(name, functools.partial(_function, name))
+    if where == "in place":
+        return _in_place(name, functools.partial(_plain, name[:-1]))
+    if where.partition(":")[0] == _ATTRIBUTES:
+        return _table.find(where, name)
+    return _of_function(name, functools.partial(_table.find, where, name))
+
+
+def _set(name, value):
+    # Arrays keep what they had: NumPy's rules.
+    if hasattr(_ARRAY, name) and name not in vars(_ARRAY):
+        setattr(_ARRAY, name, next(vars(each)[name] for each in _ARRAY.__mro__ if name in vars(each)))
+    setattr(_weft.Tensor, name, value)
+
+
 def install():
-    """Sets the methods of the table that weft.Tensor does not have itself."""
+    """Sets the methods of the table that weft.Tensor does not have itself; dtypes and sizes are printed as torch's."""
+    _weft._C._set_printed_module("torch")
     for name, where in _names.METHODS.own.items():
-        if where == "function":
-            value = _of_function(name, _function(name))
-        elif where == "in place":
-            plain = name[:-1]
-            value = _in_place(name, getattr(_weft.Tensor, plain, None) or _function(plain))
-        else:
-            value = _table.find(where, name)
-        setattr(_weft.Tensor, name, value)
+        value = _method(name, where)
+        if value is not None:
+            _set(name, value)

@@ -14,6 +14,7 @@ TRAINING = "weft runs models and does not train them"
 INTERNAL = "it is about PyTorch's own compiler, CUDA or build"
 QUANTIZED = "quantized dtypes; use weft's weight-only quantization"
 DISTRIBUTED = "it is about processes"
+DOCUMENTATION = "it is a part of the documentation's text, or torch itself"
 SPARSE = "sparse and other layouts; weft's tensors are strided"
 
 FUNCTIONS = Namespace(
@@ -139,6 +140,103 @@ FUNCTIONS = Namespace(
         var_mean vdot view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vmap
         vsplit vstack wait where while_loop xlogy xlogy_ zero_ zeros zeros_like""",
     found={
+        "weft.torch._functions.factors": """
+            cholesky_inverse cholesky_solve geqrf inverse lu_unpack orgqr ormqr triangular_solve""",
+        "weft.torch._functions.factors:lu_solve_of": "lu_solve",
+        "weft.torch._functions.factors:lu_with_info": "lu",
+        "weft.torch._functions.factors:removed_cholesky": "cholesky",
+        "weft.torch._functions.factors:removed_eig": "eig",
+        "weft.torch._functions.factors:removed_lstsq": "lstsq",
+        "weft.torch._functions.factors:removed_matrix_rank": "matrix_rank",
+        "weft.torch._functions.factors:removed_qr": "qr",
+        "weft.torch._functions.factors:removed_solve": "solve",
+        "weft.torch._functions.factors:removed_symeig": "symeig",
+        "weft.torch._functions.norms": "dist frobenius_norm nuclear_norm pinverse renorm",
+        "weft.torch._functions.norms:old_norm": "norm",
+        "weft.torch._functions.products": "chain_matmul matrix_exp matrix_power",
+        "weft.torch._functions.spectra": "det lobpcg logdet pca_lowrank svd_lowrank",
+        "weft.torch._functions.spectra:old_slogdet": "slogdet",
+        "weft.torch._functions.spectra:old_svd": "svd",
+        "weft.torch._functions.special": "logit mvlgamma polygamma",
+        "weft.torch._functions.spectral": """
+            bartlett_window blackman_window hamming_window hann_window istft kaiser_window stft""",
+        "weft.random": """Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state""",
+        "weft._drawing": """alpha_dropout alpha_dropout_ bernoulli binomial dropout dropout_ feature_alpha_dropout
+            feature_alpha_dropout_ feature_dropout feature_dropout_ multinomial native_dropout normal poisson rand rand_like
+            randint randint_like randn randn_like randperm rrelu rrelu_""",
+        "weft.torch._kinds": """
+            BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor
+            ShortTensor bcomplex32 bits16 bits1x8 bits2x4 bits4x2 bits8 chalf channels_last channels_last_3d complex32
+            contiguous_format finfo float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz
+            float8_e8m0fnu iinfo int1 int2 int3 int4 int5 int6 int7 jagged layout legacy_contiguous_format memory_format
+            preserve_format qint32 qint8 quint2x4 quint4x2 quint8 sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr
+            strided uint1 uint2 uint3 uint4 uint5 uint6 uint7""",
+        "weft.torch._storage": """
+            BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
+            FloatStorage HalfStorage IntStorage LongStorage ShortStorage TypedStorage UntypedStorage""",
+        "weft.torch._storage:TypedStorage": "Storage",
+        "weft.torch._functions.making": """
+            can_cast empty_permuted empty_strided frombuffer range result_type scalar_tensor set_default_device
+            set_default_tensor_type set_printoptions""",
+        "weft.torch._functions.reductions": """
+            all aminmax any corrcoef cov cumulative_trapezoid diff dist frobenius_norm gradient hash_tensor
+            kthvalue logcumsumexp logsumexp max median min mode nanmedian nanquantile norm norm_except_dim
+            nuclear_norm quantile renorm sort std_mean trapezoid trapz var_mean""",
+        "weft.torch._functions.shapes": """
+            adjoint alias_copy as_strided_copy as_strided_scatter atleast_1d atleast_2d atleast_3d
+            block_diag broadcast_shapes broadcast_tensors cartesian_prod clone combinations detach
+            detach_copy diag diag_embed diagflat diagonal_copy diagonal_scatter dsplit einsum expand_copy
+            flip fliplr flipud hsplit meshgrid narrow_copy permute_copy roll rot90 select_copy
+            select_scatter slice_copy slice_inverse slice_scatter split split_copy split_with_sizes
+            split_with_sizes_copy squeeze_copy swapaxes swapdims t_copy tensor_split tensordot
+            transpose_copy tril_indices triu_indices unbind_copy unflatten unfold_copy unsafe_chunk
+            unsafe_split unsafe_split_with_sizes unsqueeze_copy view_as_complex view_as_complex_copy
+            view_as_real view_as_real_copy view_copy vsplit""",
+        "weft.torch._functions.indexing": """
+            argwhere bincount bucketize gather histogram histogramdd index_add index_copy index_fill
+            index_put index_reduce index_select isin masked_fill masked_scatter masked_select msort nonzero
+            nonzero_static put repeat_interleave scatter scatter_add scatter_reduce searchsorted take
+            take_along_dim unique unique_consecutive unravel_index where""",
+        "weft.torch._functions.arithmetic": """
+            add addbmm addcdiv addcmul addmm addmv addr allclose angle baddbmm bmm cdist clamp clamp_max
+            clamp_min clip complex conj conj_physical dot dsmm frexp ger heaviside imag is_complex is_conj
+            is_distributed is_floating_point is_inference is_neg is_nonzero is_same_size is_signed isclose
+            isreal ldexp lerp logit mm mv nan_to_num nextafter numel outer pdist polar real resolve_conj
+            resolve_neg rsub sgn sign spmm square sub subtract vander""",
+        "weft.torch._functions.layers": """
+            adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_
+            avg_pool1d batch_norm batch_norm_update_stats binary_cross_entropy_with_logits celu_
+            constant_pad_nd conv_tbc cosine_embedding_loss ctc_loss dropout dropout_ embedding embedding_bag
+            embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_
+            fill grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru hinge_embedding_loss
+            instance_norm kl_div layer_norm log_softmax lstm margin_ranking_loss max_pool1d_with_indices
+            native_batch_norm native_channel_shuffle native_dropout native_group_norm native_layer_norm
+            poisson_nll_loss relu_ rnn_relu rnn_tanh rrelu rrelu_ segment_reduce selu_ softmax threshold
+            threshold_ triplet_margin_loss""",
+        "weft.torch._functions.settings": """
+            are_deterministic_algorithms_enabled compile compiled_with_cxx11_abi cond dequantize eig
+            get_deterministic_debug_mode get_device get_float32_matmul_precision has_lapack has_mkl
+            has_openmp has_spectral is_deterministic_algorithms_warn_only_enabled is_storage
+            is_vulkan_available is_warn_always_enabled lstsq matrix_rank prepare_multiprocessing_environment
+            set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_warn_always
+            solve sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite
+            sym_max sym_min sym_not sym_sqrt sym_sum symeig to_dlpack typename use_deterministic_algorithms
+            while_loop""",
+        "weft.torch._functions.modes": """
+            autocast enable_grad get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype
+            inference_mode is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_cache_enabled
+            is_autocast_cpu_enabled is_autocast_enabled is_grad_enabled is_inference_mode_enabled no_grad
+            set_anomaly_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
+            set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_grad_enabled""",
+        "weft.torch._functions.vmap": """
+            vmap""",
+        "weft.torch._functions.in_place": """
+            abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_
+            asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_
+            detach_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_
+            log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ resize_as_
+            round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_""",
+        "math": "e inf nan pi",
         "weft.torch.autograd": """
             enable_grad inference_mode is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled
             is_inference_mode_enabled no_grad set_anomaly_enabled set_grad_enabled""",
@@ -151,11 +249,61 @@ FUNCTIONS = Namespace(
             set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype
             set_autocast_xla_enabled""",
         "weft.torch.serialization": "load save",
-        "weft.torch.storage": "TypedStorage UntypedStorage",
         "weft.torch._devices": "AcceleratorError Event OutOfMemoryError Stream get_device_module",
         "weft.torch.jit": "fork wait",
     },
-    left_out={},
+    left_out={
+        TRAINING: """
+            GradScaler autocast_decrement_nesting autocast_increment_nesting batch_norm_backward_elemt
+            batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats
+            batch_norm_gather_stats_with_counts batch_norm_stats clear_autocast_cache""",
+        INTERNAL: """
+            AVG AcceleratorError AggregationType AliasDb AnyType Argument ArgumentSpec AwaitType
+            BenchmarkConfig BenchmarkExecutionStats Block BoolType BufferDict CallStack Capsule ClassType
+            Code CompilationUnit CompleteArgumentSpec ComplexType ConcreteModuleType
+            ConcreteModuleTypeBuilder DeepCopyMemoTable DeserializationStorageContext DeviceObjType DictType
+            DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet EnumType
+            ErrorReport Event ExcludeDispatchKeyGuard ExecutionPlan FatalError FileCheck FloatType
+            FunctionSchema FutureType Gradient Graph GraphExecutorState IODescriptor InferredType IntType
+            InterfaceType JITException ListType LiteScriptModule LockingLogger LoggerBase ModuleDict Node
+            NoneType NoopLogger NumberType OperatorInfo OptionalType OutOfMemoryError PRIVATE_OPS
+            ParameterDict PyObjectType PyTorchFileReader PyTorchFileWriter RRefType SUM ScriptClass
+            ScriptClassFunction ScriptDict ScriptDictIterator ScriptDictKeyIterator ScriptFunction
+            ScriptList ScriptListIterator ScriptMethod ScriptModule ScriptModuleSerializer ScriptObject
+            ScriptObjectProperty SerializationStorageContext StaticModule Stream StreamObjType StringType
+            SymBool SymBoolType SymFloat SymInt SymIntType TYPE_CHECKING Tag TensorType ThroughputBenchmark
+            TracingState TupleType Type USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH UnionType Use Value
+            classproperty cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution
+            cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose cudnn_grid_sampler
+            cudnn_is_acceptable get_autocast_ipu_dtype get_autocast_xla_dtype get_device_module
+            get_file_path import_ir_module import_ir_module_from_buffer init_num_threads
+            is_autocast_ipu_enabled is_autocast_xla_enabled merge_type_from_type_comment miopen_batch_norm
+            miopen_convolution miopen_convolution_add_relu miopen_convolution_relu
+            miopen_convolution_transpose miopen_ctc_loss miopen_depthwise_convolution miopen_rnn
+            mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_linear_backward_weights mkldnn_max_pool2d
+            mkldnn_max_pool3d mkldnn_rnn_layer native_norm parse_ir parse_schema parse_type_comment
+            profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 set_autocast_ipu_dtype
+            set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled unify_type_list""",
+        QUANTIZED: """
+            QInt32Storage QInt8Storage QUInt2x4Storage QUInt4x2Storage QUInt8Storage bit bits16 bits1x8
+            bits2x4 bits4x2 bits8 choose_qparams_optimized empty_quantized fake_quantize_per_channel_affine
+            fake_quantize_per_tensor_affine fbgemm_linear_fp16_weight
+            fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
+            fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight
+            fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix fused_moving_avg_obs_fake_quant int1
+            int2 int3 int4 int5 int6 int7 int_repr per_channel_affine per_channel_affine_float_qparams
+            per_channel_symmetric per_tensor_affine per_tensor_symmetric q_per_channel_axis
+            q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qint32 qint8 qscheme
+            quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm
+            quantized_gru quantized_gru_cell quantized_lstm quantized_lstm_cell quantized_max_pool1d
+            quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell quantized_rnn_tanh_cell
+            quint2x4 quint4x2 quint8 uint1 uint2 uint3 uint4 uint5 uint6 uint7""",
+        SPARSE: """
+            ccol_indices_copy col_indices_copy crow_indices_copy hsmm hspmm indices_copy jagged
+            resize_as_sparse_ row_indices_copy saddmm smm sparse_bsc sparse_bsc_tensor sparse_bsr
+            sparse_bsr_tensor sparse_compressed_tensor sparse_coo sparse_coo_tensor sparse_csc
+            sparse_csc_tensor sparse_csr sparse_csr_tensor sspaddmm values_copy""",
+    },
     same="weft",
 )
 
@@ -216,10 +364,64 @@ METHODS = Namespace(
         uniform_ unique unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze
         unsqueeze_ untyped_storage values var vdot view view_as volatile vsplit where xlogy xlogy_ xpu zero_""",
     found={
-        "weft.torch.storage": "storage untyped_storage",
+        "function": """
+            cholesky_inverse cholesky_solve det dist geqrf inverse istft logdet logit lu lu_solve matrix_exp
+            matrix_power mvlgamma orgqr ormqr pinverse renorm slogdet stft svd symeig triangular_solve""",
+        "weft.torch._functions.norms:norm_of": "norm",
+        "weft.torch._functions.norms:renorm_into": "renorm_",
+        "weft.torch._functions.special:logit_into": "logit_",
+        "weft.torch._functions.special:mvlgamma_into": "mvlgamma_",
+        "weft.torch._functions.special:polygamma_of": "polygamma",
+        "weft.torch._functions.special:polygamma_into": "polygamma_",
+        "weft._drawing": """bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal_ random_
+            uniform_""",
+        # The function of torch, called with the tensor, where torch has one that is not weft's operator itself.
+        "function": """
+            addbmm addcdiv addcmul addmm addmv addr adjoint all allclose amax amin aminmax angle any argmax argmin argsort
+            argwhere as_strided_scatter baddbmm bincount bmm chunk clamp clamp_max clamp_min clip conj conj_physical
+            corrcoef count_nonzero cov cross cummax cummin cumprod cumsum diag diag_embed diagflat diagonal
+            diagonal_scatter diff dot dsplit equal erfinv fliplr flipud float_power frexp gather gcd ger get_device
+            hardshrink hash_tensor heaviside histc histogram hsplit igamma igammac index_add index_copy index_fill
+            index_put index_reduce index_select inner is_conj is_distributed is_inference is_neg is_nonzero
+            is_same_size isclose isreal kron kthvalue lcm ldexp lerp log_softmax logaddexp logaddexp2 logcumsumexp
+            logsumexp masked_fill masked_scatter masked_select matmul max mean median min mm mode msort mv nan_to_num
+            nanmean nanmedian nanquantile nansum narrow narrow_copy nextafter nonzero nonzero_static outer prelu prod
+            put quantile repeat_interleave resolve_conj resolve_neg roll rot90 scatter scatter_add scatter_reduce
+            select_scatter sgn sign slice_inverse slice_scatter softmax sort split_with_sizes square std sub subtract
+            sum swapaxes swapdims take take_along_dim tensor_split tile topk trace unique unique_consecutive
+            unsafe_chunk unsafe_split unsafe_split_with_sizes var vdot vsplit""",
+        # The method without the underscore, written into the tensor.
+        "in place": """
+            addbmm_ addmm_ addmv_ addr_ baddbmm_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cumprod_ cumsum_ div_
+            divide_ float_power_ igamma_ igammac_ index_add_ index_copy_ index_fill_ index_put_ index_reduce_
+            masked_fill_ masked_scatter_ nan_to_num_ put_ reciprocal_ scatter_ scatter_add_ scatter_reduce_ sgn_ sign_
+            tril_ triu_""",
+        "weft.torch._functions.tensor_methods": """
+            H apply_ as_strided_ as_subclass backward chalf coalesce const_data_ptr dense_dim detach_ dim_order expand_as
+            fill_diagonal_ grad grad_dtype grad_fn is_coalesced is_cpu is_ipu is_leaf is_maia is_mkldnn is_mps is_mtia
+            is_nested is_pinned is_quantized is_set_to is_shared is_sparse is_sparse_csr is_vulkan is_xla is_xpu layout mH
+            map2_ map_ name ndimension new new_empty new_empty_strided new_full new_ones new_tensor new_zeros output_nr
+            pin_memory record_stream register_hook register_post_accumulate_grad_hook requires_grad_ reshape_as resize
+            resize_ resize_as resize_as_ retain_grad retains_grad set_ share_memory_ sparse_dim squeeze_ storage
+            storage_type sum_to_size swapaxes_ swapdims_ t_ to_dense transpose_ type_as unsqueeze_ untyped_storage view_as
+            volatile _version""",
+        "weft.torch._functions.tensor_methods:contains": "__contains__",
+        "weft.torch._functions.tensor_methods:backwards": "__reversed__",
+        "weft.torch._functions.tensor_methods:array_wrap": "__array_wrap__",
     },
-    left_out={},
+    left_out={
+        TRAINING: "module_load reinforce",
+        INTERNAL: "ipu mtia xpu to_mkldnn",
+        QUANTIZED: """
+            dequantize int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point
+            qscheme""",
+        SPARSE: """
+            ccol_indices col_indices crow_indices indices resize_as_sparse_ row_indices smm sparse_mask sparse_resize_
+            sparse_resize_and_clear_ sspaddmm to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo
+            to_sparse_csc to_sparse_csr values""",
+    },
     same="weft:Tensor",
+    functions=FUNCTIONS,
 )
 
 NN = Namespace(
@@ -295,7 +497,9 @@ LINALG = Namespace(
         polar qr slogdet solve solve_ex solve_triangular svd svdvals tensorinv tensorsolve vander vecdot
         vector_norm""",
     found={},
-    left_out={},
+    left_out={
+        DOCUMENTATION: "common_notes",
+    },
     same="weft.torch.linalg",
 )
 
@@ -305,7 +509,9 @@ FFT = Namespace(
         Tensor common_args factory_common_args fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2
         ifftn ifftshift ihfft ihfft2 ihfftn irfft irfft2 irfftn rfft rfft2 rfftfreq rfftn torch""",
     found={},
-    left_out={},
+    left_out={
+        DOCUMENTATION: "common_args factory_common_args torch",
+    },
     same="weft.torch.fft",
 )
 
@@ -321,7 +527,9 @@ SPECIAL = Namespace(
         shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
         shifted_chebyshev_polynomial_w sinc softmax spherical_bessel_j0 torch xlog1py xlogy zeta""",
     found={},
-    left_out={},
+    left_out={
+        DOCUMENTATION: "common_args multi_dim_common torch",
+    },
     same="weft.torch.special",
 )
 

@@ -23,20 +23,25 @@ class Namespace:
     public: all names. found: from the module where names are found here to the names. left_out: from the reason why names
     are not here to the names. `own` is what found says of each name; a name in neither is looked for in `same`, "module" or "module:class" of weft's own, and is
     not written yet where that has none. notes: from a name to how it differs from PyTorch's, or how to say it here.
+    functions: of methods, the namespace of the functions that found says "function" of.
     """
 
-    def __init__(self, title, public, found, left_out, same=None, notes=None):
+    def __init__(self, title, public, found, left_out, same=None, notes=None, functions=None):
         self.title = title
         self.public = frozenset(public.split())
-        self.own = {name: where for where, names in found.items() for name in names.split()}
+        self.own = {}
+        for where, names in found.items():
+            for name in names.split():
+                self.own.setdefault(name, where)
         self._left_out = {name: reason for reason, names in left_out.items() for name in names.split()}
         self.same = same
         self.notes = notes or {}
+        self.functions = functions
 
     def where(self, name):
         """Where the name is found ("weft.torch._functions.sets", "function", …); None where it is not."""
         if name in self.own:
-            return self.own[name]
+            return self.own[name] if self._is_there(name, self.own[name]) else None
         if name in self._left_out or name not in self.public or not self.same:
             return None
         try:
@@ -44,6 +49,13 @@ class Namespace:
         except AttributeError:
             return None
         return self.same
+
+    def _is_there(self, name, where):
+        """Is there the function of torch that a method is made of?"""
+        if where == "function":
+            return self.functions.where(name) is not None
+        plain = name[:-1]
+        return where != "in place" or self.where(plain) is not None or self.functions.where(plain) is not None
 
     @functools.cached_property
     def found(self):

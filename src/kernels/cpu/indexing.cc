@@ -34,11 +34,25 @@ void accumulate_into(T& target, const T& value) {
   }
 }
 
-// The lesser or greater of the two, NaN where one is.
+template <class T>
+void multiply_into(T& target, const T& value) {
+  if constexpr (std::is_same_v<T, bool>)
+    target = target && value;
+  else if constexpr (std::is_integral_v<T>)
+    target = static_cast<T>(static_cast<uint64_t>(target) * static_cast<uint64_t>(value));
+  else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    target = T(static_cast<float>(target) * static_cast<float>(value));
+  else
+    target *= value;
+}
+
+// Minimum, Maximum: the lesser or greater of the two, NaN where one is.
 template <Combine kHow, class T>
 void combine_into(T& target, const T& value) {
   if constexpr (kHow == Combine::Add) {
     accumulate_into(target, value);
+  } else if constexpr (kHow == Combine::Multiply) {
+    multiply_into(target, value);
   } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
     WEFT_ASSERT(false, "complex numbers have no order");
   } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
@@ -229,7 +243,10 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
   return result;
 }
 
-Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, bool accumulate) {
+namespace {
+
+template <class Write>
+Tensor scattered(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, const Write& write) {
   const Tensor result = x.clone();
   const size_t axis = static_cast<size_t>(dim);
   Strides strides = result.strides();
@@ -244,16 +261,33 @@ Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& 
                       for (int64_t i = 0; i < row.size; ++i) {
                         const int64_t at =
                             checked_index(positions[row.offset[2] + i * row.stride[2]], size, axis);
-                        T& element = target[row.offset[0] + i * row.stride[0] + at * stride];
-                        const T& value = from[row.offset[1] + i * row.stride[1]];
-                        if (accumulate)
-                          accumulate_into(element, value);
-                        else
-                          element = value;
+                        write(target[row.offset[0] + i * row.stride[0] + at * stride],
+                              from[row.offset[1] + i * row.stride[1]]);
                       }
                     });
   });
   return result;
+}
+
+}  // namespace
+
+Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, bool accumulate) {
+  if (accumulate) return scatter_combine(x, dim, index, source, Combine::Add);
+  return scattered(x, dim, index, source, []<class T>(T& element, const T& value) { element = value; });
+}
+
+Tensor scatter_combine(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Combine how) {
+  const auto with = [&]<Combine kHow>(std::integral_constant<Combine, kHow>) {
+    return scattered(x, dim, index, source,
+                     []<class T>(T& element, const T& value) { combine_into<kHow>(element, value); });
+  };
+  switch (how) {
+    case Combine::Add: return with(std::integral_constant<Combine, Combine::Add>{});
+    case Combine::Multiply: return with(std::integral_constant<Combine, Combine::Multiply>{});
+    case Combine::Minimum: return with(std::integral_constant<Combine, Combine::Minimum>{});
+    case Combine::Maximum: return with(std::integral_constant<Combine, Combine::Maximum>{});
+  }
+  return {};
 }
 
 }  // namespace weft::kernels

@@ -17,7 +17,7 @@ struct IndexPlan {
 // front.
 IndexPlan plan_index(const std::vector<bool>& present);
 
-enum class Combine { Add, Minimum, Maximum };
+enum class Combine { Add, Multiply, Minimum, Maximum };
 // A copy of base with base[indices] combined with values, whose shape is that of index_get
 // (core/index_arrays.h).
 Tensor index_accumulate(const Tensor& base, const std::vector<Tensor>& indices, const Tensor& values,
@@ -27,5 +27,7 @@ Tensor index_accumulate(const Tensor& base, const std::vector<Tensor>& indices, 
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index);
 // A copy of x with result[j] = source[i] (or +=), j = i but j[dim] = index[i], for every i of index's shape.
 Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, bool accumulate);
+// As scatter, but result[j] is combined with every source[i] for it.
+Tensor scatter_combine(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Combine how);
 
 }  // namespace weft::kernels

@@ -40,24 +40,73 @@ int size_of(const std::vector<T>& work) {
 }  // namespace
 
 template <class T>
-int Lapack<T>::lu(int n, T* a, int* pivots) {
+int Lapack<T>::lu(int m, int n, T* a, int* pivots) {
   using F = void(const int*, const int*, T*, const int*, int*, int*);
   static F* const getrf = routine<F, T>({"sgetrf_", "dgetrf_", "cgetrf_", "zgetrf_"});
   int info = 0;
-  const int lda = leading(n);
-  getrf(&n, &n, a, &lda, pivots, &info);
+  const int lda = leading(m);
+  getrf(&m, &n, a, &lda, pivots, &info);
   return info;
 }
 
 template <class T>
-int Lapack<T>::lu_solve(int n, int num_right, const T* lu, const int* pivots, T* b) {
+int Lapack<T>::lu_solve(int n, int num_right, const T* lu, const int* pivots, T* b, bool adjoint) {
   using F = void(const char*, const int*, const int*, const T*, const int*, const int*, T*, const int*, int*,
                  size_t);
   static F* const getrs = routine<F, T>({"sgetrs_", "dgetrs_", "cgetrs_", "zgetrs_"});
   int info = 0;
   const int lda = leading(n);
-  getrs("N", &n, &num_right, lu, &lda, pivots, b, &lda, &info, 1);
+  getrs(adjoint ? "C" : "N", &n, &num_right, lu, &lda, pivots, b, &lda, &info, 1);
   return info;
+}
+
+template <class T>
+int Lapack<T>::ldl(int n, T* a, int* pivots, bool hermitian) {
+  using F = void(const char*, const int*, T*, const int*, int*, T*, const int*, int*, size_t);
+  static F* const sytrf = routine<F, T>({"ssytrf_", "dsytrf_", "csytrf_", "zsytrf_"});
+  static F* const hetrf = routine<F, T>({"ssytrf_", "dsytrf_", "chetrf_", "zhetrf_"});
+  F* const factor = hermitian ? hetrf : sytrf;
+  int info = 0;
+  const int lda = leading(n), query = -1;
+  T size{};
+  factor("L", &n, a, &lda, pivots, &size, &query, &info, 1);
+  std::vector<T> work = workspace(size);
+  const int work_size = size_of(work);
+  factor("L", &n, a, &lda, pivots, work.data(), &work_size, &info, 1);
+  return info;
+}
+
+template <class T>
+int Lapack<T>::ldl_solve(int n, int num_right, const T* factors, const int* pivots, T* b, bool hermitian) {
+  using F = void(const char*, const int*, const int*, const T*, const int*, const int*, T*, const int*, int*,
+                 size_t);
+  static F* const sytrs = routine<F, T>({"ssytrs_", "dsytrs_", "csytrs_", "zsytrs_"});
+  static F* const hetrs = routine<F, T>({"ssytrs_", "dsytrs_", "chetrs_", "zhetrs_"});
+  int info = 0;
+  const int lda = leading(n);
+  (hermitian ? hetrs : sytrs)("L", &n, &num_right, factors, &lda, pivots, b, &lda, &info, 1);
+  return info;
+}
+
+template <class T>
+void Lapack<T>::solve_triangular(int n, int num_right, const T* a, T* b, bool upper, bool unit_diagonal) {
+  using F = void(const char*, const char*, const char*, const char*, const int*, const int*, const T*, const T*,
+                 const int*, T*, const int*, size_t, size_t, size_t, size_t);
+  static F* const trsm = routine<F, T>({"strsm_", "dtrsm_", "ctrsm_", "ztrsm_"});
+  const int lda = leading(n);
+  const T one = 1;
+  trsm("L", upper ? "U" : "L", "N", unit_diagonal ? "U" : "N", &n, &num_right, &one, a, &lda, b, &lda, 1, 1, 1,
+       1);
+}
+
+template <class T>
+void Lapack<T>::product(int n, const T* a, const T* b, T* c) {
+  using F = void(const char*, const char*, const int*, const int*, const int*, const T*, const T*, const int*,
+                 const T*, const int*, const T*, T*, const int*, size_t, size_t);
+  static F* const gemm = routine<F, T>({"sgemm_", "dgemm_", "cgemm_", "zgemm_"});
+  const int lda = leading(n);
+  const T one = 1, zero = 0;
+  gemm("N", "N", &n, &n, &n, &one, a, &lda, b, &lda, &zero, c, &lda, 1, 1);
 }
 
 template <class T>

@@ -21,8 +21,15 @@ struct Lapack {
   using Real = typename RealOf<T>::type;
   using Complex = std::complex<Real>;
 
-  static int lu(int n, T* a, int* pivots);
-  static int lu_solve(int n, int num_right, const T* lu, const int* pivots, T* b);
+  static int lu(int m, int n, T* a, int* pivots);
+  static int lu_solve(int n, int num_right, const T* lu, const int* pivots, T* b, bool adjoint = false);
+  // a = L D L^T, or L D L^H: the lower half is read and overwritten.
+  static int ldl(int n, T* a, int* pivots, bool hermitian);
+  static int ldl_solve(int n, int num_right, const T* factors, const int* pivots, T* b, bool hermitian);
+  // b[n][num_right] becomes the solution; a zero on the diagonal divides.
+  static void solve_triangular(int n, int num_right, const T* a, T* b, bool upper, bool unit_diagonal);
+  // c[n][n] = a @ b of square matrices.
+  static void product(int n, const T* a, const T* b, T* c);
   static int cholesky_lower(int n, T* a);
   // Householder vectors below R, and their factors tau[min(m, n)]; and the first `columns` columns of Q from
   // them.

@@ -1,113 +1,81 @@
-// Random tensors and dropout: a 64-bit Mersenne twister for the process, seeded by aten::manual_seed. The
-// same seed gives the same numbers on every machine, but not PyTorch's.
+// Random tensors and dropout, of the process's default generator: the numbers that weft's functions draw.
 #include <fmt/format.h>
 
 #include <cmath>
-#include <mutex>
-#include <random>
 
-#include "core/memory_limit.h"
 #include "script/builtins/aten.h"
+#include "weft/generator.h"
 
 namespace weft::jit::aten {
 namespace {
 
-struct Generator {
-  std::mutex mutex;
-  std::mt19937_64 engine;
+Tensor handle() { return Generator::default_generator().handle(); }
+
+[[noreturn]] void refuse(std::string message) { throw_error(ErrorKind::Runtime, std::move(message)); }
+
+// Numbers of a shape; `name`: of the operator.
+Tensor drawn(std::string_view name, const Ints& shape, DType dtype, Attrs attrs = {}) {
+  attrs.set("shape", sizes(shape));
+  attrs.set("dtype", dtype);
+  return call(require_op(name), {handle()}, std::move(attrs));
+}
+// Numbers in the shape and order of memory of a tensor.
+Tensor drawn_like(std::string_view name, const Tensor& like, OptionalDType dtype, Attrs attrs = {}) {
+  attrs.set("dtype", dtype.value_or(like.dtype()));
+  return call(require_op(fmt::format("{}_like", name)), {handle(), like}, std::move(attrs));
+}
+Tensor fill(std::string_view name, const Tensor& x, Attrs attrs = {}) {
+  x.copy_from(drawn_like(name, x, std::nullopt, std::move(attrs)));
+  return x;
+}
+
+Tensor random_integers(int64_t low, int64_t high, const Ints& shape, DType dtype) {
+  if (low >= high)
+    refuse(fmt::format("randint: expected 'from' to be less than 'to', got from={} >= to={}", low, high));
+  return drawn("random_integers", shape, dtype, {{"low", Sym(low)}, {"high", Sym(high)}});
+}
+Tensor random_integers_like(const Tensor& x, int64_t low, int64_t high, OptionalDType dtype) {
+  if (low >= high)
+    refuse(fmt::format("randint_like: expected 'from' to be less than 'to', got from={} >= to={}", low, high));
+  return drawn_like("random_integers", x, dtype, {{"low", Sym(low)}, {"high", Sym(high)}});
+}
+
+Tensor bernoulli(const Tensor& x, double p) { return drawn_like("random_bernoulli", x, std::nullopt, {{"p", p}}); }
+Tensor bernoulli_of(const Tensor& p, DType dtype) {
+  return call(op<"random_bernoulli_of">(), {handle(), p}, {{"dtype", dtype}});
+}
+
+struct DropoutKind {
+  const char* name;
+  bool of_features, alpha;
 };
 
-Generator& generator() {
-  static Generator instance;
-  return instance;
-}
-
-// In [0, 1), 53 bits.
-double uniform(std::mt19937_64& engine) { return static_cast<double>(engine() >> 11) * 0x1p-53; }
-
-// Box and Muller's, one of the pair.
-double normal(std::mt19937_64& engine) {
-  const double radius = std::sqrt(-2 * std::log1p(-uniform(engine)));
-  return radius * std::cos(2 * M_PI * uniform(engine));
-}
-
-template <class Draw>
-Tensor drawn(const Shape& shape, DType dtype, Draw draw) {
-  const Tensor values = Tensor::empty(shape, DType::F64);
-  double* target = values.data_as<double>();
-  const int64_t count = values.numel();
-  const std::lock_guard lock(generator().mutex);
-  for (int64_t i = 0; i < count; ++i) target[i] = draw(generator().engine);
-  return values.to(dtype);
-}
-
-Tensor random_integers(int64_t low, int64_t high, const Shape& shape, DType dtype) {
-  WEFT_CHECK(low < high, fmt::format("randint: expected low < high, got {} and {}", low, high));
-  const double span = static_cast<double>(high - low);
-  return drawn(shape, dtype, [&](std::mt19937_64& engine) {
-    return static_cast<double>(low) + std::floor(uniform(engine) * span);
-  });
-}
-
-Tensor permutation(int64_t n, DType dtype) {
-  check_fits_memory("randperm", {n}, DType::I64);
-  Ints numbers(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) numbers[static_cast<size_t>(i)] = i;
-  const std::lock_guard lock(generator().mutex);
-  for (size_t i = numbers.size(); i > 1; --i)
-    std::swap(numbers[i - 1],
-              numbers[static_cast<size_t>(uniform(generator().engine) * static_cast<double>(i))]);
-  return Tensor::of(numbers).to(dtype);
-}
-
-Tensor bernoulli(const Tensor& like, const Tensor& probability) {
-  const Tensor draws = drawn(like.shape(), DType::F64, uniform);
-  return cast(promoted(op<"lt">(), {draws, cast(probability, DType::F64)}), like.dtype());
-}
-Tensor bernoulli(const Tensor& like, double probability) {
-  WEFT_CHECK(probability >= 0 && probability <= 1,
-             fmt::format("bernoulli: expected a probability in [0, 1], got {}", probability));
-  return drawn(like.shape(), like.dtype(),
-               [&](std::mt19937_64& engine) { return uniform(engine) < probability ? 1.0 : 0.0; });
-}
-
-Tensor dropout(const Tensor& x, double p, bool train) {
-  WEFT_CHECK(p >= 0 && p <= 1, fmt::format("dropout: expected a probability in [0, 1], got {}", p));
-  if (!train || p == 0) return x;
-  const Tensor kept = bernoulli(x, 1 - p);
-  return promoted(op<"mul">(), {promoted(op<"mul">(), {x, kept}), Scalar(p == 1 ? 0.0 : 1 / (1 - p))});
-}
-
-// One draw by row; without replacement, drawn categories leave.
-Tensor multinomial(const Tensor& weights, int64_t count, bool replacement) {
-  WEFT_CHECK(weights.dim() == 1 || weights.dim() == 2,
-             "multinomial: expected one or two dimensions, got " + describe(weights));
-  const int64_t categories = weights.size(-1), rows = weights.dim() == 2 ? weights.size(0) : 1;
-  WEFT_CHECK(replacement || count <= categories,
-             fmt::format("multinomial: cannot draw {} of {} without replacement", count, categories));
-  const Tensor result = Tensor::empty({rows, count}, DType::I64);
-  const Tensor dense = weights.to(DType::F64).clone();
-  const std::lock_guard lock(generator().mutex);
-  for (int64_t row = 0; row < rows; ++row) {
-    double* chances = dense.data_as<double>() + row * categories;
-    for (int64_t i = 0; i < count; ++i) {
-      double total = 0;
-      for (int64_t c = 0; c < categories; ++c) total += chances[c];
-      WEFT_CHECK(total > 0 && std::isfinite(total),
-                 "multinomial: the weights of a row must be finite, not negative, and not all zero");
-      double left = uniform(generator().engine) * total;
-      int64_t chosen = 0;
-      for (int64_t c = 0; c < categories; ++c) {
-        if (chances[c] <= 0) continue;
-        chosen = c;
-        left -= chances[c];
-        if (left < 0) break;
-      }
-      result.data_as<int64_t>()[row * count + i] = chosen;
-      if (!replacement) chances[chosen] = 0;
-    }
+// As functions of weft's do it (python/weft/_drawing.py).
+Tensor dropout(const DropoutKind& kind, const Tensor& x, double p, bool train) {
+  if (!(p >= 0 && p <= 1))
+    refuse(fmt::format("{}: dropout probability has to be between 0 and 1, but got {}", kind.name, p));
+  if (!train || p == 0 || x.numel() == 0) return x;
+  if (p == 1) return promoted(op<"mul">(), {x, Tensor::full({}, 0, x.dtype())});
+  Tensor noise;
+  if (kind.of_features) {
+    if (x.dim() < 2) refuse(fmt::format("{}: expected at least 2 dimensions, got {}", kind.name, describe(x)));
+    Ints shape(static_cast<size_t>(x.dim()), 1);
+    shape[0] = x.size(0);
+    shape[1] = x.size(1);
+    noise = drawn("random_bernoulli", shape, x.dtype(), {{"p", 1 - p}});
+  } else {
+    noise = bernoulli(x, 1 - p);
   }
-  return weights.dim() == 1 ? call(op<"reshape">(), {result}, {{"shape", sizes(Ints{count})}}) : result;
+  if (!kind.alpha) return mul(x, promoted(op<"true_divide">(), {noise, Scalar(1 - p)}));
+  constexpr double kLimit = 1.7580993408473766;  // of SELU, far to the left
+  const double a = 1 / std::sqrt((kLimit * kLimit * p + 1) * (1 - p));
+  const Tensor shift = add(mul(add(noise, Scalar(-1.0)), Scalar(kLimit * a)), Scalar(kLimit * a * p));
+  return add(mul(x, mul(noise, Scalar(a))), shift);
+}
+
+Tensor rrelu(const Tensor& x, double low, double high, bool training) {
+  if (!training) return call(op<"leaky_relu">(), {x}, {{"negative_slope", Scalar((low + high) / 2)}});
+  return cast(mul(x, call(op<"random_slopes">(), {handle(), x}, {{"low", low}, {"high", high}})), x.dtype());
 }
 
 constexpr const char* kRandomOptions =
@@ -130,18 +98,18 @@ void define_random(std::string_view schema, F f) {
   random_function(
       "rand",
       [](const Ints& size, OptionalDType dtype, const IValue&, OptionalDevice, const IValue&) {
-        return drawn(size, dtype.value_or(DType::F32), uniform);
+        return drawn("random_uniform", size, dtype.value_or(DType::F32));
       },
       [](const Tensor& x, OptionalDType dtype, const IValue&, OptionalDevice, const IValue&, const IValue&) {
-        return drawn(x.shape(), dtype.value_or(x.dtype()), uniform);
+        return drawn_like("random_uniform", x, dtype);
       });
   random_function(
       "randn",
       [](const Ints& size, OptionalDType dtype, const IValue&, OptionalDevice, const IValue&) {
-        return drawn(size, dtype.value_or(DType::F32), normal);
+        return drawn("random_normal", size, dtype.value_or(DType::F32));
       },
       [](const Tensor& x, OptionalDType dtype, const IValue&, OptionalDevice, const IValue&, const IValue&) {
-        return drawn(x.shape(), dtype.value_or(x.dtype()), normal);
+        return drawn_like("random_normal", x, dtype);
       });
   define_random(
       "randint(int high, int[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, "
@@ -154,83 +122,109 @@ void define_random(std::string_view schema, F f) {
       "device=None, bool? pin_memory=None) -> Tensor",
       [](int64_t low, int64_t high, const Ints& size, OptionalDType dtype, const IValue&, OptionalDevice,
          const IValue&) { return random_integers(low, high, size, dtype.value_or(DType::I64)); });
+  define_random(fmt::format("randint_like(Tensor self, int high, *, {}, MemoryFormat? memory_format=None) -> Tensor",
+                            kRandomOptions),
+                [](const Tensor& x, int64_t high, OptionalDType dtype, const IValue&, OptionalDevice, const IValue&,
+                   const IValue&) { return random_integers_like(x, 0, high, dtype); });
+  define_random(
+      fmt::format("randint_like.low_dtype(Tensor self, int low, int high, *, {}, MemoryFormat? memory_format=None) -> Tensor",
+                  kRandomOptions),
+      [](const Tensor& x, int64_t low, int64_t high, OptionalDType dtype, const IValue&, OptionalDevice, const IValue&,
+         const IValue&) { return random_integers_like(x, low, high, dtype); });
   define_random(
       "randperm(int n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? "
       "pin_memory=None) -> Tensor",
       [](int64_t n, OptionalDType dtype, const IValue&, OptionalDevice, const IValue&) {
-        return permutation(n, dtype.value_or(DType::I64));
+        return cast(call(op<"random_permutation">(), {handle()}, {{"n", Sym(n)}}), dtype);
       });
   define_random("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
-                [](const Tensor& p, const IValue&) { return bernoulli(p, p); });
+                [](const Tensor& p, const IValue&) { return bernoulli_of(p, p.dtype()); });
   define_random("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
                 [](const Tensor& x, double p, const IValue&) { return bernoulli(x, p); });
   define_random("bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
-                [](const Tensor& x, double p, const IValue&) {
-                  x.copy_from(bernoulli(x, p));
-                  return x;
-                });
+                [](const Tensor& x, double p, const IValue&) { return fill("random_bernoulli", x, {{"p", p}}); });
   define_random(
       "uniform_(Tensor(a!) self, float from=0.0, float to=1.0, *, Generator? generator=None) -> "
       "Tensor(a!)",
       [](const Tensor& x, double low, double high, const IValue&) {
-        x.copy_from(drawn(x.shape(), x.dtype(),
-                          [&](std::mt19937_64& engine) { return low + (high - low) * uniform(engine); }));
-        return x;
+        return fill("random_uniform", x, {{"low", low}, {"high", high}});
       });
   define_random(
       "normal_(Tensor(a!) self, float mean=0.0, float std=1.0, *, Generator? generator=None) -> "
       "Tensor(a!)",
       [](const Tensor& x, double mean, double deviation, const IValue&) {
-        x.copy_from(drawn(x.shape(), x.dtype(),
-                          [&](std::mt19937_64& engine) { return mean + deviation * normal(engine); }));
-        return x;
+        return fill("random_normal", x, {{"mean", mean}, {"std", deviation}});
+      });
+  define_random("exponential_(Tensor(a!) self, float lambd=1.0, *, Generator? generator=None) -> Tensor(a!)",
+                [](const Tensor& x, double rate, const IValue&) {
+                  return fill("random_exponential", x, {{"lambd", rate}});
+                });
+  define_random("geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
+                [](const Tensor& x, double p, const IValue&) { return fill("random_geometric", x, {{"p", p}}); });
+  define_random(
+      "cauchy_(Tensor(a!) self, float median=0.0, float sigma=1.0, *, Generator? generator=None) -> Tensor(a!)",
+      [](const Tensor& x, double median, double sigma, const IValue&) {
+        return fill("random_cauchy", x, {{"median", median}, {"sigma", sigma}});
+      });
+  define_random(
+      "log_normal_(Tensor(a!) self, float mean=1.0, float std=2.0, *, Generator? generator=None) -> Tensor(a!)",
+      [](const Tensor& x, double mean, double deviation, const IValue&) {
+        return fill("random_log_normal", x, {{"mean", mean}, {"std", deviation}});
       });
   define_random(
       "normal.float_float(float mean, float std, int[] size, *, Generator? generator=None, ScalarType? "
       "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
       [](double mean, double deviation, const Ints& size, const IValue&, OptionalDType dtype, const IValue&,
          OptionalDevice, const IValue&) {
-        return drawn(size, dtype.value_or(DType::F32),
-                     [&](std::mt19937_64& engine) { return mean + deviation * normal(engine); });
+        return drawn("random_normal", size, dtype.value_or(DType::F32), {{"mean", mean}, {"std", deviation}});
       });
+  define_random("poisson(Tensor self, Generator? generator=None) -> Tensor", [](const Tensor& rate, const IValue&) {
+    return call(op<"random_poisson">(), {handle(), rate});
+  });
   define_random(
       "multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) "
       "-> Tensor",
       [](const Tensor& weights, int64_t count, bool replacement, const IValue&) {
-        return multinomial(weights, count, replacement);
+        return call(op<"random_multinomial">(), {handle(), weights},
+                    {{"num_samples", Sym(count)}, {"replacement", replacement}});
       });
-  define_random("manual_seed(int seed) -> ()", [](int64_t seed) {
-    const std::lock_guard lock(generator().mutex);
-    generator().engine.seed(static_cast<uint64_t>(seed));
-  });
+  define_random("manual_seed(int seed) -> ()",
+                [](int64_t seed) { call(op<"random_seed">(), {handle()}, {{"seed", Sym(seed)}}); });
   return true;
 }();
 
+template <const DropoutKind& kKind>
+void define_dropout() {
+  define_random(fmt::format("{}(Tensor input, float p, bool train) -> Tensor", kKind.name),
+                [](const Tensor& x, double p, bool train) { return dropout(kKind, x, p, train); });
+  define_random(fmt::format("{}_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", kKind.name),
+                [](const Tensor& x, double p, bool train) {
+                  if (train && p > 0) x.copy_from(dropout(kKind, x, p, train));
+                  return x;
+                });
+}
+
+constexpr DropoutKind kPlain{"dropout", false, false}, kFeature{"feature_dropout", true, false},
+    kAlpha{"alpha_dropout", false, true}, kFeatureAlpha{"feature_alpha_dropout", true, true};
+
 [[maybe_unused]] const bool kDropout = [] {
-  for (const char* name : {"dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"}) {
-    const bool plain = std::string_view(name) == "dropout";
-    const auto schema = [&](const char* suffix, const char* alias) {
-      return fmt::format("{}{}(Tensor{} {}, float p, bool train) -> Tensor{}", name, suffix, alias,
-                         *suffix ? "self" : "input", alias);
-    };
-    if (plain) {
-      define_random(schema("", ""),
-                    [](const Tensor& x, double p, bool train) { return dropout(x, p, train); });
-      define_random(schema("_", "(a!)"), [](const Tensor& x, double p, bool train) {
-        if (train && p > 0) x.copy_from(dropout(x, p, train));
+  define_dropout<kPlain>();
+  define_dropout<kFeature>();
+  define_dropout<kAlpha>();
+  define_dropout<kFeatureAlpha>();
+  define_random(
+      "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? "
+      "generator=None) -> Tensor",
+      [](const Tensor& x, const Scalar& low, const Scalar& high, bool training, const IValue&) {
+        return rrelu(x, low.to_double(), high.to_double(), training);
+      });
+  define_random(
+      "rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? "
+      "generator=None) -> Tensor(a!)",
+      [](const Tensor& x, const Scalar& low, const Scalar& high, bool training, const IValue&) {
+        x.copy_from(rrelu(x, low.to_double(), high.to_double(), training));
         return x;
       });
-      continue;
-    }
-    const auto inference = [](const Tensor& x, double p, bool train) {
-      if (train && p > 0)
-        throw_error(ErrorKind::NotImplemented,
-                    "this kind of dropout is implemented for inference only: train=False");
-      return x;
-    };
-    define(schema("", ""), inference);
-    define(schema("_", "(a!)"), inference);
-  }
   return true;
 }();
 

@@ -70,6 +70,13 @@ def feature_alpha_dropout(
     return aten.feature_alpha_dropout(input, p, training)
 
 
+def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False,
+          inplace: bool = False) -> Tensor:  # fmt: skip
+    if inplace:
+        return aten.rrelu_(input, lower, upper, training)
+    return aten.rrelu(input, lower, upper, training)
+
+
 # ---- normalization -------------------------------------------------------------------------------------------
 def batch_norm(input: Tensor, running_mean: Optional[Tensor], running_var: Optional[Tensor], weight: Optional[Tensor] = None,
                bias: Optional[Tensor] = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
@@ -197,3 +204,9 @@ def unfold(input: Tensor, kernel_size: BroadcastingList2[int], dilation: Broadca
 def fold(input: Tensor, output_size: BroadcastingList2[int], kernel_size: BroadcastingList2[int], dilation: BroadcastingList2[int] = 1,
          padding: BroadcastingList2[int] = 0, stride: BroadcastingList2[int] = 1) -> Tensor:  # fmt: skip
     return aten.col2im(input, output_size, kernel_size, dilation, padding, stride)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    if inplace:
+        return aten.silu_(input)
+    return aten.silu(input)

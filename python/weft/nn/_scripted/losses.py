@@ -3,7 +3,7 @@
 from typing import Optional
 
 from weft import Tensor
-from weft.nn._losses import _older
+from weft.nn._losses import _older, _reduced
 from weft.ops import aten
 
 
@@ -68,3 +68,30 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Opti
                                      reduction: str = "mean", pos_weight: Optional[Tensor] = None) -> Tensor:  # fmt: skip
     number = _number(_older(size_average, reduce, reduction))
     return aten.binary_cross_entropy_with_logits(input, target, weight, pos_weight, number)
+
+
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-6,
+                      reduction: str = "mean") -> Tensor:  # fmt: skip
+    if var.dim() == input.dim() - 1:
+        var = var.unsqueeze(-1)
+    if bool((var < 0).any()):
+        raise ValueError("gaussian_nll_loss: var has negative elements")
+    var = aten.clamp(var, min=eps)
+    difference = input - target
+    loss = 0.5 * (aten.log(var) + difference * difference / var)
+    if full:
+        loss = loss + 0.9189385332046727
+    return _reduced(loss, reduction)
+
+
+def soft_margin_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None, reduce: Optional[bool] = None,
+                     reduction: str = "mean") -> Tensor:  # fmt: skip
+    return aten.soft_margin_loss(input, target, _number(_older(size_average, reduce, reduction)))
+
+
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Optional[bool] = None,
+                         reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    zeros = aten.zeros_like(input)
+    far = aten.where(target != 1, aten.clamp(margin - input, min=0), zeros)
+    loss = far + aten.where(target != -1, input, zeros)
+    return _reduced(loss, _older(size_average, reduce, reduction))

@@ -11,6 +11,7 @@ from . import (
     loss,
     normalization,
     padding,
+    parallel,
     pooling,
     rnn,
     shapes,
@@ -20,8 +21,8 @@ from . import (
 from .module import Module
 from .optimized import OptimizedModule
 
-_SOURCES = (activation, attention, container, conv, dropout, lazy, linear, loss, normalization, padding, pooling, rnn, shapes,
-            sparse, transformer)  # fmt: skip
+_SOURCES = (activation, attention, container, conv, dropout, lazy, linear, loss, normalization, padding, parallel, pooling, rnn,
+            shapes, sparse, transformer)  # fmt: skip
 
 
 def _modules_of(source):
@@ -36,3 +37,19 @@ for _source in _SOURCES:
     globals().update(_found)
     __all__ += sorted(_found)
 __all__.remove("NonDynamicallyQuantizableLinear")
+LinearCrossEntropyOptions = loss.LinearCrossEntropyOptions
+__all__.append("LinearCrossEntropyOptions")
+
+# Names that PyTorch has in other files than weft.
+activation.MultiheadAttention = attention.MultiheadAttention
+linear.LazyLinear = lazy.LazyLinear
+lazy.LazyModuleMixin = lazy._Lazy
+for _name in (
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+):
+    setattr(conv, _name, getattr(lazy, _name))

@@ -18,15 +18,17 @@ def tuple_of(value, count, owner=""):
 
 def empty(*shape, dtype=None, device=None):
     """A parameter that is not initialized."""
-    return Parameter(weft.empty(shape, dtype=dtype or weft.float32, device=device or "cpu"))
+    return Parameter(weft.empty(shape, dtype=dtype, device=device))
 
 
 def filled(value, *shape, dtype=None, device=None):
-    return Parameter(weft.full(shape, value, dtype=dtype or weft.float32, device=device or "cpu"))
+    return Parameter(weft.full(shape, float(value), dtype=dtype, device=device))
 
 
 def init_weight(weight, bias):
     """The layers' default: uniform in +-1 / sqrt(fan in)."""
+    if str(weight.device) == "meta":
+        return
     if weight.numel():
         init.kaiming_uniform_(weight, a=math.sqrt(5))
     if bias is not None:

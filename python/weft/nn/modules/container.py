@@ -116,6 +116,11 @@ class Sequential(_Numbered):
             raise ValueError(f"Sequential: only a Sequential can be added, got {type(other).__name__}")
         return self.extend(list(other))
 
+    def __imul__(self, count):
+        if not isinstance(count, int) or count <= 0:
+            raise ValueError(f"Sequential: expected a positive int to repeat by, got {count!r}")
+        return self.extend(list(self) * (count - 1))
+
     def __mul__(self, count):
         if not isinstance(count, int) or count <= 0:
             raise ValueError(f"Sequential: expected a positive int to repeat by, got {count!r}")
@@ -340,5 +345,21 @@ class ParameterDict(Module):
     def __or__(self, other):
         return ParameterDict({**dict(self.items()), **dict(other.items())})
 
+    def __ror__(self, other):
+        return ParameterDict({**dict(other.items()), **dict(self.items())})
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
     def extra_repr(self):
         return "\n".join(f"  ({key}): {_describe(value)}" for key, value in self.items())
+
+
+class Container(Module):
+    """A Module whose sub-modules are given by name; Module itself does the same."""
+
+    def __init__(self, **kwargs):
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)

@@ -1,4 +1,4 @@
-"""Dropout: the input itself in eval mode."""
+"""Dropout in training mode; the input itself in eval mode."""
 
 from weft import Tensor
 from weft.nn import functional as F
@@ -7,8 +7,6 @@ from .module import Module
 
 
 class _DropoutNd(Module):
-    """In training mode weft, which draws no random numbers here, raises NotImplementedError unless p is 0 or 1."""
-
     __constants__ = ["p", "inplace"]
     p: float
     inplace: bool

@@ -32,6 +32,8 @@ class Hooks:
 
     _forward_hooks = _forward_pre_hooks = _forward_hook_options = _forward_pre_hook_options = _NONE
     _state_dict_hooks = _state_dict_pre_hooks = _NONE
+    _backward_hooks = _backward_pre_hooks = _NONE
+    _is_full_backward_hook = None
     _load_state_dict_pre_hooks = _load_state_dict_post_hooks = _NONE
 
     def _store_of(self, name):
@@ -117,6 +119,19 @@ class Hooks:
                     f"forward hook with always_call=True raised {error!r} after forward had failed",
                     stacklevel=4,
                 )
+
+    # ---- gradients ---------------------------------------------------------------------------------------
+    def register_full_backward_hook(self, hook, prepend=False):
+        """Accepted, but never called: weft computes no gradients."""
+        return self._add_hook("_backward_hooks", hook, prepend=prepend)
+
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        """Accepted, but never called: weft computes no gradients."""
+        return self._add_hook("_backward_pre_hooks", hook, prepend=prepend)
+
+    def register_backward_hook(self, hook):
+        """Accepted, but never called: weft computes no gradients."""
+        return self._add_hook("_backward_hooks", hook)
 
     # ---- states ------------------------------------------------------------------------------------------
     def register_state_dict_pre_hook(self, hook):

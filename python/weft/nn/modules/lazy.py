@@ -130,14 +130,23 @@ class _LazyNorm(_Lazy):
     _size_name = "num_features"
 
     def __init__(
-        self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None
+        self,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
     ):
-        super().__init__(0, eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(0, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self._make_lazy(("weight", "bias"), ("running_mean", "running_var"))
 
     def _arguments(self, features):
         own = ("eps", "momentum", "affine", "track_running_stats")
-        return {"num_features": features, **{name: getattr(self, name) for name in own}}
+        has_bias = self.bias is not None
+        return {"num_features": features, "bias": has_bias, **{name: getattr(self, name) for name in own}}
 
     def _features_of(self, input):
         return input.shape[1]

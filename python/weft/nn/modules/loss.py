@@ -401,3 +401,57 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def predict(self, input: Tensor) -> Tensor:
         """The most probable class of each row: int64[N]."""
         return self.log_prob(input).argmax(1)
+
+
+class LinearCrossEntropyOptions:
+    """How PyTorch saves memory in linear_cross_entropy. Kept, but of no effect: results are the same."""
+
+    def __init__(self, allow_retain_graph=False, batch_chunk_size=None, chunking_method="auto", acc_policy="auto",
+                 acc_dtype=None):  # fmt: skip
+        self.allow_retain_graph = allow_retain_graph
+        self.batch_chunk_size = batch_chunk_size
+        self.chunking_method = chunking_method
+        self.acc_policy = acc_policy
+        self.acc_dtype = acc_dtype
+
+
+class LinearCrossEntropyLoss(Module):
+    """CrossEntropyLoss of a Linear layer's results."""
+
+    def __init__(self, in_features, num_classes, *, out_features=(), bias=False, device=None, dtype=None, reduction="mean",
+                 weight=None, ignore_index=None, label_smoothing=0.0, options=None):  # fmt: skip
+        super().__init__()
+        self.in_features = in_features
+        self.num_classes = num_classes
+        self.out_features = tuple(out_features)
+        self.reduction = reduction
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        self.options = options
+        rows = num_classes
+        for size in self.out_features:
+            rows *= size
+        self.linear = Linear(in_features, rows, bias=bias, device=device, dtype=dtype)
+        self.register_buffer("weight", weight)
+
+    def forward(self, input, target):
+        bias = self.linear.bias
+        shape = (self.num_classes, *self.out_features)
+        return F.linear_cross_entropy(
+            input,
+            self.linear.weight.reshape((*shape, self.in_features)),
+            target,
+            linear_bias=None if bias is None else bias.reshape(shape),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
+
+    def extra_repr(self):
+        return (
+            f"in_features={self.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
+            f"bias={self.linear.bias is not None}, reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
+        )

@@ -2,6 +2,7 @@
 
 import collections
 import copy
+import functools
 
 import weft
 from weft.nn.parameter import Buffer, Parameter, is_lazy
@@ -27,13 +28,22 @@ class Module(State, Hooks):
 
     training: bool
     _compiled_call_impl = None  # of an instance whose compile() was called
+    call_super_init = False  # may a class derived from others as well pass arguments on to them?
+    dump_patches = False
+    T_destination = dict
 
-    def __init__(self):
+    def __init__(self, *args, **kwargs):
+        if (args or kwargs) and not self.call_super_init:
+            raise TypeError(
+                f"{type(self).__name__}.__init__() takes no arguments of Module: got {len(args) + len(kwargs)}"
+            )
         put = super().__setattr__
         put("training", True)
         for store in ("_parameters", "_buffers", "_modules"):
             put(store, {})
         put("_non_persistent_buffers_set", set())
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     def forward(self, *args, **kwargs):
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
@@ -44,6 +54,9 @@ class Module(State, Hooks):
         if self._forward_pre_hooks or self._forward_hooks:
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
+
+    def _wrapped_call_impl(self, *args, **kwargs):
+        return self(*args, **kwargs)
 
     def _call_impl(self, *args, **kwargs):
         if self._forward_pre_hooks or self._forward_hooks:
@@ -319,12 +332,16 @@ class Module(State, Hooks):
 
     def type(self, dst_type):
         """Every parameter and buffer, integers too, gets the dtype."""
-        return self._apply(lambda value: value.to(dst_type))
+        dtype = _dtype_of(dst_type)
+        return self._apply(lambda value: value.to(dtype))
 
     def to_empty(self, *, device=None, recurse=True):
         """Every parameter and buffer gets new memory, not initialized."""
         return self._apply(
-            lambda value: weft.empty(tuple(value.shape), dtype=value.dtype, device=device or "cpu"), recurse
+            lambda value: weft.empty(
+                tuple(value.shape), dtype=value.dtype, device=value.device if device is None else device
+            ),
+            recurse,
         )
 
     def _to_floating(self, dtype):
@@ -345,10 +362,19 @@ class Module(State, Hooks):
         return self._to_floating(weft.bfloat16)
 
     def cpu(self):
-        return self
+        return self.to("cpu")
 
     def cuda(self, device=None):
         return self.to("cuda" if device is None or isinstance(device, int) else device)
+
+    def xpu(self, device=None):
+        return self.to("xpu" if device is None or isinstance(device, int) else device)
+
+    def mtia(self, device=None):
+        return self.to("mtia" if device is None or isinstance(device, int) else device)
+
+    def ipu(self, device=None):
+        return self.to("ipu" if device is None or isinstance(device, int) else device)
 
     def train(self, mode=True):
         """Sets `training` here and in all modules in this one."""
@@ -405,6 +431,9 @@ class Module(State, Hooks):
 def _parse_to(*args, **kwargs):
     """(device, dtype) of the arguments of Module.to, None for what is not given."""
     kwargs.pop("non_blocking", None)
+    memory_format = kwargs.pop("memory_format", None)
+    if memory_format is not None and not any(args) and not kwargs:
+        return None, None  # the order of elements in memory: weft chooses its own
     device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
     if kwargs:
         raise TypeError(f"to: unexpected arguments {sorted(kwargs)}")
@@ -424,6 +453,134 @@ def _parse_to(*args, **kwargs):
     if device is not None and str(device) != "cpu":
         weft.empty((0,), device=device)  # says why it cannot be used
     return device, dtype
+
+
+def _dtype_of(kind):
+    """The dtype that Module.type is given: a dtype, or a class of tensors by its name ("torch.HalfTensor")."""
+    if isinstance(kind, weft.dtype):
+        return kind
+    name = (kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))).rpartition(".")[2]
+    named = {
+        "FloatTensor": weft.float32,
+        "DoubleTensor": weft.float64,
+        "HalfTensor": weft.float16,
+        "BFloat16Tensor": weft.bfloat16,
+        "LongTensor": weft.int64,
+        "IntTensor": weft.int32,
+    }
+    if name not in named:
+        raise ValueError(f"type: expected a dtype, got {kind!r}")
+    return named[name]
+
+
+# ---- hooks of all modules ----------------------------------------------------------------------------------------
+_global_forward_pre_hooks = collections.OrderedDict()
+_global_forward_hooks = collections.OrderedDict()
+_plain_call = Module.__call__
+
+
+def _call_with_global_hooks(self, *args, **kwargs):
+    """Module.__call__ while there are hooks of all modules: they run before the module's own."""
+    for hook in tuple(_global_forward_pre_hooks.values()):
+        result = hook(self, args)
+        if result is not None:
+            args = result if isinstance(result, tuple) else (result,)
+    output = _plain_call(self, *args, **kwargs)
+    for hook in tuple(_global_forward_hooks.values()):
+        result = hook(self, args, output)
+        output = output if result is None else result
+    return output
+
+
+class _GlobalHandle(RemovableHandle):
+    def remove(self):
+        super().remove()
+        if not _global_forward_hooks and not _global_forward_pre_hooks:
+            Module.__call__ = _plain_call
+
+
+def _register(hooks, hook):
+    handle = _GlobalHandle(hooks)
+    hooks[handle.id] = hook
+    Module.__call__ = _call_with_global_hooks
+    return handle
+
+
+def register_module_forward_pre_hook(hook):
+    """hook(module, args) before every module's forward; see Module.register_forward_pre_hook."""
+    return _register(_global_forward_pre_hooks, hook)
+
+
+def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
+    """hook(module, args, output) after every module's forward; see Module.register_forward_hook."""
+    return _register(_global_forward_hooks, hook)
+
+
+def _never_called(hook):
+    return RemovableHandle({})
+
+
+# Accepted, but never called: weft computes no gradients.
+register_module_backward_hook = _never_called
+register_module_full_backward_hook = _never_called
+register_module_full_backward_pre_hook = _never_called
+
+_global_registration_hooks = {kind: collections.OrderedDict() for kind in ("buffer", "module", "parameter")}
+
+
+def _register_registration(kind, hook):
+    if not _global_registration_hooks["buffer"] and not hasattr(Module, "_plain_registrations"):
+        _watch_registrations()
+    hooks = _global_registration_hooks[kind]
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+def _watch_registrations():
+    """Module's methods call the hooks from now on."""
+    Module._plain_registrations = True
+    for kind, method in (
+        ("buffer", "register_buffer"),
+        ("module", "add_module"),
+        ("parameter", "register_parameter"),
+    ):
+        setattr(Module, method, _watched(kind, getattr(Module, method)))
+
+
+def _watched(kind, plain):
+    @functools.wraps(plain)
+    def register(self, name, value, *args, **kwargs):
+        for hook in tuple(_global_registration_hooks[kind].values()):
+            result = hook(self, name, value)
+            value = value if result is None else result
+        return plain(self, name, value, *args, **kwargs)
+
+    return register
+
+
+def register_module_buffer_registration_hook(hook):
+    """hook(module, name, buffer) when a buffer is registered; what it returns, unless None, takes its place."""
+    return _register_registration("buffer", hook)
+
+
+def register_module_module_registration_hook(hook):
+    """The same for sub-modules that add_module registers."""
+    return _register_registration("module", hook)
+
+
+def register_module_parameter_registration_hook(hook):
+    """The same for parameters that register_parameter registers."""
+    return _register_registration("parameter", hook)
+
+
+# Under the names that programs import.
+_IncompatibleKeys = IncompatibleKeys
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
+
+
+def _addindent(s_, numSpaces):
+    return _indent(s_, numSpaces)
 
 
 def clones(module, count):

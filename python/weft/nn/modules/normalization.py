@@ -31,6 +31,8 @@ class _NormBase(Module):
         track_running_stats=True,
         device=None,
         dtype=None,
+        *,
+        bias=True,
     ):
         super().__init__()
         self.num_features = num_features
@@ -38,9 +40,9 @@ class _NormBase(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        place = {"device": device or "cpu", "dtype": dtype or weft.float32}
+        place = {"device": device, "dtype": dtype}
         self.register_parameter("weight", filled(1, num_features, **place) if affine else None)
-        self.register_parameter("bias", filled(0, num_features, **place) if affine else None)
+        self.register_parameter("bias", filled(0, num_features, **place) if affine and bias else None)
         self.register_buffer(
             "running_mean", weft.zeros((num_features,), **place) if track_running_stats else None
         )
@@ -48,7 +50,8 @@ class _NormBase(Module):
             "running_var", weft.ones((num_features,), **place) if track_running_stats else None
         )
         self.register_buffer(
-            "num_batches_tracked", weft.zeros((), dtype=weft.int64) if track_running_stats else None
+            "num_batches_tracked",
+            weft.zeros((), dtype=weft.int64, device=device) if track_running_stats else None,
         )
 
     def reset_running_stats(self):
@@ -61,7 +64,8 @@ class _NormBase(Module):
         self.reset_running_stats()
         if self.affine:
             self.weight.fill_(1)
-            self.bias.fill_(0)
+            if self.bias is not None:
+                self.bias.fill_(0)
 
     def _check_input_dim(self, input: Tensor) -> None:
         pass
@@ -134,8 +138,9 @@ class SyncBatchNorm(_BatchNorm):
     """Batch normalization of input[N, num_features, *]; there is one process, so nothing is synchronized."""
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None,
-                 device=None, dtype=None):  # fmt: skip
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+                 device=None, dtype=None, *, bias=True):  # fmt: skip
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:
@@ -159,8 +164,10 @@ class _InstanceNorm(_NormBase):
         track_running_stats=False,
         device=None,
         dtype=None,
+        *,
+        bias=True,
     ):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _normalize(self, input: Tensor) -> Tensor:
         return F.instance_norm(
@@ -283,7 +290,9 @@ class GroupNorm(Module):
     eps: float
     affine: bool
 
-    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None):
+    def __init__(
+        self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None, *, bias=True
+    ):
         super().__init__()
         if num_channels % num_groups:
             raise ValueError(
@@ -297,13 +306,14 @@ class GroupNorm(Module):
             "weight", filled(1, num_channels, device=device, dtype=dtype) if affine else None
         )
         self.register_parameter(
-            "bias", filled(0, num_channels, device=device, dtype=dtype) if affine else None
+            "bias", filled(0, num_channels, device=device, dtype=dtype) if affine and bias else None
         )
 
     def reset_parameters(self):
         if self.affine:
             self.weight.fill_(1)
-            self.bias.fill_(0)
+            if self.bias is not None:
+                self.bias.fill_(0)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
@@ -330,6 +340,28 @@ class LocalResponseNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self):
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(Module):
+    """LocalResponseNorm under its name of Torch 7."""
+
+    size: int
+    alpha: float
+    beta: float
+    k: float
+
+    def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, float(self.k))
 
     def extra_repr(self):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

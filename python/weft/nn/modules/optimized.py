@@ -1,6 +1,5 @@
 """What weft.compile makes of a module: a module whose calls are compiled."""
 
-import collections
 import copy
 
 import weft

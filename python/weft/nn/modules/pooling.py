@@ -280,3 +280,58 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
             return F.adaptive_max_pool3d_with_indices(input, self.output_size)
         else:
             return F.adaptive_max_pool3d(input, self.output_size)
+
+
+# ---- at random places -------------------------------------------------------------------------------------------
+class _FractionalMaxPoolNd(Module):
+    """kernel_size windows at random places, as many as output_size says, or output_ratio of the input's size."""
+
+    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
+    _rank = 0
+
+    def __init__(
+        self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+    ):
+        super().__init__()
+        owner = type(self).__name__
+        self.kernel_size = tuple_of(kernel_size, self._rank, owner)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else tuple_of(output_size, self._rank, owner)
+        self.output_ratio = None if output_ratio is None else tuple_of(output_ratio, self._rank, owner)
+        if (output_size is None) == (output_ratio is None):
+            raise ValueError(f"{owner}: expected either output_size or output_ratio")
+        if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
+            raise ValueError(f"{owner}: output_ratio must be between 0 and 1, got {output_ratio}")
+
+
+class FractionalMaxPool2d(_FractionalMaxPoolNd):
+    """input[N, C, H, W] or [C, H, W]."""
+
+    _rank = 2
+
+    def forward(self, input):
+        return F.fractional_max_pool2d(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            self._random_samples,
+        )
+
+
+class FractionalMaxPool3d(_FractionalMaxPoolNd):
+    """input[N, C, D, H, W] or [C, D, H, W]."""
+
+    _rank = 3
+
+    def forward(self, input):
+        return F.fractional_max_pool3d(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            self._random_samples,
+        )

@@ -5,7 +5,7 @@ import math
 from typing import List, Optional, Tuple
 
 import weft
-from weft import Tensor
+from weft import Tensor, _drawing
 from weft.nn import _types, init
 from weft.nn.utils.rnn import PackedSequence
 
@@ -151,6 +151,30 @@ class RNNBase(Module):
         layers = self.num_layers * (2 if self.bidirectional else 1)
         return weft.zeros([layers, batch, size], dtype=input.dtype, device=input.device)
 
+    def _drops(self):
+        return self.training and self.dropout > 0 and self.num_layers > 1
+
+    def _with_dropout(self, run, input, states, batch_sizes=None, batch_first=False):
+        """Layer by layer, with dropout between them: (output, the state or states at the end)."""
+        x = input.transpose(0, 1) if batch_first else input
+        directions, count = self._directions(), len(self._flat_weights) // self.num_layers
+        ends = [[] for _ in states]
+        for layer in range(self.num_layers):
+            own = [state[layer * directions : (layer + 1) * directions] for state in states]
+            operands = [x, own if len(own) > 1 else own[0], self._flat_weights[layer * count : (layer + 1) * count],
+                        self.bias, 1, 0.0, False, self.bidirectional]  # fmt: skip
+            if batch_sizes is None:
+                results = run(*operands, False)
+            else:
+                results = run(x, batch_sizes, *operands[1:])
+            x = results[0]
+            for i in range(len(states)):
+                ends[i].append(results[i + 1])
+            if layer + 1 < self.num_layers:
+                x = _drawing.dropout(x, self.dropout, True)
+        output = x.transpose(0, 1) if batch_first else x
+        return (output, *(weft.cat(each) for each in ends))
+
     def extra_repr(self):
         text = f"{self.input_size}, {self.hidden_size}"
         text += f", proj_size={self.proj_size}" if self.proj_size else ""
@@ -193,7 +217,10 @@ class RNN(RNNBase):
         if hx is None:
             hx = self._zeros(input, batch, self.hidden_size)
         self._check_state(hx, batch, self.hidden_size, "a hidden state")
-        if self.mode == "RNN_TANH":
+        if not _types.is_scripting() and self._drops():
+            run = weft.rnn_tanh if self.mode == "RNN_TANH" else weft.rnn_relu
+            output, hidden = self._with_dropout(run, input, [hx], None, self.batch_first and not single)
+        elif self.mode == "RNN_TANH":
             output, hidden = weft.rnn_tanh(input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
                                            self.bidirectional, self.batch_first and not single)  # fmt: skip
         else:
@@ -210,8 +237,11 @@ class RNN(RNNBase):
         hx = self._zeros(data, batch, self.hidden_size) if hx is None else _permuted(hx, sorted_indices)
         self._check_state(hx, batch, self.hidden_size, "a hidden state")
         run = weft.rnn_tanh_packed if self.mode == "RNN_TANH" else weft.rnn_relu_packed
-        output, hidden = run(data, batch_sizes, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
-                             self.bidirectional)  # fmt: skip
+        if self._drops():
+            output, hidden = self._with_dropout(run, data, [hx], batch_sizes)
+        else:
+            output, hidden = run(data, batch_sizes, hx, self._flat_weights, self.bias, self.num_layers, self.dropout,
+                                 self.training, self.bidirectional)  # fmt: skip
         return PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices), _permuted(
             hidden, unsorted_indices
         )
@@ -257,8 +287,11 @@ class GRU(RNNBase):
         if hx is None:
             hx = self._zeros(input, batch, self.hidden_size)
         self._check_state(hx, batch, self.hidden_size, "a hidden state")
-        output, hidden = weft.gru(input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
-                                  self.bidirectional, self.batch_first and not single)  # fmt: skip
+        if not _types.is_scripting() and self._drops():
+            output, hidden = self._with_dropout(weft.gru, input, [hx], None, self.batch_first and not single)
+        else:
+            output, hidden = weft.gru(input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
+                                      self.bidirectional, self.batch_first and not single)  # fmt: skip
         if single:
             output, hidden = output.squeeze(1), hidden.squeeze(1)
         return output, hidden
@@ -269,8 +302,11 @@ class GRU(RNNBase):
         batch = int(batch_sizes[0])
         hx = self._zeros(data, batch, self.hidden_size) if hx is None else _permuted(hx, sorted_indices)
         self._check_state(hx, batch, self.hidden_size, "a hidden state")
-        output, hidden = weft.gru_packed(data, batch_sizes, hx, self._flat_weights, self.bias, self.num_layers, self.dropout,
-                                         self.training, self.bidirectional)  # fmt: skip
+        if self._drops():
+            output, hidden = self._with_dropout(weft.gru_packed, data, [hx], batch_sizes)
+        else:
+            output, hidden = weft.gru_packed(data, batch_sizes, hx, self._flat_weights, self.bias, self.num_layers,
+                                             self.dropout, self.training, self.bidirectional)  # fmt: skip
         return PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices), _permuted(
             hidden, unsorted_indices
         )
@@ -308,8 +344,11 @@ class LSTM(RNNBase):
                 h, c = h.unsqueeze(1), c.unsqueeze(1)
             self._check_state(h, batch, size, "a hidden state")
             self._check_state(c, batch, self.hidden_size, "a cell state")
-        output, h, c = weft.lstm(input, [h, c], self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
-                                 self.bidirectional, self.batch_first and not single)  # fmt: skip
+        if not _types.is_scripting() and self._drops():
+            output, h, c = self._with_dropout(weft.lstm, input, [h, c], None, self.batch_first and not single)
+        else:
+            output, h, c = weft.lstm(input, [h, c], self._flat_weights, self.bias, self.num_layers, self.dropout,
+                                     self.training, self.bidirectional, self.batch_first and not single)  # fmt: skip
         if single:
             output, h, c = output.squeeze(1), h.squeeze(1), c.squeeze(1)
         return output, (h, c)
@@ -324,8 +363,11 @@ class LSTM(RNNBase):
             h, c = (_permuted(state, sorted_indices) for state in hx)
             self._check_state(h, batch, size, "a hidden state")
             self._check_state(c, batch, self.hidden_size, "a cell state")
-        output, h, c = weft.lstm_packed(data, batch_sizes, [h, c], self._flat_weights, self.bias, self.num_layers, self.dropout,
-                                        self.training, self.bidirectional)  # fmt: skip
+        if self._drops():
+            output, h, c = self._with_dropout(weft.lstm_packed, data, [h, c], batch_sizes)
+        else:
+            output, h, c = weft.lstm_packed(data, batch_sizes, [h, c], self._flat_weights, self.bias, self.num_layers,
+                                            self.dropout, self.training, self.bidirectional)  # fmt: skip
         output = PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices)
         return output, (_permuted(h, unsorted_indices), _permuted(c, unsorted_indices))
 

@@ -6,7 +6,7 @@ import weft
 from weft.nn.parameter import Parameter, is_lazy
 
 
-class IncompatibleKeys(collections.namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+class _IncompatibleKeys(collections.namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     """What load_state_dict did not find, and what it had no place for."""
 
     __slots__ = ()
@@ -15,6 +15,9 @@ class IncompatibleKeys(collections.namedtuple("IncompatibleKeys", ["missing_keys
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
         return super().__repr__()
+
+
+IncompatibleKeys = _IncompatibleKeys
 
 
 class State:
@@ -40,9 +43,12 @@ class State:
                 yield self._buffers, name, value
 
     # ---- saving ------------------------------------------------------------------------------------------
-    def state_dict(self, *, destination=None, prefix="", keep_vars=False):
+    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
         """Parameters and persistent buffers by dotted name, as an OrderedDict. The tensors share memory with the
-        module's; keep_vars: they are the module's own objects."""
+        module's; keep_vars: they are the module's own objects. args: destination, prefix, keep_vars by position."""
+        given = dict(zip(("destination", "prefix", "keep_vars"), args))
+        destination = given.get("destination", destination)
+        prefix, keep_vars = given.get("prefix", prefix), given.get("keep_vars", keep_vars)
         if destination is None:
             destination = collections.OrderedDict()
             destination._metadata = collections.OrderedDict()
@@ -77,7 +83,9 @@ class State:
         Raises: RuntimeError naming every missing and unexpected key and every shape that differs.
         """
         if not hasattr(state_dict, "items"):
-            raise TypeError(f"load_state_dict: expected a dictionary, got {type(state_dict).__name__}")
+            raise TypeError(
+                f"load_state_dict: Expected state_dict to be dict-like, got {type(state_dict).__name__}"
+            )
         metadata = getattr(state_dict, "_metadata", None)
         state = collections.OrderedDict(state_dict)
         if metadata is not None:

@@ -44,6 +44,30 @@ class PackedSequence(_PackedFields):
     def cpu(self):
         return self
 
+    def cuda(self, *args, **kwargs):
+        return self.to("cuda")
+
+    def byte(self):
+        return self.to(weft.uint8)
+
+    def char(self):
+        return self.to(weft.int8)
+
+    def short(self):
+        return self.to(weft.int16)
+
+    def int(self):
+        return self.to(weft.int32)
+
+    def long(self):
+        return self.to(weft.int64)
+
+    def pin_memory(self):
+        return self
+
+    def is_pinned(self):
+        return False
+
     @property
     def is_cuda(self):
         return False

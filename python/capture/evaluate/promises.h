@@ -1,4 +1,5 @@
-// Tensors whose sizes weft.compiler.mark_dynamic and mark_static have spoken of.
+// What weft.compiler has been told of tensors: mark_dynamic and mark_static of their sizes, freeze of their
+// elements.
 #pragma once
 
 #include "capture/evaluate/settings.h"
@@ -10,5 +11,11 @@ namespace weft::capture {
 void set_marked_sizes(PyObject* marks);
 // What holds for this dimension of the object: its mark, or `otherwise`.
 Settings::Dynamic marked_size(PyObject* object, int dim, Settings::Dynamic otherwise);
+
+// {id of a tensor: anything}, for the process: these are constants of graphs.
+void set_frozen_tensors(PyObject* frozen);
+bool is_frozen(PyObject* tensor);
+// A program that writes to it has shown that it does change.
+void thaw(PyObject* tensor);
 
 }  // namespace weft::capture

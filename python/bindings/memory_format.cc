@@ -1,0 +1,83 @@
+#include "memory_format.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "errors.h"
+#include "weft/error.h"
+
+namespace weft::python {
+
+namespace {
+
+// The dimensions from the one that lies widest in memory to the one that lies densest.
+std::vector<size_t> order_of(const Tensor& tensor, MemoryFormat format) {
+  const size_t ndim = tensor.shape().size();
+  std::vector<size_t> order(ndim);
+  for (size_t d = 0; d < ndim; ++d) order[d] = d;
+  if (format == MemoryFormat::Contiguous) return order;
+  if (format != MemoryFormat::Preserve) {
+    const size_t expected = format == MemoryFormat::ChannelsLast ? 4 : 5;
+    WEFT_CHECK(ndim == expected, fmt::format("memory_format: expected {} dimensions for channels last, got {}",
+                                             expected, describe(tensor)));
+    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+    return order;
+  }
+  // Kept where the elements lie densely, each once.
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return tensor.shape()[a] != 1 && tensor.shape()[b] != 1 && tensor.strides()[a] > tensor.strides()[b];
+  });
+  int64_t expected = 1;
+  for (size_t i = ndim; i-- > 0;) {
+    const int64_t size = tensor.shape()[order[i]];
+    if (size != 1 && tensor.strides()[order[i]] != expected) return order_of(tensor, MemoryFormat::Contiguous);
+    expected *= size;
+  }
+  return order;
+}
+
+Strides strides_in_order(const Shape& shape, const std::vector<size_t>& order) {
+  Strides strides(shape.size());
+  int64_t stride = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    strides[order[i]] = stride;
+    stride *= std::max<int64_t>(shape[order[i]], 1);
+  }
+  return strides;
+}
+
+}  // namespace
+
+MemoryFormat memory_format(nb::handle object, MemoryFormat otherwise) {
+  if (object.is_none()) return otherwise;
+  const std::string text = nb::cast<std::string>(nb::str(object));
+  const std::string name = text.substr(text.rfind('.') + 1);
+  if (name == "preserve_format") return MemoryFormat::Preserve;
+  if (name == "contiguous_format") return MemoryFormat::Contiguous;
+  if (name == "channels_last") return MemoryFormat::ChannelsLast;
+  if (name == "channels_last_3d") return MemoryFormat::ChannelsLast3d;
+  throw_error(ErrorKind::Type, fmt::format("memory_format: expected a memory_format, got {}", repr_text(object)));
+}
+
+Tensor clone_in(const Tensor& tensor, MemoryFormat format) {
+  if (tensor.is_traced()) return tensor.clone();
+  const std::vector<size_t> order = order_of(tensor, format);
+  if (std::is_sorted(order.begin(), order.end())) return tensor.clone();
+  const Tensor result = Tensor::empty(tensor.shape(), tensor.dtype(), tensor.device())
+                            .as_strided(tensor.shape(), strides_in_order(tensor.shape(), order), 0);
+  result.copy_from(tensor);
+  return result;
+}
+
+bool lies_in(const Tensor& tensor, MemoryFormat format) {
+  if (tensor.is_traced() || format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve)
+    return tensor.is_contiguous();
+  if (tensor.dim() != (format == MemoryFormat::ChannelsLast ? 4 : 5)) return false;
+  const Strides wanted = strides_in_order(tensor.shape(), order_of(tensor, format));
+  for (size_t d = 0; d < wanted.size(); ++d)
+    if (tensor.shape()[d] != 1 && tensor.strides()[d] != wanted[d]) return false;
+  return true;
+}
+
+}  // namespace weft::python

@@ -1,0 +1,180 @@
+"""Functions and names of torch.nn.functional that programs seldom call."""
+
+import enum
+
+import weft as _weft
+from weft import Tensor
+
+from ._types import BroadcastingList1, BroadcastingList2, BroadcastingList3
+
+__all__ = [
+    "BroadcastingList1",
+    "BroadcastingList2",
+    "BroadcastingList3",
+    "DType",
+    "GRID_SAMPLE_INTERPOLATION_MODES",
+    "GRID_SAMPLE_PADDING_MODES",
+    "ScalingType",
+    "SwizzleType",
+    "assert_int_or_pair",
+    "boolean_dispatch",
+    "grouped_mm",
+    "gumbel_softmax",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "linear_cross_entropy",
+]
+
+DType = int  # in annotations of scripts
+GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
+
+
+class ScalingType(enum.IntEnum):
+    """How many elements share a scale in products of scaled matrices, which weft has none of."""
+
+    TensorWise = 0
+    RowWise = 1
+    BlockWise1x16 = 2
+    BlockWise1x32 = 3
+    BlockWise1x128 = 4
+    BlockWise128x128 = 5
+
+
+class SwizzleType(enum.IntEnum):
+    """The order of scales in memory."""
+
+    NO_SWIZZLE = 0
+    SWIZZLE_32_4_4 = 1
+    SWIZZLE_32_8 = 2
+
+
+# ---- overriding ----------------------------------------------------------------------------------------------
+
+
+def _overrides(value):
+    kind = type(value)
+    return hasattr(kind, "__torch_function__") and not isinstance(value, Tensor)
+
+
+def has_torch_function(relevant_args):
+    """Has any of the arguments a __torch_function__ of its own?"""
+    return any(_overrides(value) for value in relevant_args)
+
+
+def has_torch_function_unary(value):
+    return _overrides(value)
+
+
+def has_torch_function_variadic(*values):
+    return any(_overrides(value) for value in values)
+
+
+def handle_torch_function(public_api, relevant_args, *args, **kwargs):
+    """What the first argument with a __torch_function__ of its own makes of the call."""
+    overriding = [value for value in relevant_args if _overrides(value)]
+    classes = tuple(dict.fromkeys(type(value) for value in overriding))
+    for value in overriding:
+        result = type(value).__torch_function__(public_api, classes, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    raise TypeError(f"no implementation found for '{public_api}' on types that implement __torch_function__")
+
+
+def assert_int_or_pair(arg, arg_name, message):
+    """ValueError unless `arg` is an int or two of them."""
+    if not isinstance(arg, int) and len(arg) != 2:
+        raise ValueError(message.format(arg_name))
+
+
+def boolean_dispatch(arg_name, arg_index, default, if_true, if_false, module_name, func_name):
+    """A function that calls one of two, by the flag `arg_name`, which may be the argument at arg_index too."""
+
+    def function(*args, **kwargs):
+        flag = kwargs.get(arg_name, args[arg_index] if arg_index < len(args) else default)
+        return (if_true if flag else if_false)(*args, **kwargs)
+
+    function.__module__, function.__name__ = module_name, func_name or if_false.__name__
+    function.__doc__ = if_true.__doc__ or if_false.__doc__
+    return function
+
+
+# ---- functions -----------------------------------------------------------------------------------------------
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    """softmax((logits + g) / tau) with samples g of the Gumbel distribution; hard: as one-hot vectors.
+
+    source: Jang, Gu, Poole: Categorical Reparameterization with Gumbel-Softmax (2017).
+    """
+    import weft.torch  # noqa: F401, for the tensors' random methods
+
+    noise = -_weft.empty_like(logits).exponential_().log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.argmax(dim, keepdim=True)
+    return _weft.zeros_like(logits).scatter(dim, index, 1.0)
+
+
+def linear_cross_entropy(
+    input,
+    linear_weight,
+    target,
+    *,
+    linear_bias=None,
+    weight=None,
+    reduction="mean",
+    ignore_index=None,
+    label_smoothing=0.0,
+    options=None,
+):
+    """cross_entropy of linear(input, linear_weight, linear_bias): linear_weight[C, *, in_features] for logits of
+    [*input.shape[:-1], C, *]. options choose how PyTorch saves memory; they change no result."""
+    from . import functional
+
+    classes, *others = linear_weight.shape[:-1]
+    flat = linear_weight.reshape((-1, linear_weight.shape[-1]))
+    bias = None if linear_bias is None else linear_bias.reshape((-1,))
+    logits = functional.linear(input, flat, bias).reshape((*input.shape[:-1], classes, *others))
+    return functional.cross_entropy(
+        logits,
+        target,
+        weight,
+        ignore_index=-100 if ignore_index is None else ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )
+
+
+def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
+    """Products of groups: of mat_a[M, K] with mat_b[G, K, N], rows up to offs[g] being those of group g; of
+    mat_a[G, M, K] with mat_b[K, N], whose columns offs splits; of mat_a[M, K] with mat_b[K, N], where it splits K; or
+    of [G, M, K] with [G, K, N]."""
+    if bias is not None:
+        raise RuntimeError("grouped_mm: bias is not supported")
+    ranks = (mat_a.dim(), mat_b.dim())
+    if ranks == (3, 3):
+        result = _weft.matmul(mat_a, mat_b)
+    else:
+        if offs is None:
+            raise RuntimeError("grouped_mm: expected offs where an operand has two dimensions")
+        ends = [int(end) for end in offs.tolist()]
+        ranges = list(zip([0, *ends[:-1]], ends))
+        if ranks == (2, 3):
+            parts = [_weft.matmul(mat_a[a:b], mat_b[g]) for g, (a, b) in enumerate(ranges)]
+            result = _weft.cat(
+                [*parts, _weft.zeros((mat_a.shape[0] - ends[-1], mat_b.shape[-1]), dtype=mat_a.dtype)]
+            )
+        elif ranks == (3, 2):
+            parts = [_weft.matmul(mat_a[g], mat_b[:, a:b]) for g, (a, b) in enumerate(ranges)]
+            result = _weft.cat(parts, 1)
+        elif ranks == (2, 2):
+            result = _weft.stack([_weft.matmul(mat_a[:, a:b], mat_b[a:b]) for a, b in ranges])
+        else:
+            raise RuntimeError(
+                f"grouped_mm: expected operands of 2 or 3 dimensions, got {ranks[0]} and {ranks[1]}"
+            )
+    return result if out_dtype is None else result.to(out_dtype)

@@ -1,0 +1,5 @@
+"""torch.nn.modules.fold: layers of `shapes`."""
+
+from .shapes import Fold, Unfold
+
+__all__ = ["Fold", "Unfold"]

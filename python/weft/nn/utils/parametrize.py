@@ -1,0 +1,180 @@
+"""Tensors of a module that are computed from other tensors by modules, their parametrizations.
+
+The state has the tensors they are computed from: `parametrizations.weight.original`.
+"""
+
+import contextlib
+import copy
+
+import weft
+from weft.nn.modules.container import ModuleDict, ModuleList
+from weft.nn.modules.module import Module
+from weft.nn.parameter import Parameter
+
+__all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
+           "transfer_parametrizations_and_params", "type_before_parametrizations"]  # fmt: skip
+
+_cache = None  # from (module, name) to a tensor, within cached()
+
+
+@contextlib.contextmanager
+def cached():
+    """Within, each parametrized tensor is computed once."""
+    global _cache
+    before, _cache = _cache, {} if _cache is None else _cache
+    try:
+        yield
+    finally:
+        _cache = before
+
+
+class ParametrizationList(ModuleList):
+    """The parametrizations of one tensor, in the order they are applied in, and what they are applied to."""
+
+    def __init__(self, modules, original, unsafe=False):
+        super().__init__(modules)
+        self.unsafe = unsafe
+        value = original
+        for module in reversed(list(self)):
+            if hasattr(module, "right_inverse"):
+                with contextlib.suppress(NotImplementedError):
+                    value = module.right_inverse(value)
+        self.is_tensor = isinstance(value, weft.Tensor)
+        self.ntensors = 1 if self.is_tensor else len(value)
+        for i, each in enumerate([value] if self.is_tensor else value):
+            name = "original" if self.is_tensor else f"original{i}"
+            if isinstance(original, Parameter):
+                self.register_parameter(name, each if isinstance(each, Parameter) else Parameter(each))
+            else:
+                self.register_buffer(name, each)
+
+    def _originals(self):
+        if self.is_tensor:
+            return [self.original]
+        return [getattr(self, f"original{i}") for i in range(self.ntensors)]
+
+    def right_inverse(self, value):
+        """Sets what the parametrizations are applied to so that they give `value`."""
+        for module in reversed(list(self)):
+            if not hasattr(module, "right_inverse"):
+                raise RuntimeError(f"parametrization {type(module).__name__} has no right_inverse")
+            value = module.right_inverse(value)
+        for own, each in zip(self._originals(), [value] if self.is_tensor else value):
+            own.copy_(each)
+
+    def forward(self):
+        first, *rest = list(self)
+        value = first(*self._originals())
+        for module in rest:
+            value = module(value)
+        return value
+
+
+def _property(name):
+    def get(self):
+        if _cache is None:
+            return self.parametrizations[name]()
+        key = (id(self), name)
+        if key not in _cache:
+            _cache[key] = self.parametrizations[name]()
+        return _cache[key]
+
+    def put(self, value):
+        self.parametrizations[name].right_inverse(value)
+
+    return property(get, put)
+
+
+def _parametrized_class(module):
+    """A class of the module's own, whose properties compute."""
+    own = type(module)
+
+    def __deepcopy__(self, memo):
+        result = own.__new__(own)
+        memo[id(self)] = result
+        for name, value in self.__dict__.items():
+            result.__dict__[name] = copy.deepcopy(value, memo)
+        result.__class__ = type(self)
+        return result
+
+    return type(
+        f"Parametrized{own.__name__}", (own,), {"__deepcopy__": __deepcopy__, "__module__": own.__module__}
+    )
+
+
+def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
+    """The parameter or buffer becomes what `parametrization` makes of it. Returns: the module."""
+    if is_parametrized(module, tensor_name):
+        module.parametrizations[tensor_name].append(parametrization)
+        return module
+    store = next((each for each in (module._parameters, module._buffers) if tensor_name in each), None)
+    if store is None:
+        raise ValueError(
+            f"register_parametrization: {type(module).__name__} has no parameter or buffer '{tensor_name}'"
+        )
+    original = store[tensor_name]
+    made = ParametrizationList([parametrization], original, unsafe)
+    if not unsafe:
+        result = made()
+        if result.dtype != original.dtype or result.shape != original.shape:
+            raise ValueError(
+                f"register_parametrization: the result must be like the tensor: {original.dtype}"
+                f"{list(original.shape)}, got {result.dtype}{list(result.shape)}"
+            )
+    del store[tensor_name]
+    if not is_parametrized(module):
+        module.__class__ = _parametrized_class(module)
+        module.parametrizations = ModuleDict()
+    setattr(type(module), tensor_name, _property(tensor_name))
+    module.parametrizations[tensor_name] = made
+    return module
+
+
+def is_parametrized(module, tensor_name=None):
+    """Has the module parametrized tensors; this one?"""
+    found = module.__dict__.get("_modules", {}).get("parametrizations")
+    if not isinstance(found, ModuleDict):
+        return False
+    return len(found) > 0 if tensor_name is None else tensor_name in found
+
+
+def remove_parametrizations(module, tensor_name, leave_parametrized=True):
+    """The tensor is a plain one again: what the parametrizations gave, or what they were applied to."""
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(
+            f"remove_parametrizations: '{tensor_name}' of {type(module).__name__} is not parametrized"
+        )
+    made = module.parametrizations[tensor_name]
+    if not leave_parametrized and not made.is_tensor:
+        raise ValueError("remove_parametrizations: leave_parametrized=False needs one original tensor")
+    is_parameter = isinstance(made._originals()[0], Parameter)
+    value = made().detach().clone() if leave_parametrized else made.original
+    delattr(type(module), tensor_name)
+    del module.parametrizations[tensor_name]
+    if is_parameter:
+        module.register_parameter(tensor_name, value if isinstance(value, Parameter) else Parameter(value))
+    else:
+        module.register_buffer(tensor_name, value)
+    if not is_parametrized(module):
+        del module._modules["parametrizations"]
+        module.__class__ = type(module).__bases__[0]
+    return module
+
+
+def type_before_parametrizations(module):
+    """The module's class, without parametrizations."""
+    return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
+def transfer_parametrizations_and_params(from_module, to_module, tensor_name=None):
+    """Gives to_module the parametrizations of from_module, and what they are applied to."""
+    names = list(from_module.parametrizations) if tensor_name is None else [tensor_name]
+    for name in names:
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(from_module.parametrizations[name]().detach().clone()))
+        for each in from_module.parametrizations[name]:
+            register_parametrization(to_module, name, each)
+    return to_module
+
+
+_Module = Module  # what annotations name

@@ -1,0 +1,120 @@
+"""What the functions here have in common: dimensions, out=, named results."""
+
+import weft as _weft
+
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+_COMPLEX = ("complex64", "complex128")
+
+
+_DTYPES = [
+    getattr(_weft, name)
+    for name in (
+        "bool",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint16",
+        "uint32",
+        "uint64",
+        *_FLOATS,
+        *_COMPLEX,
+    )
+]
+_PROMOTED = {}
+for _a in _DTYPES:
+    for _b in _DTYPES:
+        try:
+            _PROMOTED[_a, _b] = _weft.promote_types(_a, _b)
+        except (TypeError, RuntimeError, ValueError):
+            pass
+
+
+def promoted(first, *others):
+    """The dtype of an operation on tensors of these. A table: captured functions look it up."""
+    for other in others:
+        if (first, other) not in _PROMOTED:
+            raise RuntimeError(f"Promotion for {first} and {other} is not supported")
+        first = _PROMOTED[first, other]
+    return first
+
+
+def kind(dtype):
+    """0 for bool, 1 for integers, 2 for floating dtypes, 3 for complex ones."""
+    name = str(dtype).rsplit(".", 1)[-1]
+    if name == "bool":
+        return 0
+    return 2 if name in _FLOATS else 3 if name in _COMPLEX else 1
+
+
+def is_inexact(tensor):
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def of_number(value, dtype=None):
+    """A number as a tensor without dimensions, also in captured functions."""
+    if dtype is None:
+        if isinstance(value, bool):
+            dtype = _weft.bool
+        elif isinstance(value, int):
+            dtype = _weft.int64
+        else:
+            dtype = _weft.complex64 if isinstance(value, complex) else _weft.float32
+    return _weft.full((), value, dtype=dtype)
+
+
+def is_number(value):
+    return isinstance(value, (int, float, complex)) and not isinstance(value, bool)
+
+
+def is_integer(value):
+    """What can be one size or dimension."""
+    return not isinstance(value, (bool, float, str, tuple, list)) and hasattr(type(value), "__index__")
+
+
+def dimension(function, dim, rank):
+    """`dim` counted from the front; a tensor without dimensions has one, as PyTorch sees it."""
+    size = rank or 1
+    if not is_integer(dim) or isinstance(dim, _weft.Tensor):
+        raise TypeError(f"{function}: argument 'dim' must be int, not {type(dim).__name__}")
+    if not -size <= dim < size:
+        raise IndexError(
+            f"{function}: Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})"
+        )
+    return dim % size
+
+
+def written(out, result):
+    """`result`, or `out` with the result in it and of the result's shape."""
+    if out is None:
+        return result
+    if not isinstance(out, _weft.Tensor):
+        raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
+    if kind(result.dtype) > kind(out.dtype):
+        raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {out.dtype}")
+    if tuple(out.shape) != tuple(result.shape):
+        out.resize_(tuple(result.shape))
+    return out.copy_(result)
+
+
+def all_written(out, results):
+    """The results, a named tuple, or `out`'s tensors with them, under the same names."""
+    if out is None:
+        return results
+    pairs = [written(target, result) for target, result in zip(out, results)]
+    return type(results)(*pairs) if hasattr(results, "_fields") else tuple(pairs)
+
+
+def need_tensor(function, value, name="input", position=1):
+    if not isinstance(value, _weft.Tensor):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}"
+        )
+
+
+def copied(result):
+    """Copies of the tensors of a result: what functions named ..._copy give in place of views."""
+    if isinstance(result, _weft.Tensor):
+        return result.clone()
+    return tuple(each.clone() for each in result)

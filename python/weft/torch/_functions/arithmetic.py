@@ -1,0 +1,627 @@
+"""Elementwise functions and products with PyTorch's arguments."""
+
+from builtins import complex as _complex
+
+import weft as _weft
+from weft import Tensor as _Tensor
+from weft import return_types as _types
+
+from ._support import all_written, is_inexact, need_tensor, promoted, written
+
+# ---- sums and products ---------------------------------------------------------------------------------------
+
+
+def _check_alpha(function, result, alpha):
+    """alpha's kind is not above the result's, as PyTorch has it."""
+    if isinstance(alpha, bool):
+        if result.dtype != _weft.bool:
+            raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    elif isinstance(alpha, _complex):
+        if not result.is_complex():
+            raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    elif isinstance(alpha, float) and not is_inexact(result):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+
+
+def add(input, other, *args, alpha=1, out=None):
+    """input + alpha * other. The older form is add(input, alpha, other)."""
+    if args:
+        if len(args) > 1:
+            raise TypeError(f"add() takes 2 positional arguments but {2 + len(args)} were given")
+        other, alpha = args[0], other
+    return _sum("add", _weft.add, input, other, alpha, out)
+
+
+def sub(input, other, *args, alpha=1, out=None):
+    """input - alpha * other. The older form is sub(input, alpha, other)."""
+    if args:
+        if len(args) > 1:
+            raise TypeError(f"sub() takes 2 positional arguments but {2 + len(args)} were given")
+        other, alpha = args[0], other
+    return _sum("sub", _weft.sub, input, other, alpha, out)
+
+
+subtract = sub
+
+
+def rsub(input, other, *args, alpha=1):
+    """other - alpha * input."""
+    if args:
+        alpha = args[0]
+    need_tensor("rsub", input)
+    _refuse_bool_difference(input, other)
+    if isinstance(alpha, int) and alpha == 1:
+        return _weft.sub(other, input)
+    result_like = _weft.add(input, other)
+    _check_alpha("rsub", result_like, alpha)
+    return _weft.sub(other, _weft.mul(input.to(result_like.dtype), alpha)).to(result_like.dtype)
+
+
+def _refuse_bool_difference(input, other):
+    def is_bool(value):
+        return value.dtype == _weft.bool if isinstance(value, _Tensor) else isinstance(value, bool)
+
+    if is_bool(input) and is_bool(other):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+        )
+    if is_bool(input) or is_bool(other):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+
+
+def _sum(function, operator, input, other, alpha, out):
+    if isinstance(alpha, _Tensor):
+        alpha = alpha.item()
+    for position, each in enumerate((input, other)):
+        if not isinstance(each, (_Tensor, bool, int, float, _complex)):
+            raise TypeError(
+                f"{function}(): argument '{('input', 'other')[position]}' (position {position + 1}) must be Tensor, not "
+                f"{type(each).__name__}"
+            )
+    if function == "sub":
+        _refuse_bool_difference(input, other)
+    if (
+        isinstance(alpha, (int, float))
+        and not isinstance(alpha, bool)
+        and alpha == 1
+        and not isinstance(alpha, float)
+    ):
+        return written(out, operator(input, other))
+    like = _weft.add(input, other)
+    _check_alpha(function, like, alpha)
+    if like.dtype == _weft.bool:
+        other = other if alpha else _weft.zeros((), dtype=_weft.bool)
+        return written(out, operator(input, other))
+    if not isinstance(other, _Tensor):
+        return written(out, operator(input, other * alpha).to(like.dtype))
+    return written(out, operator(input, _weft.mul(other.to(like.dtype), alpha)).to(like.dtype))
+
+
+def addcmul(input, tensor1, tensor2, *args, value=1, out=None):
+    """input + value * tensor1 * tensor2. The older form is addcmul(input, value, tensor1, tensor2)."""
+    if args:
+        tensor1, tensor2, value = tensor2, args[0], tensor1
+    return written(out, _weft.addcmul(input, tensor1, tensor2, value=value))
+
+
+def addcdiv(input, tensor1, tensor2, *args, value=1, out=None):
+    """input + value * tensor1 / tensor2. The older form is addcdiv(input, value, tensor1, tensor2)."""
+    if args:
+        tensor1, tensor2, value = tensor2, args[0], tensor1
+    if not is_inexact(tensor1) and not is_inexact(tensor2):
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true division of tensor1 and tensor2."
+        )
+    return written(out, _weft.addcdiv(input, tensor1, tensor2, value=value))
+
+
+# ---- bounds --------------------------------------------------------------------------------------------------
+
+
+def clamp(input, min=None, max=None, *, out=None):
+    """The input between bounds, numbers or tensors; either may be None."""
+    need_tensor("clamp", input)
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if input.is_complex():
+        raise NotImplementedError("clamp is not supported for complex types")
+    return written(out, _weft.clamp(input, min, max))
+
+
+clip = clamp
+
+
+def clamp_min(input, min, *, out=None):
+    """The greater of the input and a bound."""
+    return clamp(input, min, None, out=out)
+
+
+def clamp_max(input, max, *, out=None):
+    """The lesser of the input and a bound."""
+    return clamp(input, None, max, out=out)
+
+
+# ---- parts of numbers ----------------------------------------------------------------------------------------
+
+
+def frexp(input, *, out=None):
+    """mantissa and exponent: input == mantissa * 2**exponent, 0.5 <= |mantissa| < 1."""
+    need_tensor("frexp", input)
+    if not input.is_floating_point():
+        raise RuntimeError(f"torch.frexp() only supports floating-point dtypes, but got {input.dtype}")
+    is_double = input.dtype == _weft.float64
+    word, fraction, bias, scale = (
+        (_weft.int64, 52, 1022, 2.0**54) if is_double else (_weft.int32, 23, 126, 2.0**25)
+    )
+    x = input if is_double else input.to(_weft.float32)
+    # Subnormal numbers have their exponent in the fraction's leading zeros.
+    smallest = 2.0 ** (1 - bias - 1)
+    is_small = (_weft.abs(x) < smallest) & (x != 0)
+    bits = _weft.bitcast(_weft.where(is_small, x * scale, x), word)
+    mask = 0x7FF if is_double else 0xFF
+    field = _weft.bitwise_and(_weft.bitwise_right_shift(bits, fraction), mask)
+    special = (x == 0) | (field == mask)
+    shift = 54 if is_double else 25
+    exponent = _weft.where(special, 0, field - bias - _weft.where(is_small, shift, 0))
+    cleared = _weft.bitwise_and(bits, -1 - (mask << fraction) if is_double else ~(mask << fraction))
+    mantissa = _weft.bitcast(_weft.bitwise_or(cleared, bias << fraction), x.dtype)
+    return all_written(
+        out, _types.frexp(_weft.where(special, x, mantissa).to(input.dtype), exponent.to(_weft.int32))
+    )
+
+
+def polar(abs, angle, *, out=None):
+    """The complex numbers of absolute values and angles."""
+    need_tensor("polar", abs, "abs")
+    need_tensor("polar", angle, "angle", 2)
+    _check_parts("polar", abs, angle)
+    return written(out, complex(abs * _weft.cos(angle), abs * _weft.sin(angle)))
+
+
+def complex(real, imag, *, out=None):
+    """The complex numbers of real and imaginary parts."""
+    need_tensor("complex", real, "real")
+    need_tensor("complex", imag, "imag", 2)
+    _check_parts("complex", real, imag)
+    if tuple(real.shape) != tuple(imag.shape):
+        from .shapes import broadcast_tensors
+
+        real, imag = broadcast_tensors(real, imag)
+    if real.dtype == _weft.float16:
+        raise NotImplementedError("complex: weft has no complex numbers of float16 parts")
+    return written(out, _weft.complex(real, imag))
+
+
+def _check_parts(function, real, imag):
+    names = [str(each.dtype).rsplit(".", 1)[-1] for each in (real, imag)]
+    if any(name not in ("float16", "float32", "float64") for name in names):
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {real.dtype} and {imag.dtype}"
+        )
+    if names[0] != names[1]:
+        raise RuntimeError(
+            f"Expected object of scalar type {real.dtype} but got scalar type {imag.dtype} for second argument"
+        )
+
+
+def angle(input, *, out=None):
+    """The angle of complex numbers; of real ones 0, pi below zero and NaN for NaN."""
+    need_tensor("angle", input)
+    if input.is_complex():
+        return written(out, _weft.angle(input))
+    x = input if is_inexact(input) else input.to(_weft.float32)
+    return written(
+        out, _weft.where(_weft.isnan(x), x, _weft.where(x < 0, 3.141592653589793, 0.0)).to(x.dtype)
+    )
+
+
+def real(input):
+    """The real part; a real tensor itself."""
+    need_tensor("real", input)
+    return _weft.real(input) if input.is_complex() else input
+
+
+def imag(input):
+    """The imaginary part of a complex tensor."""
+    need_tensor("imag", input)
+    if not input.is_complex():
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return _weft.imag(input)
+
+
+def conj(input):
+    """The complex conjugate; a real tensor itself."""
+    need_tensor("conj", input)
+    return _weft.conj(input) if input.is_complex() else input
+
+
+def conj_physical(input, *, out=None):
+    """The complex conjugate; a real tensor itself."""
+    return written(out, conj(input))
+
+
+def resolve_conj(input):
+    """The input: conjugates are always written out."""
+    need_tensor("resolve_conj", input)
+    return input
+
+
+def resolve_neg(input):
+    """The input: negatives are always written out."""
+    need_tensor("resolve_neg", input)
+    return input
+
+
+def isreal(input):
+    """Whether the imaginary part is zero."""
+    need_tensor("isreal", input)
+    if input.is_complex():
+        return _weft.imag(input) == 0
+    return _weft.ones(tuple(input.shape), dtype=_weft.bool)
+
+
+def square(input, *, out=None):
+    """input * input."""
+    need_tensor("square", input)
+    return written(out, _weft.pow(input, 2) if input.dtype == _weft.bool else _weft.square(input))
+
+
+def sign(input, *, out=None):
+    """-1, 0 or 1; of bool the input."""
+    need_tensor("sign", input)
+    if input.is_complex():
+        raise RuntimeError(
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
+        )
+    return written(out, input.clone() if input.dtype == _weft.bool else _weft.sign(input))
+
+
+def sgn(input, *, out=None):
+    """-1, 0 or 1; of complex numbers input / |input|."""
+    need_tensor("sgn", input)
+    return written(out, input.clone() if input.dtype == _weft.bool else _weft.sgn(input))
+
+
+def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
+    """NaN and infinities replaced, by default by 0 and the dtype's greatest and least numbers."""
+    need_tensor("nan_to_num", input)
+    return written(out, _weft.nan_to_num(input, 0.0 if nan is None else nan, posinf, neginf))
+
+
+def nextafter(input, other, *, out=None):
+    """The next number after the input towards `other`."""
+    need_tensor("nextafter", input)
+    dtype = promoted(input.dtype, other.dtype)
+    if dtype not in (_weft.bfloat16, _weft.float16):
+        return written(out, _weft.nextafter(input, other))
+    x, y = input.to(dtype), other.to(dtype)
+    bits = _weft.bitcast(x, _weft.int16)
+    # The next number away from zero has the next bits.
+    step = _weft.where((y > x) == (x > 0), 1, -1).to(_weft.int16)
+    moved = _weft.bitcast(bits + step, dtype)
+    tiny = _weft.where(y > 0, 1, -32767).to(_weft.int16)
+    result = _weft.where(x == 0, _weft.bitcast(tiny, dtype), moved)
+    result = _weft.where(x == y, y, result)
+    return written(out, _weft.where(_weft.isnan(x) | _weft.isnan(y), float("nan"), result).to(dtype))
+
+
+def ldexp(input, other, *, out=None):
+    """input * 2**other."""
+    if (
+        isinstance(other, _Tensor)
+        and not is_inexact(other)
+        and isinstance(input, _Tensor)
+        and not input.is_complex()
+    ):
+        return written(out, _weft.ldexp(input, other))
+    return written(out, _weft.mul(input, _weft.pow(2.0, other)))
+
+
+def lerp(input, end, weight, *, out=None):
+    """input + weight * (end - input)."""
+    need_tensor("lerp", input)
+    need_tensor("lerp", end, "end", 2)
+    if isinstance(weight, _Tensor) and weight.dtype != input.dtype:
+        raise RuntimeError(f"lerp: expected dtype {input.dtype} for `weight` but got dtype {weight.dtype}")
+    if input.dtype != end.dtype:
+        raise RuntimeError(f"lerp: expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
+    if not is_inexact(input):
+        raise NotImplementedError(f'"lerp_kernel_scalar" not implemented for {input.dtype}')
+    if isinstance(weight, bool):
+        weight = float(weight)
+    if not input.is_complex():
+        return written(out, _weft.lerp(input, end, weight))
+    if isinstance(weight, _Tensor):
+        near = _weft.abs(weight) < 0.5
+        return written(
+            out, _weft.where(near, input + weight * (end - input), end - (end - input) * (1 - weight))
+        )
+    return written(
+        out, input + weight * (end - input) if abs(weight) < 0.5 else end - (end - input) * (1 - weight)
+    )
+
+
+def heaviside(input, values, *, out=None):
+    """0 below zero, 1 above it, and the values at zero."""
+    need_tensor("heaviside", input)
+    need_tensor("heaviside", values, "values", 2)
+    if input.is_complex() or values.is_complex():
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if input.dtype != values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    if input.dtype == _weft.bool:
+        return written(out, input | values)
+    # Zero for NaN.
+    return written(out, _weft.where(input == 0, values, (input > 0).to(input.dtype)))
+
+
+# ---- comparison ----------------------------------------------------------------------------------------------
+
+
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """|input - other| <= atol + rtol * |other|."""
+    need_tensor("isclose", input)
+    need_tensor("isclose", other, "other", 2)
+    if input.dtype != other.dtype:
+        raise RuntimeError(f"{input.dtype} did not match {other.dtype}")
+    if rtol < 0:
+        raise RuntimeError(f"rtol must be greater than or equal to zero, but got {rtol}")
+    if atol < 0:
+        raise RuntimeError(f"atol must be greater than or equal to zero, but got {atol}")
+    return _weft.isclose(input, other, rtol, atol, equal_nan)
+
+
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether isclose holds for all elements."""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+def is_same_size(input, other):
+    """Whether the shapes are one."""
+    need_tensor("is_same_size", input)
+    return tuple(input.shape) == tuple(other.shape)
+
+
+def is_complex(input):
+    """Whether the dtype is complex."""
+    need_tensor("is_complex", input)
+    return input.is_complex()
+
+
+def is_floating_point(input):
+    """Whether the dtype is floating."""
+    need_tensor("is_floating_point", input)
+    return input.is_floating_point()
+
+
+def is_signed(input):
+    """Whether the dtype has negative numbers."""
+    need_tensor("is_signed", input)
+    return input.is_signed()
+
+
+def is_nonzero(input):
+    """Whether the one element differs from zero."""
+    need_tensor("is_nonzero", input)
+    if input.numel() != 1:
+        count = "no values" if input.numel() == 0 else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
+    return bool(input)
+
+
+def _false(name, doc):
+    def function(input):
+        need_tensor(name, input)
+        return False
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+is_conj = _false("is_conj", "False: conjugates are always written out.")
+is_neg = _false("is_neg", "False: negatives are always written out.")
+is_inference = _false("is_inference", "False: there is no inference mode.")
+is_distributed = _false("is_distributed", "False: there are no distributed tensors.")
+
+
+def numel(input):
+    """The number of elements."""
+    need_tensor("numel", input)
+    return input.numel()
+
+
+# ---- products of matrices ------------------------------------------------------------------------------------
+
+
+def _need_dimensions(function, **expected):
+    for name, (tensor, rank) in expected.items():
+        if tensor.dim() != rank:
+            raise RuntimeError(
+                f"{function}: {name} must be a {'vector' if rank == 1 else 'matrix' if rank == 2 else 'batch of matrices'}, got {tensor.dim()} dimensions"
+            )
+
+
+def _same_dtype(function, first, *others):
+    for other in others:
+        if other.dtype != first.dtype:
+            raise RuntimeError(
+                f"{function}: expected operands of one dtype, got {first.dtype} and {other.dtype}"
+            )
+
+
+def _combine(function, input, product, beta, alpha, out):
+    """beta * input + alpha * product; with beta 0 the input does not count, not even its NaN."""
+    _same_dtype(function, product, input)
+    if not is_inexact(product):
+        for name, factor in (("beta", beta), ("alpha", alpha)):
+            if isinstance(factor, float):
+                raise RuntimeError(
+                    f"{function}: For integral input tensors, argument {name} must not be a floating point number."
+                )
+    scaled = product if alpha == 1 else product * alpha
+    if beta == 0:
+        shape = tuple(product.shape)
+        return written(out, scaled if tuple(input.shape) == shape else _weft.broadcast_to(scaled, shape))
+    return written(out, (input if beta == 1 else input * beta) + scaled)
+
+
+def addmm(input, *args, mat1=None, mat2=None, beta=1, alpha=1, out=None, out_dtype=None):
+    """beta * input + alpha * (mat1 @ mat2)."""
+    input, mat1, mat2, beta, alpha = _operands("addmm", input, args, mat1, mat2, beta, alpha)
+    _need_dimensions("addmm", mat1=(mat1, 2), mat2=(mat2, 2))
+    _same_dtype("addmm", input, mat1, mat2)
+    result = _weft.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+    return written(out, result if out_dtype is None else result.to(out_dtype))
+
+
+def _operands(function, input, args, first, second, beta, alpha):
+    """(input, a, b), or the older (beta, input, alpha, a, b), (beta, input, a, b) and (input, alpha, a, b)."""
+    given = [input, *args]
+    tensors = (
+        [each for each in given if isinstance(each, _Tensor) and each.dim()] if len(given) > 3 else given
+    )
+    if len(given) > 3:
+        if len(tensors) != 3 or len(given) > 5:
+            raise TypeError(f"{function}(): expected (input, a, b), got {len(given)} positional arguments")
+        at = next(i for i, each in enumerate(given) if each is tensors[0])
+        beta = given[0] if at == 1 else beta
+        alpha = given[at + 1] if given[at + 1] is not tensors[1] else alpha
+    given = list(tensors) + [each for each in (first, second) if each is not None]
+    if len(given) != 3:
+        raise TypeError(f"{function}(): expected (input, a, b), got {len(given)} tensors")
+    for position, each in enumerate(given):
+        need_tensor(function, each, ("input", "a", "b")[position], position + 1)
+    return (*given, beta, alpha)
+
+
+def addmv(input, *args, mat=None, vec=None, beta=1, alpha=1, out=None):
+    """beta * input + alpha * (mat @ vec)."""
+    input, mat, vec, beta, alpha = _operands("addmv", input, args, mat, vec, beta, alpha)
+    _need_dimensions("addmv", mat=(mat, 2), vec=(vec, 1))
+    return _combine("addmv", input, _weft.matmul(mat, vec), beta, alpha, out)
+
+
+def addr(input, *args, vec1=None, vec2=None, beta=1, alpha=1, out=None):
+    """beta * input + alpha * outer(vec1, vec2)."""
+    input, vec1, vec2, beta, alpha = _operands("addr", input, args, vec1, vec2, beta, alpha)
+    _need_dimensions("addr", vec1=(vec1, 1), vec2=(vec2, 1))
+    dtype = promoted(input.dtype, vec1.dtype, vec2.dtype)
+    if dtype == _weft.bool:
+        product = vec1.unsqueeze(1) & vec2
+        product = product if alpha else _weft.zeros_like(product)
+        return written(out, (input | product) if beta else product)
+    product = vec1.to(dtype).unsqueeze(1) * vec2.to(dtype)
+    return _combine("addr", input.to(dtype), product, beta, alpha, out)
+
+
+def addbmm(input, *args, batch1=None, batch2=None, beta=1, alpha=1, out=None):
+    """beta * input + alpha * the sum of batch1[i] @ batch2[i]."""
+    input, batch1, batch2, beta, alpha = _operands("addbmm", input, args, batch1, batch2, beta, alpha)
+    _need_dimensions("addbmm", batch1=(batch1, 3), batch2=(batch2, 3))
+    product = _weft.sum(_weft.bmm(batch1, batch2), 0).to(batch1.dtype)
+    return _combine("addbmm", input, product, beta, alpha, out)
+
+
+def baddbmm(input, *args, batch1=None, batch2=None, beta=1, alpha=1, out=None, out_dtype=None):
+    """beta * input + alpha * (batch1[i] @ batch2[i])."""
+    input, batch1, batch2, beta, alpha = _operands("baddbmm", input, args, batch1, batch2, beta, alpha)
+    _need_dimensions("baddbmm", batch1=(batch1, 3), batch2=(batch2, 3))
+    _same_dtype("baddbmm", input, batch1, batch2)
+    result = _weft.baddbmm(input, batch1, batch2, beta=beta, alpha=alpha)
+    return written(out, result if out_dtype is None else result.to(out_dtype))
+
+
+def mv(input, vec, *, out=None):
+    """The product of a matrix and a vector."""
+    need_tensor("mv", input)
+    _need_dimensions("mv", input=(input, 2), vec=(vec, 1))
+    _same_dtype("mv", input, vec)
+    return written(out, _weft.matmul(input, vec))
+
+
+def mm(input, mat2, *, out=None, out_dtype=None):
+    """The product of two matrices."""
+    need_tensor("mm", input)
+    _need_dimensions("mm", input=(input, 2), mat2=(mat2, 2))
+    _same_dtype("mm", input, mat2)
+    result = _weft.mm(input, mat2)
+    return written(out, result if out_dtype is None else result.to(out_dtype))
+
+
+dsmm = spmm = mm
+
+
+def bmm(input, mat2, *, out_dtype=None, out=None):
+    """The products of two batches of matrices."""
+    need_tensor("bmm", input)
+    _need_dimensions("bmm", input=(input, 3), mat2=(mat2, 3))
+    _same_dtype("bmm", input, mat2)
+    result = _weft.bmm(input, mat2)
+    return written(out, result if out_dtype is None else result.to(out_dtype))
+
+
+def dot(input, tensor, *, out=None):
+    """The sum of products of two vectors."""
+    need_tensor("dot", input)
+    need_tensor("dot", tensor, "tensor", 2)
+    _need_dimensions("dot", input=(input, 1), tensor=(tensor, 1))
+    _same_dtype("dot", input, tensor)
+    return written(out, _weft.dot(input, tensor))
+
+
+def ger(input, vec2, *, out=None):
+    """The outer product of two vectors."""
+    need_tensor("ger", input)
+    _need_dimensions("ger", input=(input, 1), vec2=(vec2, 1))
+    return written(out, _weft.outer(input, vec2))
+
+
+outer = ger
+
+
+def pdist(input, p=2.0):
+    """The distances of all pairs of rows, in order."""
+    need_tensor("pdist", input)
+    if input.dim() != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
+    if not input.is_floating_point():
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    count = input.shape[0]
+    numbers = _weft.arange(count)
+    pairs = _weft.nonzero(numbers.unsqueeze(1) < numbers)
+    first, second = _weft.index_select(input, 0, pairs[:, 0]), _weft.index_select(input, 0, pairs[:, 1])
+    return _weft.vector_norm(first - second, float(p), [1])
+
+
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    """The p-norm distances between the rows of two (batches of) matrices."""
+    need_tensor("cdist", x1, "x1")
+    need_tensor("cdist", x2, "x2", 2)
+    modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+    if compute_mode not in (None, 0, 1, 2, *modes):
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    return _weft.cdist(x1, x2, float(p))
+
+
+def vander(x, N=None, increasing=False):
+    """Powers of a vector's elements, a row each."""
+    need_tensor("vander", x, "x")
+    x = x.to(_weft.int64) if x.dtype == _weft.bool else x
+    return _weft.vander(x, N, increasing) if N is not None else _weft.vander(x, increasing=increasing)
+
+
+def logit(input, eps=None, *, out=None):
+    """log(x / (1 - x)), x clamped to [eps, 1 - eps]."""
+    need_tensor("logit", input)
+    x = input if is_inexact(input) else input.to(_weft.float32)
+    if eps is not None:
+        # The lower bound goes first, also where it is above the upper one.
+        x = _weft.where(x < eps, eps, _weft.where(x > 1 - eps, 1 - eps, x)).to(x.dtype)
+    if x.dtype in (_weft.float16, _weft.bfloat16):
+        return written(out, _weft.log(x / (1 - x)))
+    return written(out, _weft.logit(x))

@@ -1,0 +1,392 @@
+"""torch.linalg: factors of matrices (LU, Cholesky, LDL, QR), and systems of equations."""
+
+import weft as _weft
+from weft.return_types import LinAlgError
+
+from ._numeric import (
+    all_written,
+    broadcast_batch,
+    columns,
+    first_failure,
+    named,
+    need_matrices,
+    need_same_dtype,
+    need_tensor,
+    written,
+)
+
+linalg_cholesky_ex = named("linalg_cholesky_ex", "L info")
+linalg_inv_ex = named("linalg_inv_ex", "inverse info")
+linalg_ldl_factor = named("linalg_ldl_factor", "LD pivots")
+linalg_ldl_factor_ex = named("linalg_ldl_factor_ex", "LD pivots info")
+linalg_lu = named("linalg_lu", "P L U")
+linalg_lu_factor = named("linalg_lu_factor", "LU pivots")
+linalg_lu_factor_ex = named("linalg_lu_factor_ex", "LU pivots info")
+linalg_qr = named("linalg_qr", "Q R")
+linalg_solve_ex = named("linalg_solve_ex", "result info")
+lu_unpacked = named("lu_unpack", "P L U")
+geqrf_factors = named("geqrf", "a tau")
+triangular_solution = named("triangular_solve", "solution cloned_coefficient")
+
+
+# ---- Cholesky ----
+def _not_positive(function, info):
+    failure = first_failure(info)
+    if failure:
+        raise LinAlgError(
+            f"{function}: {failure[0]}The factorization could not be completed because the input is not positive-definite "
+            f"(the leading minor of order {failure[1]} is not positive-definite)."
+        )
+
+
+def cholesky_ex(A, *, upper=False, check_errors=False, out=None):
+    """The triangular factor L with L L^H = A, and where it fails: no error."""
+    need_matrices("linalg.cholesky_ex" if check_errors else "linalg.cholesky", A, square=True)
+    factor, info = _weft.cholesky_ex(_weft.conj(A).mT if upper else A)
+    if check_errors:
+        _not_positive("linalg.cholesky_ex", info)
+    factor = columns(_weft.conj(factor).mT if upper else factor)
+    return all_written(out, linalg_cholesky_ex(factor, info))
+
+
+def cholesky(A, *, upper=False, out=None):
+    """The lower (or upper) triangular factor of a positive-definite matrix."""
+    need_matrices("linalg.cholesky", A, square=True)
+    factor = _weft.cholesky(_weft.conj(A).mT if upper else A)
+    return written(out, columns(_weft.conj(factor).mT if upper else factor))
+
+
+def cholesky_solve(input, L, upper=False, *, out=None):
+    """x with A x = input, from A's Cholesky factor."""
+    B = need_tensor("cholesky_solve", input)
+    need_tensor("cholesky_solve", L, "input2", 2)
+    if B.ndim < 2:
+        raise RuntimeError(f"b should have at least 2 dimensions, but has {B.ndim} dimensions instead")
+    if L.ndim < 2:
+        raise RuntimeError(f"u should have at least 2 dimensions, but has {L.ndim} dimensions instead")
+    need_matrices("cholesky_solve", L, square=True)
+    need_same_dtype("cholesky_solve", L, B)
+    if B.shape[-2] != L.shape[-1]:
+        raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L.shape[-1]} by {L.shape[-1]}"
+                           f" but each b matrix is {B.shape[-2]} by {B.shape[-1]}")  # fmt: skip
+    L, B = broadcast_batch("cholesky_solve", L, B)
+    adjoint = _weft.conj(L).mT
+    first, second = (adjoint, L) if upper else (L, adjoint)
+    inner = _weft.solve_triangular(first, B, False)
+    return written(out, columns(_weft.solve_triangular(second, inner, True)))
+
+
+def cholesky_inverse(L, upper=False, *, out=None):
+    """The inverse of A, from its Cholesky factor."""
+    need_matrices("cholesky_inverse", L, "L", square=True)
+    return written(out, cholesky_solve(_identity_like(L), L, upper))
+
+
+def _identity_like(x):
+    return _weft.eye(x.shape[-1], dtype=x.dtype).expand(*x.shape)
+
+
+# ---- LU ----
+def _no_pivot(pivot):
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+
+
+def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
+    """LU factors in one matrix, the exchanges of rows, and where U has a zero on its diagonal: no error."""
+    need_matrices("torch.lu_factor_ex", A)
+    _no_pivot(pivot)
+    LU, pivots, info = _weft.lu_factor(A)
+    failure = first_failure(info) if check_errors else None
+    if failure:
+        raise LinAlgError(f"torch.linalg.lu_factor_ex: {failure[0]}U[{failure[1]},{failure[1]}] is zero")
+    return all_written(out, linalg_lu_factor_ex(columns(LU), pivots, info))
+
+
+def lu_factor(A, *, pivot=True, out=None):
+    """LU factors in one matrix, and the exchanges of rows."""
+    need_matrices("torch.lu_factor", A)
+    _no_pivot(pivot)
+    LU, pivots, info = _weft.lu_factor(A)
+    failure = first_failure(info)
+    if failure:
+        raise RuntimeError(
+            f"{failure[0]}torch.linalg.lu_factor: U[{failure[1]},{failure[1]}] is zero and using it on lu_solve would result "
+            "in a division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) "
+            "or linalg.lu_factor_ex(A, pivot)"
+        )
+    return all_written(out, linalg_lu_factor(columns(LU), pivots))
+
+
+def _unpacked(LU):
+    m, n = LU.shape[-2], LU.shape[-1]
+    least = min(m, n)
+    lower = _weft.tril(LU[..., :least], -1) + _weft.eye(m, least, dtype=LU.dtype)
+    return lower, _weft.triu(LU[..., :least, :])
+
+
+def _permutation(pivots, m, dtype):
+    """P[*B, m, m] with A = P L U, of exchanges from 1."""
+    batch = tuple(pivots.shape[:-1])
+    order = _weft.arange(m).expand(*batch, m)
+    position = _weft.arange(m)
+    for i in range(pivots.shape[-1]):
+        other = (pivots[..., i : i + 1] - 1).to(_weft.int64)
+        mine = order[..., i : i + 1]
+        theirs = _weft.gather(order, order.ndim - 1, other)
+        order = _weft.where(position == other, mine, order)
+        order = _weft.where(position == i, theirs, order)
+    return (order.unsqueeze(-2) == position.unsqueeze(-1)).to(dtype)
+
+
+def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=None):
+    """P, L and U of lu_factor's results; empty tensors for what is not asked for."""
+    need_tensor("lu_unpack", LU_data, "LU_data")
+    need_tensor("lu_unpack", LU_pivots, "LU_pivots", 2)
+    if unpack_pivots and LU_pivots.dtype != _weft.int32:
+        raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.")
+    nothing = _weft.empty(0, dtype=LU_data.dtype)
+    P = _permutation(LU_pivots, LU_data.shape[-2], LU_data.dtype) if unpack_pivots else nothing
+    L, U = _unpacked(LU_data) if unpack_data else (nothing, nothing)
+    return all_written(out, lu_unpacked(P, L, U))
+
+
+def lu(A, *, pivot=True, out=None):
+    """P, L and U with A = P L U."""
+    need_matrices("linalg.lu", A)
+    _no_pivot(pivot)
+    LU, pivots, _ = _weft.lu_factor(A)
+    return all_written(out, linalg_lu(_permutation(pivots, A.shape[-2], A.dtype), *_unpacked(LU)))
+
+
+def lu_with_info(A, pivot=True, get_infos=False, out=None):
+    """torch.lu: LU factors in one matrix, the exchanges of rows, and with `get_infos` where it fails."""
+    need_matrices("torch.lu", A)
+    _no_pivot(pivot)
+    LU, pivots, info = _weft.lu_factor(A)
+    failure = None if get_infos else first_failure(info)
+    if failure:
+        raise LinAlgError(f"torch.linalg.lu_factor_ex: {failure[0]}U[{failure[1]},{failure[1]}] is zero")
+    return all_written(out, (columns(LU), pivots, info) if get_infos else (columns(LU), pivots))
+
+
+def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
+    """x with A x = B (or x A = B), from A's lu_factor."""
+    need_matrices("torch.linalg.lu_solve", LU, "LU", square=True)
+    need_same_dtype("linalg.lu_solve", LU, B)
+    if not left:
+        flipped = lu_solve(LU, pivots, _weft.conj(B).mT, adjoint=not adjoint)
+        return written(out, _weft.conj(flipped).mT)
+    if B.ndim < 2 or B.shape[-2] != LU.shape[-1]:
+        raise RuntimeError(f"linalg.lu_solve: Incompatible shapes of A and B for the equation AX = B ({tuple(LU.shape)} and "
+                           f"{tuple(B.shape)})")  # fmt: skip
+    LU, B = broadcast_batch("linalg.lu_solve", LU, B)
+    pivots = pivots.expand(*LU.shape[:-1])
+    return written(out, columns(_weft.lu_solve(LU, pivots, B, adjoint)))
+
+
+def lu_solve_of(b, LU_data, LU_pivots, *, out=None):
+    """torch.lu_solve: linalg.lu_solve with its arguments reversed."""
+    return lu_solve(LU_data, LU_pivots, b, out=out)
+
+
+# ---- systems of equations, inverses ----
+def _is_vector(A, B):
+    return B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(B.shape) == tuple(A.shape[:-1]))
+
+
+def _system(function, A, B, left):
+    """The matrix and the right sides as batches of matrices; whether the result is a batch of vectors."""
+    need_matrices(function, A, square=True)
+    need_same_dtype(function, A, B)
+    vector = _is_vector(A, B)
+    if vector and not left:
+        raise RuntimeError(f"{function}: Vector broadcasting of the left hand side is not supported for left=False.")
+    right = B.unsqueeze(-1) if vector else B
+    if right.shape[-2 if left else -1] != A.shape[-1]:
+        raise RuntimeError(
+            f"{function}: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B "
+            f"({A.shape[-2]}x{A.shape[-1]} and {right.shape[-2]}x{right.shape[-1]})"
+        )
+    return (*broadcast_batch(function, A, right), vector)
+
+
+def solve_ex(A, B, *, left=True, check_errors=False, out=None):
+    """x with A x = B (or x A = B), and where A is singular: no error."""
+    a, b, vector = _system("linalg.solve", A, B, left)
+    LU, pivots, info = _weft.lu_factor(a if left else a.mT)
+    if check_errors and first_failure(info):
+        raise LinAlgError("torch.linalg.solve_ex: The solver failed because the input matrix is singular.")
+    x = _weft.lu_solve(LU, pivots, b if left else b.mT)
+    x = columns(x) if left else x.mT
+    return all_written(out, linalg_solve_ex(x.squeeze(-1) if vector else x, info))
+
+
+def solve(A, B, *, left=True, out=None):
+    """x with A x = B, or x A = B; a LinAlgError where A is singular."""
+    a, b, vector = _system("linalg.solve", A, B, left)
+    x = columns(_weft.solve(a, b)) if left else _weft.solve(a.mT, b.mT).mT
+    return written(out, x.squeeze(-1) if vector else x)
+
+
+def inv_ex(A, *, check_errors=False, out=None):
+    """The inverse, and where A is singular: no error."""
+    need_matrices("linalg.inv_ex" if check_errors else "linalg.inv", A, square=True)
+    LU, pivots, info = _weft.lu_factor(A)
+    failure = first_failure(info) if check_errors else None
+    if failure:
+        raise LinAlgError(
+            f"linalg.inv_ex: {failure[0]}The diagonal element {failure[1]} is zero, the inversion could not be completed "
+            "because the input matrix is singular."
+        )
+    inverse = _weft.lu_solve(LU, pivots, _identity_like(A))
+    return all_written(out, linalg_inv_ex(columns(inverse), info))
+
+
+def inv(A, *, out=None):
+    """The inverse; a LinAlgError where A is singular."""
+    need_matrices("linalg.inv", A, square=True)
+    return written(out, columns(_weft.inv(A)))
+
+
+def inverse(input, *, out=None):
+    """torch.inverse: linalg.inv."""
+    return inv(input, out=out)
+
+
+def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
+    """x with A x = B (or x A = B) for triangular A."""
+    need_matrices("linalg.solve_triangular", A, square=True)
+    need_matrices("linalg.solve_triangular", B, "B")
+    need_same_dtype("linalg.solve_triangular", A, B)
+    if B.shape[-2 if left else -1] != A.shape[-1]:
+        raise RuntimeError(
+            f"linalg.solve_triangular: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B "
+            f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+        )
+    a, b = broadcast_batch("linalg.solve_triangular", A, B)
+    if left:
+        return written(out, columns(_weft.solve_triangular(a, b, bool(upper), bool(unitriangular))))
+    x = _weft.solve_triangular(a.mT, b.mT, not upper, bool(unitriangular)).mT
+    return written(out, columns(x))
+
+
+def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, out=None):
+    """torch.triangular_solve: x with A x = b, and A."""
+    need_matrices("triangular_solve", A, square=True)
+    need_tensor("triangular_solve", b)
+    if b.ndim < 2:
+        raise RuntimeError(f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {b.ndim} dimensions")
+    a, right = broadcast_batch("triangular_solve", A, b)
+    x = solve_triangular(a.mT if transpose else a, right, upper=upper != transpose, unitriangular=unitriangular)
+    return all_written(out, triangular_solution(x, columns(a)))
+
+
+# ---- LDL ----
+def ldl_factor_ex(A, *, hermitian=False, check_errors=False, out=None):
+    """Factors of a symmetric or Hermitian matrix, in LAPACK's form, and where they fail: no error."""
+    need_matrices("torch.linalg.ldl_factor_ex", A, square=True)
+    LD, pivots, info = _weft.ldl_factor(A, hermitian)
+    failure = first_failure(info) if check_errors else None
+    if failure:
+        raise LinAlgError(
+            f"torch.linalg.ldl_factor_ex: {failure[0]}The factorization was completed, but D[{failure[1]},{failure[1]}] is zero."
+        )
+    return all_written(out, linalg_ldl_factor_ex(columns(LD), pivots, info))
+
+
+def ldl_factor(A, *, hermitian=False, out=None):
+    """Factors of a symmetric or Hermitian matrix, in LAPACK's form."""
+    LD, pivots, _ = ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
+    return all_written(out, linalg_ldl_factor(LD, pivots))
+
+
+def ldl_solve(LD, pivots, B, *, hermitian=False, out=None):
+    """x with A x = B, from A's ldl_factor."""
+    need_matrices("torch.linalg.ldl_solve", LD, "LD", square=True)
+    need_matrices("torch.linalg.ldl_solve", B, "B")
+    need_same_dtype("torch.linalg.ldl_solve", LD, B)
+    if B.shape[-2] != LD.shape[-1]:
+        raise RuntimeError(f"linalg.ldl_solve: Incompatible shapes of A and B for the equation AX = B ({tuple(LD.shape)} and "
+                           f"{tuple(B.shape)})")  # fmt: skip
+    LD, B = broadcast_batch("torch.linalg.ldl_solve", LD, B)
+    pivots = pivots.to(_weft.int32).expand(*LD.shape[:-1])
+    return written(out, columns(_weft.ldl_solve(LD, pivots, B, hermitian)))
+
+
+# ---- QR ----
+def qr(A, mode="reduced", *, out=None):
+    """Q with orthonormal columns and upper triangular R with A = Q R."""
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    need_matrices("linalg.qr", A)
+    Q, R = _weft.qr(A, mode == "complete")
+    Q = _weft.empty(0, dtype=A.dtype) if mode == "r" else columns(Q)
+    return all_written(out, linalg_qr(Q, columns(R)))
+
+
+def geqrf(input, *, out=None):
+    """R, below it the vectors of the reflections that Q is made of, and their factors."""
+    need_matrices("geqrf", input, "input")
+    a, tau = _weft.geqrf(input)
+    return all_written(out, geqrf_factors(columns(a), tau))
+
+
+def householder_product(input, tau, *, out=None):
+    """The first columns of the product of reflections: Q, from geqrf's results."""
+    function = "torch.linalg.householder_product"
+    need_matrices(function, input, "input")
+    need_tensor(function, tau, "tau", 2)
+    if input.shape[-2] < input.shape[-1]:
+        raise RuntimeError(f"{function}: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    if tau.ndim != input.ndim - 1 or input.shape[-1] < tau.shape[-1]:
+        raise RuntimeError(f"{function}: input.shape[-1] must be greater than or equal to tau.shape[-1], and tau must have one "
+                           f"dimension less than input, got {tuple(input.shape)} and {tuple(tau.shape)}")  # fmt: skip
+    if tuple(tau.shape[:-1]) != tuple(input.shape[:-2]):
+        raise RuntimeError(f"{function}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
+                           f"{tuple(tau.shape)}")  # fmt: skip
+    need_same_dtype(function, input, tau, "tau")
+    return written(out, columns(_weft.householder_product(input, tau)))
+
+
+def orgqr(input, input2, *, out=None):
+    """torch.orgqr: linalg.householder_product."""
+    return householder_product(input, input2, out=out)
+
+
+def ormqr(input, tau, other, left=True, transpose=False, *, out=None):
+    """The product of `other` with the whole Q of geqrf's results, or its adjoint."""
+    need_matrices("torch.ormqr", input, "input")
+    need_matrices("torch.ormqr", other, "other")
+    need_tensor("torch.ormqr", tau, "tau", 2)
+    m, count = other.shape[-2 if left else -1], tau.shape[-1]
+    if input.shape[-2] != m or input.shape[-1] < count or count > m:
+        raise RuntimeError(f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2], got "
+                           f"{tuple(other.shape)} and {tuple(input.shape)}")  # fmt: skip
+    vectors = input[..., :count]
+    if count < m:
+        vectors = _weft.cat([vectors, _weft.zeros(*input.shape[:-2], m, m - count, dtype=input.dtype)], -1)
+    Q = _weft.householder_product(vectors, tau)
+    Q = _weft.conj(Q).mT if transpose else Q
+    return written(out, columns(_weft.matmul(Q, other) if left else _weft.matmul(other, Q)))
+
+
+# ---- what PyTorch has removed ----
+def _removed(name, instead):
+    def function(*args, **kwargs):
+        raise RuntimeError(f"torch.{name}: this function was removed from PyTorch; use torch.linalg.{instead}")
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Raises RuntimeError: PyTorch has torch.linalg.{instead} in its place."
+    return function
+
+
+removed_cholesky = _removed("cholesky", "cholesky")
+removed_eig = _removed("eig", "eig")
+removed_lstsq = _removed("lstsq", "lstsq")
+removed_matrix_rank = _removed("matrix_rank", "matrix_rank")
+removed_qr = _removed("qr", "qr")
+removed_solve = _removed("solve", "solve")
+removed_symeig = _removed("symeig", "eigh")

@@ -1,0 +1,465 @@
+"""Layers and losses as torch itself has them: positional forms below torch.nn.functional, reductions as numbers."""
+
+import weft as _weft
+from weft import Tensor as _Tensor
+from weft.nn import functional as _F
+
+from ._support import is_integer, need_tensor, written
+
+
+def _reduction(number):
+    """PyTorch's numbers: 1 the mean, 2 the sum, any other each loss for itself."""
+    return "mean" if number == 1 else "sum" if number == 2 else "none"
+
+
+# ---- losses --------------------------------------------------------------------------------------------------
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=0):
+    return _F.binary_cross_entropy_with_logits(
+        input, target, weight, pos_weight=pos_weight, reduction=_reduction(reduction)
+    )
+
+
+def kl_div(input, target, reduction=0, *, log_target=False):
+    return _F.kl_div(input, target, reduction=_reduction(reduction), log_target=log_target)
+
+
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
+    return _F.margin_ranking_loss(input1, input2, target, float(margin), reduction=_reduction(reduction))
+
+
+def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
+    result = _F.hinge_embedding_loss(input, target, float(margin), reduction=_reduction(reduction))
+    # PyTorch takes the margin in the input's dtype.
+    return result if input.is_floating_point() or reduction == 1 else result.to(input.dtype)
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):
+    return _F.cosine_embedding_loss(input1, input2, target, float(margin), reduction=_reduction(reduction))
+
+
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=0):
+    return _F.triplet_margin_loss(
+        anchor, positive, negative, float(margin), p, eps, swap, reduction=_reduction(reduction)
+    )
+
+
+def poisson_nll_loss(input, target, log_input, full, eps, reduction):
+    return _F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_reduction(reduction))
+
+
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=0, zero_infinity=False):
+    return _F.ctc_loss(
+        log_probs, targets, input_lengths, target_lengths, blank, _reduction(reduction), zero_infinity
+    )
+
+
+# ---- normalization -------------------------------------------------------------------------------------------
+
+
+def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
+    return _weft.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def instance_norm(
+    input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled
+):
+    return _weft.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
+    return _weft.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
+    return _weft.group_norm(input, num_groups, weight, bias, eps)
+
+
+def native_layer_norm(input, normalized_shape, weight, bias, eps):
+    """layer_norm, the mean, and one over the deviation of what is normalized."""
+    sizes = [normalized_shape] if is_integer(normalized_shape) else list(normalized_shape)
+    axes = list(range(-len(sizes), 0))
+    wide = input.to(_weft.float32) if input.dtype in (_weft.float16, _weft.bfloat16) else input
+    variance = _weft.var(wide, axes, unbiased=False, keepdim=True)
+    mean = _weft.mean(wide, axes, keepdim=True)
+    result = _weft.layer_norm(input, sizes, weight, bias, eps)
+    return result, mean.to(input.dtype), _weft.rsqrt(variance + eps).to(input.dtype)
+
+
+def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
+    """group_norm, the mean, and one over the deviation of each group."""
+    groups = input.reshape(N, group, (C // group) * HxW)
+    mean = _weft.mean(groups, 2)
+    deviation = _weft.rsqrt(_weft.var(groups, 2, unbiased=False) + eps)
+    return _weft.group_norm(input, group, weight, bias, eps), mean, deviation
+
+
+def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
+    """batch_norm, the mean, and one over the deviation of each channel; of no training, two empty tensors."""
+    if not training:
+        result = _weft.batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+        return result, _weft.empty((0,), dtype=input.dtype), _weft.empty((0,), dtype=input.dtype)
+    axes = [axis for axis in range(input.dim()) if axis != 1]
+    mean = _weft.mean(input, axes)
+    deviation = _weft.rsqrt(_weft.var(input, axes, unbiased=False) + eps)
+    return (
+        _weft.batch_norm(input, running_mean, running_var, weight, bias, True, momentum, eps),
+        mean,
+        deviation,
+    )
+
+
+def batch_norm_update_stats(input, running_mean, running_var, momentum):
+    """The running statistics after a batch."""
+    axes = [axis for axis in range(input.dim()) if axis != 1]
+    mean, variance = _weft.mean(input, axes), _weft.var(input, axes, unbiased=False)
+    if running_mean is not None:
+        count = input.numel() // input.shape[1]
+        running_mean.copy_((1 - momentum) * running_mean + momentum * mean)
+        running_var.copy_((1 - momentum) * running_var + momentum * variance * (count / max(count - 1, 1)))
+    return mean, variance
+
+
+# ---- dropout -------------------------------------------------------------------------------------------------
+
+
+def dropout(input, p, train):
+    return _F.dropout(input, p, train)
+
+
+def dropout_(input, p, train):
+    return _F.dropout(input, p, train, True)
+
+
+def alpha_dropout(input, p, train):
+    return _F.alpha_dropout(input, p, train)
+
+
+def alpha_dropout_(input, p, train):
+    return _F.alpha_dropout(input, p, train, True)
+
+
+def feature_dropout(input, p, train):
+    return _F.dropout2d(input, p, train) if train else input
+
+
+def feature_dropout_(input, p, train):
+    return input.copy_(_F.dropout2d(input, p, train)) if train else input
+
+
+def feature_alpha_dropout(input, p, train):
+    return _F.feature_alpha_dropout(input, p, train)
+
+
+def feature_alpha_dropout_(input, p, train):
+    return _F.feature_alpha_dropout(input, p, train, True)
+
+
+def native_dropout(input, p, train):
+    """dropout and the mask of what was kept."""
+    if train is False:
+        return input.clone(), _weft.ones(tuple(input.shape), dtype=_weft.bool)
+    kept = _F.dropout(_weft.ones(tuple(input.shape), dtype=_weft.float32), p, True) != 0
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    return input * kept.to(input.dtype) * scale, kept
+
+
+# ---- activations ---------------------------------------------------------------------------------------------
+
+
+def softmax(input, dim, dtype=None, *, out=None):
+    """exp(input) / the sum of exp(input) along `dim`."""
+    return written(out, _softmax("softmax", _weft.softmax, input, dim, dtype))
+
+
+def log_softmax(input, dim, dtype=None, *, out=None):
+    """The logarithm of softmax."""
+    return written(out, _softmax("log_softmax", _weft.log_softmax, input, dim, dtype))
+
+
+def _softmax(function, operator, input, dim, dtype):
+    need_tensor(function, input)
+    x = input if dtype is None else input.to(dtype)
+    if not x.is_floating_point():
+        raise NotImplementedError(f'"{function}_lastdim_kernel_impl" not implemented for {x.dtype}')
+    if x.numel() == 0:
+        return x.clone()
+    return operator(x.reshape(1), dim).reshape(()) if x.dim() == 0 else operator(x, dim)
+
+
+def threshold(input, threshold, value, *, out=None):
+    """The input where it is above the threshold or NaN, else the value."""
+    need_tensor("threshold", input)
+    result = _weft.where(input <= threshold, value, input)
+    return written(out, result.to(input.dtype))
+
+
+def threshold_(input, threshold, value):
+    return input.copy_(_weft.where(input <= threshold, value, input))
+
+
+def celu_(input, alpha=1.0):
+    return input.copy_(_weft.celu(input, alpha))
+
+
+def selu_(input):
+    return input.copy_(_weft.selu(input))
+
+
+def relu_(input):
+    return input.copy_(_weft.relu(input))
+
+
+def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
+    return _F.rrelu(input, lower, upper, training)
+
+
+def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
+    return _F.rrelu(input, lower, upper, training, True)
+
+
+# ---- convolution, pooling, sampling --------------------------------------------------------------------------
+
+
+def conv_tbc(input, weight, bias, pad=0):
+    """A convolution of [time, batch, channels] with [width, channels, filters]."""
+    moved = _weft.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad)
+    return moved.permute(2, 0, 1)
+
+
+def adaptive_max_pool1d(input, output_size):
+    """The largest element of each part, and its index."""
+    return tuple(_weft.adaptive_max_pool1d_with_indices(input, output_size))
+
+
+def max_pool1d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """The largest element of each window, and its index."""
+    stride = None if stride is not None and not is_integer(stride) and not len(stride) else stride
+    return tuple(_weft.max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode))
+
+
+def adaptive_avg_pool1d(input, output_size):
+    """The mean of each part; of integers rounded towards zero."""
+    if input.dtype == _weft.int64:
+        return _weft.adaptive_avg_pool1d(input.to(_weft.float64), output_size).to(_weft.int64)
+    return _weft.adaptive_avg_pool1d(input, output_size)
+
+
+def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    """The mean of each window; of integers rounded towards zero."""
+    stride = None if stride is not None and not is_integer(stride) and not len(stride) else stride
+    if input.dtype == _weft.int64:
+        wide = _weft.avg_pool1d(
+            input.to(_weft.float64), kernel_size, stride, padding, ceil_mode, count_include_pad
+        )
+        return wide.to(_weft.int64)
+    return _weft.avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+def affine_grid_generator(theta, size, align_corners):
+    return _weft.affine_grid(theta, list(size), align_corners)
+
+
+_MODES = ("bilinear", "nearest", "bicubic")
+_PADDINGS = ("zeros", "border", "reflection")
+
+
+def _chosen(function, name, choices, number):
+    if not is_integer(number) or not 0 <= number < len(choices):
+        raise RuntimeError(
+            f"{function}: {name}: expected one of {', '.join(map(str, range(len(choices))))}, got {number!r}"
+        )
+    return choices[number]
+
+
+def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+    mode = _chosen("grid_sampler", "interpolation_mode", _MODES, interpolation_mode)
+    return _F.grid_sample(
+        input, grid, mode, _chosen("grid_sampler", "padding_mode", _PADDINGS, padding_mode), align_corners
+    )
+
+
+grid_sampler_2d = grid_sampler_3d = grid_sampler
+
+
+def constant_pad_nd(input, pad, value=0):
+    """Dimensions, from the last on, made longer in front and behind, or shorter by negative numbers."""
+    need_tensor("constant_pad_nd", input)
+    given = [pad] if is_integer(pad) else list(pad)
+    if len(given) % 2:
+        raise RuntimeError(f"Length of pad must be even but instead it equals {len(given)}")
+    if len(given) > 2 * input.dim():
+        raise RuntimeError(
+            f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(given)} "
+            f"while the input has {input.dim()} dimensions."
+        )
+    result = input
+    for at in range(0, len(given), 2):
+        dim = input.dim() - 1 - at // 2
+        before, after = given[at], given[at + 1]
+        start, stop = max(-before, 0), max(-after, 0)
+        size = result.shape[dim]
+        if start or stop:
+            if size - start - stop < 0:
+                raise RuntimeError(
+                    f"The input size {size}, plus negative padding {before} and {after}, resulted in a negative output size"
+                )
+            result = _weft.narrow(result, dim, start, size - start - stop)
+        parts = [result]
+        for where, count in ((0, before), (len(parts), after)):
+            if count > 0:
+                shape = list(result.shape)
+                shape[dim] = count
+                parts.insert(0 if where == 0 else len(parts), _weft.full(shape, value, dtype=input.dtype))
+        if len(parts) > 1:
+            result = _weft.cat(parts, dim)
+    return result.clone() if result is input or not any(count > 0 for count in given) else result
+
+
+def native_channel_shuffle(input, groups):
+    return _weft.channel_shuffle(input, groups)
+
+
+# ---- embeddings ----------------------------------------------------------------------------------------------
+
+
+def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    """Rows of the weight."""
+    need_tensor("embedding", weight, "weight")
+    need_tensor("embedding", indices, "indices", 2)
+    if weight.dim() != 2:
+        raise RuntimeError(f"'weight' must be 2-D, got {weight.dim()} dimensions")
+    if indices.dtype not in (_weft.int32, _weft.int64):
+        raise RuntimeError(
+            f"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got {indices.dtype} instead"
+        )
+    return _weft.embedding(indices.to(_weft.int64), weight)
+
+
+def embedding_renorm_(input, indices, max_norm, norm_type):
+    return input.copy_(_weft.embedding_renorm(input, indices, float(max_norm), float(norm_type)))
+
+
+def embedding_bag(
+    weight,
+    indices,
+    offsets,
+    scale_grad_by_freq=False,
+    mode=0,
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
+    """Sums (mode 0), means (1) or maxima (2) of rows, the bag of each index, and the bags' sizes and maxima."""
+    name = _chosen("embedding_bag", "mode", ("sum", "mean", "max"), mode)
+    if padding_idx is not None and padding_idx < 0:
+        padding_idx += weight.shape[0]
+    result = _weft.embedding_bag(
+        indices, weight, offsets, name, per_sample_weights, include_last_offset, padding_idx
+    )
+    count = offsets.shape[0] - 1 if include_last_offset else offsets.shape[0]
+    starts = offsets[:count]
+    ends = _weft.cat(
+        [
+            offsets[1:],
+            _weft.tensor([indices.shape[0]], dtype=offsets.dtype)[: 0 if include_last_offset else 1],
+        ]
+    )
+    bag_size = ends - starts
+    numbers = _weft.empty((0,), dtype=offsets.dtype)
+    if mode == 2:
+        return result, numbers, bag_size, _weft.zeros((count, weight.shape[1]), dtype=offsets.dtype)
+    if mode == 0:
+        return (
+            result,
+            numbers,
+            _weft.zeros((count,), dtype=offsets.dtype),
+            _weft.zeros((count,), dtype=offsets.dtype),
+        )
+    position = _weft.arange(indices.shape[0])
+    numbers = _weft.searchsorted(starts, position, right=True) - 1
+    return result, numbers.to(offsets.dtype), bag_size, bag_size
+
+
+# ---- recurrent -----------------------------------------------------------------------------------------------
+
+
+def _recurrent(name):
+    whole, packed = getattr(_weft, name), getattr(_weft, f"{name}_packed")
+
+    def function(input, *args, **kwargs):
+        if args and isinstance(args[0], _Tensor) and len(args) > 1 and not isinstance(args[1], bool):
+            second = args[1]
+            is_packed = isinstance(second, _Tensor) if name != "lstm" else True
+            if is_packed:
+                return tuple(packed(input, *args, **kwargs))
+        return tuple(whole(input, *args, **kwargs))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"torch.{name}(input, hx, params, …), or of a packed sequence (data, batch_sizes, hx, params, …)."
+    )
+    return function
+
+
+lstm, gru, rnn_tanh, rnn_relu = (_recurrent(name) for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"))
+
+
+# ---- segments ------------------------------------------------------------------------------------------------
+
+
+def segment_reduce(
+    data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None
+):
+    """'sum', 'mean', 'max', 'min' or 'prod' of segments of a dimension, of given lengths or between offsets."""
+    need_tensor("segment_reduce", data, "data")
+    if reduce not in ("sum", "mean", "max", "min", "prod"):
+        raise RuntimeError(f"segment_reduce(): unknown reduction {reduce!r}")
+    if (lengths is None) == (offsets is None):
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
+    if lengths is None:
+        lengths = _weft.diff(offsets, 1, -1)
+    if lengths.dim() != 1 or axis != 0:
+        return _weft.stack(
+            [
+                segment_reduce(each, reduce, lengths=sizes, axis=axis - 1, unsafe=unsafe, initial=initial)
+                for each, sizes in zip(_weft.unbind(data, 0), _weft.unbind(lengths, 0))
+            ]
+        )
+    number = _weft.repeat_interleave(_weft.arange(lengths.shape[0]), lengths, 0)
+    if not unsafe and number.shape[0] != data.shape[0]:
+        raise RuntimeError(
+            "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1)"
+        )
+    neutral = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -float("inf"), "min": float("inf")}[reduce]
+    start = neutral if initial is None else initial
+    shape = (lengths.shape[0], *data.shape[1:])
+    result = _weft.full(shape, start, dtype=data.dtype)
+    at = number.reshape([-1] + [1] * (data.dim() - 1)).expand(data.shape)
+    if data.numel():
+        if reduce in ("sum", "mean"):
+            result = _weft.scatter_add(result, 0, at, data)
+        else:
+            result = _weft.scatter_combine(
+                result, 0, at, data, {"max": "amax", "min": "amin", "prod": "prod"}[reduce]
+            )
+    if reduce == "mean":
+        count = lengths.reshape([-1] + [1] * (data.dim() - 1)).to(data.dtype)
+        result = _weft.where(count == 0, float("nan") if initial is None else initial, result / count).to(
+            data.dtype
+        )
+    return result
+
+
+def fill(input, value):
+    """A tensor of the input's shape and dtype filled with one value."""
+    need_tensor("fill", input)
+    if isinstance(value, _Tensor):
+        if value.dim():
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
+            )
+        return _weft.broadcast_to(value.to(input.dtype), tuple(input.shape)).clone()
+    return _weft.full_like(input, value)

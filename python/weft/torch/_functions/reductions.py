@@ -1,0 +1,610 @@
+"""Reductions with PyTorch's arguments and named results."""
+
+import weft as _weft
+from weft import Tensor as _Tensor
+from weft import return_types as _types
+
+from ._support import all_written, dimension, is_inexact, is_integer, is_number, need_tensor, of_number, written
+
+_INFINITY = float("inf")
+
+
+def _refuse_empty(function, input, dim=None):
+    if dim is None:
+        if input.numel() == 0:
+            raise RuntimeError(
+                f"{function}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                "reduction dim with the 'dim' argument."
+            )
+    elif input.dim() > 0 and input.shape[dim] == 0:
+        raise IndexError(f"{function}(): Expected reduction dim {dim} to have non-zero size.")
+
+
+def _refuse_complex(function, input):
+    if input.is_complex():
+        raise RuntimeError(
+            f"{function}: complex numbers have no order: expected real operands, got {input.dtype}"
+        )
+
+
+# ---- truth ---------------------------------------------------------------------------------------------------
+
+
+def _truth(function, operator, input, dim, keepdim, out):
+    need_tensor(function, input)
+    if isinstance(dim, (tuple, list)) and not dim:
+        result = input != 0
+        return written(out, result.to(input.dtype) if input.dtype == _weft.uint8 else result)
+    return written(out, operator(input) if dim is None and not keepdim else operator(input, dim, keepdim))
+
+
+def all(input, dim=None, keepdim=False, *, out=None):
+    """Whether all elements, or all over dimensions, differ from zero; of dim=() each element."""
+    return _truth("all", _weft.all, input, dim, keepdim, out)
+
+
+def any(input, dim=None, keepdim=False, *, out=None):
+    """Whether an element, or one over dimensions, differs from zero; of dim=() each element."""
+    return _truth("any", _weft.any, input, dim, keepdim, out)
+
+
+# ---- extremes ------------------------------------------------------------------------------------------------
+
+
+def _extreme(name, input, dim, keepdim, other, out):
+    reduce, argument, elementwise = {
+        "max": (_weft.amax, _weft.argmax, _weft.maximum),
+        "min": (_weft.amin, _weft.argmin, _weft.minimum),
+    }[name]
+    need_tensor(name, input)
+    if isinstance(dim, _Tensor):
+        dim, other = None, dim
+    if other is not None:
+        return written(out, elementwise(input, other))
+    _refuse_complex(name, input)
+    if dim is None:
+        _refuse_empty(name, input)
+        return written(out, reduce(input))
+    dim = dimension(name, dim, input.dim())
+    _refuse_empty(name, input, dim)
+    result = getattr(_types, name)(
+        reduce(input, dim, keepdim=keepdim) if input.dim() else input.clone(),
+        argument(input, dim, keepdim=keepdim) if input.dim() else argument(input),
+    )
+    return all_written(out, result)
+
+
+def max(input, dim=None, keepdim=False, *, other=None, out=None):
+    """The largest element, max(input, dim): values and indices along a dimension, max(input, other): maximum."""
+    return _extreme("max", input, dim, keepdim, other, out)
+
+
+def min(input, dim=None, keepdim=False, *, other=None, out=None):
+    """The smallest element, min(input, dim): values and indices along a dimension, min(input, other): minimum."""
+    return _extreme("min", input, dim, keepdim, other, out)
+
+
+def aminmax(input, *, dim=None, keepdim=False, out=None):
+    """Smallest and largest element, of all or along a dimension."""
+    need_tensor("aminmax", input)
+    _refuse_complex("aminmax", input)
+    if dim is not None:
+        dim = dimension("aminmax", dim, input.dim())
+    _refuse_empty("aminmax", input, dim)
+    if input.dim() == 0:
+        return all_written(out, _types.aminmax(input.clone(), input.clone()))
+    axes = dim if dim is not None else list(range(input.dim()))
+    least, greatest = _weft.amin(input, axes, keepdim=keepdim), _weft.amax(input, axes, keepdim=keepdim)
+    return all_written(out, _types.aminmax(least, greatest))
+
+
+# ---- order statistics ----------------------------------------------------------------------------------------
+
+
+def _no_median(input):
+    """What PyTorch gives for no elements: NaN, or the least integer."""
+    if input.is_floating_point():
+        return _weft.full((), float("nan"), dtype=input.dtype)
+    return _weft.full((), -(2**63), dtype=_weft.int64).to(input.dtype)
+
+
+def sort(input, dim=-1, descending=False, stable=False, *, out=None):
+    """The elements in order along `dim`, and their indices."""
+    need_tensor("sort", input)
+    if isinstance(dim, bool):
+        raise TypeError("sort(): argument 'dim' (position 2) must be int, not bool")
+    return all_written(out, _types.sort(*_weft.sort(input, dim, descending)))
+
+
+def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
+    """The k-th smallest element along `dim` and its index."""
+    need_tensor("kthvalue", input)
+    values, indices = _weft.kthvalue(input, k, dim, keepdim)
+    return all_written(out, _types.kthvalue(values.contiguous(), indices.contiguous()))
+
+
+def nanmedian(input, dim=None, keepdim=False, *, out=None):
+    """The median of what is no NaN, the lower of two; along `dim` with its index."""
+    need_tensor("nanmedian", input)
+    if dim is None:
+        flat = input.reshape(-1)
+        if flat.numel() == 0:
+            return written(out, _no_median(input))
+        return written(out, _weft.nanmedian_dim(flat, 0)[0])
+    dim = dimension("nanmedian", dim, input.dim())
+    if input.dim() == 0:
+        values, indices = input.clone(), _weft.zeros((), dtype=_weft.int64)
+    else:
+        values, indices = _weft.nanmedian_dim(input, dim, keepdim)
+    return all_written(out, _types.nanmedian(values, indices))
+
+
+def median(input, dim=None, keepdim=False, *, out=None):
+    """The median, the lower of two; along `dim` with its index."""
+    need_tensor("median", input)
+    if dim is None:
+        return written(out, _weft.median(input) if input.numel() else _no_median(input))
+    dim = dimension("median", dim, input.dim())
+    if input.dim() == 0:
+        return all_written(out, _types.median(input.clone(), _weft.zeros((), dtype=_weft.int64)))
+    return all_written(out, _types.median(*_weft.median(input, dim, keepdim)))
+
+
+def mode(input, dim=-1, keepdim=False, *, out=None):
+    """The most frequent value along `dim`, the least of several, and the index of its last occurrence."""
+    need_tensor("mode", input)
+    dim = dimension("mode", dim, input.dim())
+    _refuse_empty("mode", input, dim)
+    if input.dim() == 0:
+        return all_written(out, _types.mode(input.clone(), _weft.zeros((), dtype=_weft.int64)))
+    ordered, order = _weft.sort(input, dim, stable=True)
+    size = input.shape[dim]
+    shape = [1] * input.dim()
+    shape[dim] = size
+    positions = _weft.arange(size).reshape(shape).expand(input.shape)
+    # The length of the run of equal values up to each element: its position less that of the run's start.
+    before, after = _weft.narrow(ordered, dim, 0, size - 1), _weft.narrow(ordered, dim, 1, size - 1)
+    starts = _weft.cat(
+        [
+            _weft.narrow(positions, dim, 0, 1),
+            _weft.where(before != after, _weft.narrow(positions, dim, 1, size - 1), 0),
+        ],
+        dim,
+    )
+    run = positions - _weft.cummax(starts, dim)[0]
+    at = _weft.argmax(run, dim, keepdim=True)
+    values, indices = _weft.gather(ordered, dim, at), _weft.gather(order, dim, at)
+    if not keepdim:
+        values, indices = values.squeeze(dim), indices.squeeze(dim)
+    return all_written(out, _types.mode(values, indices))
+
+
+def _quantile(function, input, q, dim, keepdim, interpolation, ignore_nan):
+    need_tensor(function, input)
+    if str(input.dtype).rsplit(".", 1)[-1] not in ("float32", "float64"):
+        raise RuntimeError(f"{function}() input tensor must be either float or double dtype")
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError(
+            f"{function}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
+            f"{interpolation}"
+        )
+    if not isinstance(q, _Tensor):
+        if not 0 <= q <= 1:
+            raise RuntimeError(f"{function}() q must be in the range [0, 1] but got {q}")
+        q = of_number(float(q), input.dtype)
+    if q.dim() > 1:
+        raise RuntimeError(f"{function}() q must be a scalar or 1D tensor")
+    if q.dtype != input.dtype:
+        raise RuntimeError(f"{function}() q tensor must be same dtype as the input tensor")
+    if input.numel() == 0:
+        raise RuntimeError(f"{function}() input tensor must be non-empty")
+    rank = input.dim()
+    if dim is None:
+        kept = [1] * rank
+        rows = input.reshape(-1)
+    else:
+        dim = dimension(function, dim, rank)
+        rows = input.movedim(dim, -1) if rank else input.reshape(1)
+    ordered = _weft.sort(rows, -1)[0]
+    missing = _weft.isnan(ordered)
+    wanted = q.reshape(-1)
+    if ignore_nan:
+        valid = (~missing).sum(-1, keepdim=True).to(input.dtype)
+        ranks = _weft.clamp(wanted * (valid - 1), min=0.0)
+    else:
+        last = float(rows.shape[-1] - 1)
+        ranks = _weft.where(missing.any(-1, keepdim=True), last, wanted * last).to(input.dtype)
+    if interpolation == "nearest":
+        ranks = _weft.round(ranks)
+    elif interpolation == "lower":
+        ranks = _weft.floor(ranks)
+    elif interpolation == "higher":
+        ranks = _weft.ceil(ranks)
+    below = _weft.floor(ranks)
+    result = _weft.gather(ordered, -1, below.to(_weft.int64))
+    if interpolation in ("linear", "midpoint"):
+        above = _weft.gather(ordered, -1, _weft.ceil(ranks).to(_weft.int64))
+        weight = 0.5 if interpolation == "midpoint" else ranks - below
+        result = _weft.lerp(result, above, weight)
+    if keepdim:
+        result = result.reshape([*kept, -1]) if dim is None else result.unsqueeze(dim) if rank else result
+    return result.movedim(-1, 0) if q.dim() else result.squeeze(-1)
+
+
+def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
+    """Quantiles of all elements or along `dim`, a first dimension for several q. NaN where one is among them."""
+    return written(out, _quantile("quantile", input, q, dim, keepdim, interpolation, False))
+
+
+def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
+    """quantile of what is no NaN."""
+    return written(out, _quantile("nanquantile", input, q, dim, keepdim, interpolation, True))
+
+
+# ---- moments -------------------------------------------------------------------------------------------------
+
+
+def _axes_and_keepdim(args, kwargs):
+    """The dim and keepdim of (dim, unbiased, keepdim) or (unbiased)."""
+    dim = kwargs.get("dim", args[0] if args and not isinstance(args[0], bool) else None)
+    return dim, kwargs.get("keepdim", args[2] if len(args) > 2 else False)
+
+
+def var_mean(input, *args, **kwargs):
+    """Variance and mean; the arguments are var's."""
+    need_tensor("var_mean", input)
+    dim, keepdim = _axes_and_keepdim(args, kwargs)
+    return _weft.var(input, *args, **kwargs), _weft.mean(input, dim, keepdim)
+
+
+def std_mean(input, *args, **kwargs):
+    """Standard deviation and mean; the arguments are std's."""
+    need_tensor("std_mean", input)
+    dim, keepdim = _axes_and_keepdim(args, kwargs)
+    return _weft.std(input, *args, **kwargs), _weft.mean(input, dim, keepdim)
+
+
+def cov(input, *, correction=1, fweights=None, aweights=None):
+    """The covariance of variables, one a row; weights by which observations, one a column, count."""
+    need_tensor("cov", input)
+    if input.dim() > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions"
+        )
+    rows = input.reshape(1, -1) if input.dim() < 2 else input
+    count = rows.shape[1]
+    weights = None
+    if fweights is not None:
+        if is_inexact(fweights):
+            raise RuntimeError(
+                f"cov(): Expected fweights to have integral dtype but got fweights with {fweights.dtype} dtype"
+            )
+        _check_weights("fweights", fweights, count)
+        weights = fweights
+    if aweights is not None:
+        if not aweights.is_floating_point():
+            raise RuntimeError(
+                f"cov(): Expected aweights to have floating point dtype but got aweights with {aweights.dtype} dtype"
+            )
+        _check_weights("aweights", aweights, count)
+        weights = aweights if weights is None else weights * aweights
+    if not is_inexact(rows):
+        rows = rows.to(_weft.float32)
+    if weights is None:
+        total, average = count, rows.mean(1, keepdim=True) if count else rows.sum(1, keepdim=True) / 0
+        divisor = count - correction
+    else:
+        total = weights.sum()
+        average = (rows * weights).sum(1, keepdim=True) / total
+        if aweights is None:
+            divisor = total - correction
+        elif correction == 0:
+            divisor = total
+        else:
+            effective = weights * aweights
+            divisor = total - correction * effective.sum() / total
+    deviations = rows - average
+    scaled = deviations if weights is None else deviations * weights
+    product = _weft.matmul(scaled, _weft.conj(deviations).t())
+    if isinstance(divisor, _Tensor):
+        divisor = _weft.clamp(divisor, min=0)
+    else:
+        divisor = divisor if divisor > 0 else 0
+    return (product / divisor).squeeze()
+
+
+def _check_weights(name, weights, count):
+    if weights.dim() > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.dim()} dimensions"
+        )
+    if weights.numel() != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input"
+        )
+
+
+def corrcoef(input):
+    """The correlation coefficients of variables, one a row."""
+    need_tensor("corrcoef", input)
+    if input.dim() > 2:
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions"
+        )
+    covariance = cov(input)
+    if covariance.dim() == 0:
+        return covariance / covariance
+    deviation = _weft.sqrt(_weft.real(_weft.diagonal(covariance)))
+    result = covariance / deviation.unsqueeze(1) / deviation.unsqueeze(0)
+    if not result.is_complex():
+        return _weft.clamp(result, -1, 1)
+    return _weft.complex(_weft.clamp(_weft.real(result), -1, 1), _weft.clamp(_weft.imag(result), -1, 1))
+
+
+# ---- norms ---------------------------------------------------------------------------------------------------
+
+
+def _order(function, p):
+    if p in ("fro", None):
+        return 2.0
+    if isinstance(p, str):
+        if p not in ("inf", "-inf"):
+            raise ValueError(f"{function}: p: expected 'fro', 'nuc' or a number, got {p!r}")
+        return float(p)
+    return float(p)
+
+
+def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    """The norm of all elements or over dimensions: a number p, 'fro', or 'nuc' of matrices."""
+    need_tensor("norm", input)
+    x = input if dtype is None else input.to(dtype)
+    if not is_inexact(x):
+        raise RuntimeError(f"norm(): Expected a floating point or complex tensor as input. Got {input.dtype}")
+    if p == "nuc":
+        return written(
+            out, nuclear_norm(x, keepdim=keepdim) if dim is None else nuclear_norm(x, dim, keepdim)
+        )
+    axes = dim if dim is None or is_integer(dim) else list(dim) or None
+    return written(out, _weft.vector_norm(x, _order("norm", p), axes, keepdim=keepdim))
+
+
+def frobenius_norm(input, dim=None, keepdim=False, *, out=None):
+    """The root of the sum of squares over dimensions."""
+    need_tensor("frobenius_norm", input)
+    axes = dim if dim is None or is_integer(dim) else list(dim) or None
+    return written(out, _weft.vector_norm(input, 2.0, axes, keepdim=keepdim))
+
+
+def nuclear_norm(input, dim=None, keepdim=False, *, out=None):
+    """The sum of the singular values of matrices, the last two dimensions or `dim`."""
+    need_tensor("nuclear_norm", input)
+    if isinstance(dim, bool):
+        dim, keepdim = None, dim
+    if input.dim() < 2:
+        raise RuntimeError(f"nuclear_norm: expected matrices, got {input.dim()} dimensions")
+    axes = (
+        (input.dim() - 2, input.dim() - 1)
+        if dim is None
+        else tuple(dimension("nuclear_norm", each, input.dim()) for each in dim)
+    )
+    result = _weft.svdvals(input.movedim(axes, (-2, -1))).sum(-1)
+    if keepdim:
+        for axis in sorted(axes):
+            result = result.unsqueeze(axis)
+    return written(out, result)
+
+
+def norm_except_dim(v, pow=2, dim=0):
+    """The norm over all dimensions but one, which is kept in its place; dim=-1: of all elements."""
+    need_tensor("norm_except_dim", v)
+    if dim == -1:
+        return _weft.vector_norm(v, float(pow))
+    dim = dimension("norm_except_dim", dim, v.dim())
+    axes = [axis for axis in range(v.dim()) if axis != dim]
+    if not axes:
+        return _weft.vector_norm(v.reshape(-1, 1), float(pow), [1])
+    return _weft.vector_norm(v, float(pow), axes, keepdim=True)
+
+
+def dist(input, other, p=2):
+    """The p-norm of input - other."""
+    need_tensor("dist", input)
+    need_tensor("dist", other, "other", 2)
+    difference = input - other
+    if not is_inexact(difference):
+        raise RuntimeError(
+            f"dist: Expected a floating point or complex tensor as input. Got {difference.dtype}"
+        )
+    return _weft.vector_norm(difference, float(p))
+
+
+def _renorm_factors(input, p, dim, maxnorm):
+    axes = [axis for axis in range(input.dim()) if axis != dim]
+    compute = input.to(_weft.float32) if input.dtype in (_weft.float16, _weft.bfloat16) else input
+    norms = _weft.vector_norm(compute, float(p), axes, keepdim=True)
+    return _weft.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0).to(norms.dtype)
+
+
+def renorm(input, p, dim, maxnorm, *, out=None):
+    """Each slice along `dim` scaled down to the p-norm maxnorm, where its norm is above it."""
+    need_tensor("renorm", input)
+    if not is_inexact(input):
+        raise RuntimeError(f"renorm: expected a floating or complex tensor, got {input.dtype}")
+    if input.dim() < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    factors = _renorm_factors(input, p, dimension("renorm", dim, input.dim()), maxnorm)
+    return written(out, (input * factors).to(input.dtype))
+
+
+# ---- running sums --------------------------------------------------------------------------------------------
+
+
+def _spacing(function, y, x, dim):
+    """Distances between neighbours, to be multiplied with their sums."""
+    if x.dim() == 0:
+        raise RuntimeError(f"{function}: x must have at least one dimension")
+    if x.dim() == 1:
+        if x.shape[0] != y.shape[dim]:
+            raise RuntimeError(f"{function}: There must be one `x` value for each sample point")
+        shape = [1] * y.dim()
+        shape[dim] = x.shape[0]
+        x = x.reshape(shape)
+    elif x.dim() < y.dim():
+        x = x.reshape([1] * (y.dim() - x.dim()) + list(x.shape))
+    return _between(x, dim)[1] - _between(x, dim)[0]
+
+
+def _between(x, dim):
+    size = x.shape[dim]
+    return _weft.narrow(x, dim, 0, size - 1), _weft.narrow(x, dim, 1, size - 1)
+
+
+def trapezoid(y, x=None, *, dx=1, dim=-1):
+    """The integral along `dim` by the trapezoidal rule, over points x or steps dx."""
+    need_tensor("trapezoid", y)
+    dim = dimension("trapezoid", dim, y.dim())
+    if y.shape[dim] == 0:
+        return _weft.sum(y, dim)
+    if isinstance(x, _Tensor):
+        low, high = _between(y, dim)
+        return _weft.sum((low + high) * _spacing("trapezoid", y, x, dim), dim) / 2.0
+    ends = _weft.select(y, dim, 0) + _weft.select(y, dim, -1)
+    return (_weft.sum(y, dim) - ends * 0.5) * (dx if x is None else x)
+
+
+trapz = trapezoid
+
+
+def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
+    """The running integrals along `dim` by the trapezoidal rule."""
+    need_tensor("cumulative_trapezoid", y)
+    dim = dimension("cumulative_trapezoid", dim, y.dim())
+    if y.shape[dim] == 0:
+        return y
+    steps = _spacing("cumulative_trapezoid", y, x, dim) if isinstance(x, _Tensor) else dx if x is None else x
+    low, high = _between(y, dim)
+    return _weft.cumsum((low + high) * steps, dim) / 2.0
+
+
+def _slice(x, dim, start, length):
+    return _weft.narrow(x, dim, start, length)
+
+
+def _gradient_along(f, spacing, dim, edge_order):
+    size = f.shape[dim]
+    if isinstance(spacing, _Tensor):
+        shape = [1] * f.dim()
+        shape[dim] = size - 1
+        steps = _weft.diff(spacing).reshape(shape)
+        left, right = _slice(steps, dim, 0, size - 2), _slice(steps, dim, 1, size - 2)
+        inner = (
+            -right / (left * (left + right)) * _slice(f, dim, 0, size - 2)
+            + (right - left) / (left * right) * _slice(f, dim, 1, size - 2)
+            + left / (right * (left + right)) * _slice(f, dim, 2, size - 2)
+        )
+        first, second = _slice(steps, dim, 0, 1), _slice(steps, dim, size - 2, 1)
+    else:
+        inner = (_slice(f, dim, 2, size - 2) - _slice(f, dim, 0, size - 2)) / (2.0 * spacing)
+        first = second = spacing
+    if edge_order == 1:
+        head = (_slice(f, dim, 1, 1) - _slice(f, dim, 0, 1)) / first
+        tail = (_slice(f, dim, size - 1, 1) - _slice(f, dim, size - 2, 1)) / second
+        return _weft.cat([head, inner, tail], dim)
+    if isinstance(spacing, _Tensor):
+        a, b = first, _slice(steps, dim, 1, 1)
+        c, d = _slice(steps, dim, size - 3, 1), second
+    else:
+        a = b = c = d = spacing
+    points = [_slice(f, dim, at, 1) for at in (0, 1, 2, size - 3, size - 2, size - 1)]
+    head = (
+        -(2.0 * a + b) / (a * (a + b)) * points[0]
+        + (a + b) / (a * b) * points[1]
+        - a / (b * (a + b)) * points[2]
+    )
+    tail = (
+        d / (c * (c + d)) * points[3]
+        - (c + d) / (c * d) * points[4]
+        + (2.0 * d + c) / (d * (c + d)) * points[5]
+    )
+    return _weft.cat([head, inner, tail], dim)
+
+
+def gradient(input, *, spacing=1, dim=None, edge_order=1):
+    """Derivatives along dimensions by second order differences; spacing: a step or coordinates, one for each."""
+    need_tensor("gradient", input)
+    if edge_order not in (1, 2):
+        raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2. Got {edge_order}")
+    axes = list(range(input.dim())) if dim is None else [dim] if is_integer(dim) else list(dim)
+    axes = [dimension("gradient", axis, input.dim()) for axis in axes]
+    if len(set(axes)) != len(axes):
+        raise RuntimeError("dim appears multiple times in the list of dims")
+    steps = (
+        [spacing] * len(axes)
+        if is_number(spacing) or isinstance(spacing, bool)
+        else [spacing]
+        if isinstance(spacing, _Tensor)
+        else list(spacing)
+    )
+    if len(steps) != len(axes):
+        raise RuntimeError(
+            f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length {len(axes)}, got {len(steps)}"
+        )
+    for axis in axes:
+        if input.shape[axis] < edge_order + 1:
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    x = input if is_inexact(input) else input.to(_weft.float32)
+    return tuple(_gradient_along(x, step, axis, edge_order) for axis, step in zip(axes, steps))
+
+
+def logsumexp(input, dim, keepdim=False, *, out=None):
+    """log(sum(exp(input))) over dimensions, without overflow."""
+    need_tensor("logsumexp", input)
+    if input.numel() == 0:
+        summed = _weft.sum(_weft.exp(input), dim, keepdim)
+        return written(out, _weft.log(summed))
+    axes = dim if is_integer(dim) or isinstance(dim, int) else list(dim)
+    return written(out, _weft.logsumexp(input, axes, keepdim))
+
+
+def logcumsumexp(input, dim, *, out=None):
+    """log(cumsum(exp(input))) along `dim`, without overflow."""
+    need_tensor("logcumsumexp", input)
+    return written(out, _weft.logcumsumexp(input, dimension("logcumsumexp", dim, input.dim())))
+
+
+def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
+    """Differences of neighbours along `dim`, taken n times, of the input between `prepend` and `append`."""
+    need_tensor("diff", input)
+    parts = [part for part in (prepend, input, append) if part is not None]
+    if n == 0:
+        return written(out, input)
+    x = input if len(parts) == 1 else _weft.cat(parts, dim)
+    if x.dim() == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    return written(out, _weft.diff(x, n, dim))
+
+
+def hash_tensor(input, dim=(), keepdim=False, *, mode=0, out=None):
+    """The exclusive or of the elements' bits: of integers as int64, of floats as float64."""
+    need_tensor("hash_tensor", input)
+    if mode != 0:
+        raise RuntimeError(f"hash_tensor: mode: expected 0, got {mode}")
+    if input.is_complex():
+        raise NotImplementedError(f"hash_tensor: not implemented for {input.dtype}")
+    words = (
+        _weft.bitcast(input.to(_weft.float64), _weft.int64)
+        if input.is_floating_point()
+        else input.to(_weft.int64)
+    )
+    given = [dim] if is_integer(dim) else list(dim or ())
+    axes = sorted({dimension("hash_tensor", axis, words.dim()) for axis in given} or range(words.dim()))
+    bits = _weft.arange(64)
+    # A bit of the result is the parity of its count.
+    parity = _weft.bitwise_and(_weft.bitwise_right_shift(words.unsqueeze(-1), bits), 1)
+    if axes and words.dim():
+        parity = _weft.bitwise_and(_weft.sum(parity, axes, keepdim=keepdim), 1)
+    return written(out, _weft.bitcast(_weft.sum(_weft.bitwise_left_shift(parity, bits), -1), _weft.uint64))

@@ -1,0 +1,3 @@
+"""torch.signal over weft."""
+
+from . import windows  # noqa: F401
