@@ -5,7 +5,7 @@ export PYTHON
 
 VENV := .venv/bin/python
 
-.PHONY: help setup setup-torch build wheel demo test test-interop bench bench-suite bench-peers bench-torchscript fuzz fuzz-programs coverage docs format lint clean
+.PHONY: help setup setup-torch build wheel demo test test-torch test-interop bench bench-suite bench-peers bench-torchscript fuzz fuzz-programs coverage docs format lint clean
 
 help:  ## This list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -29,6 +29,13 @@ demo: build  ## k-means on 20 million points: NumPy beside weft, one table and b
 
 test:  ## Everything: C++, Python, sanitizers, fuzzing, install, wheel
 	@scripts/test
+
+test-torch: build  ## PyTorch 2.15 in .venv-torch, and the programs of tests/torch/programs run under both
+	@[ -x .venv-torch/bin/python ] || $(PYTHON) -m venv .venv-torch
+	@.venv-torch/bin/python -m pip install --quiet 'torch==2.15.*' torchvision numpy
+	@.venv-torch/bin/python tests/torch/record_programs.py --check
+	@$(VENV) -m pytest -q tests/torch
+	@$(VENV) bench/torch_programs.py --torch .venv-torch/bin/python
 
 test-interop: setup-torch  ## The tests that exchange archives with PyTorch
 	@scripts/test interop

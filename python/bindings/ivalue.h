@@ -16,5 +16,6 @@ IValue to_ivalue(nb::handle object, const jit::TypePtr& expected);
 nb::object to_python(const IValue& value);
 
 void bind_serialization(nb::module_& m);
+void bind_storage(nb::module_& m);
 
 }  // namespace weft::python

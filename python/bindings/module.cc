@@ -65,6 +65,7 @@ NB_MODULE(_C, m) {
   bind_array(m);
   bind_threads(m);
   bind_serialization(m);
+  bind_storage(m);
   bind_builtins(m);
   bind_jit(m);
   bind_jit_trace(m);

@@ -28,7 +28,8 @@ struct InspectOptions {
 };
 int inspect(const InspectOptions& options);
 
-// Becomes `python -m weft.script ARGUMENTS`, with the Python beside `command` as it was called.
-int compile(const std::string& command, const std::vector<std::string>& arguments);
+// Becomes `python -m MODULE ARGUMENTS`, with the Python beside `command` as it was called.
+int run_python(const std::string& command, const std::string& module,
+               const std::vector<std::string>& arguments);
 
 }  // namespace weft::cli

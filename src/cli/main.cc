@@ -60,6 +60,7 @@ int main(int argc, char** argv) {
       "  weft run model.pt --input x.npz --output y.npz\n"
       "  weft run model.pt --input x.npz --optimize --threads 2 --repeat 100\n"
       "  weft compile script.py --report a Python program with its NumPy functions compiled\n"
+      "  weft torch program.py           a program whose `import torch` finds weft.torch\n"
       "  weft generate --model DIR --prompt 'Once upon a time'\n"
       "  weft quantize DIR OUT --scheme int4-g32\n"
       "  weft bench llm --shape llama-1b --random-weights --schemes bfloat16,int8,int4-g32\n"
@@ -84,8 +85,11 @@ int main(int argc, char** argv) {
   const CLI::App* inspect = add_inspect(app, inspect_options);
   // Its options are Python's to read.
   CLI::App* compile = app.add_subcommand("compile", "Run a Python script with its NumPy functions compiled");
-  compile->prefix_command();
-  compile->set_help_flag();
+  CLI::App* torch = app.add_subcommand("torch", "Run a program written for PyTorch on weft");
+  for (CLI::App* python : {compile, torch}) {
+    python->prefix_command();
+    python->set_help_flag();
+  }
   CLI::App* info = app.add_subcommand("info", "Version, CPU, threads, toolchains, devices and cache");
   add_json(info);
   CLI::App* parallel =
@@ -109,7 +113,8 @@ int main(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
-    if (compile->parsed()) return weft::cli::compile(argv[0], {argv + 2, argv + argc});
+    if (compile->parsed()) return weft::cli::run_python(argv[0], "weft.script", {argv + 2, argv + argc});
+    if (torch->parsed()) return weft::cli::run_python(argv[0], "weft.torch", {argv + 2, argv + argc});
     weft::env::check();
     if (run->parsed()) return weft::cli::run(run_options);
     if (inspect->parsed()) return weft::cli::inspect(inspect_options);

@@ -11,11 +11,11 @@ import sys as _sys
 
 from weft import Tensor  # noqa: F401
 
-from . import _aliases, _methods, _names, _table
-
-__version__ = _table.TORCH_VERSION
+from . import _absent, _aliases, _methods, _names, _table
+from .version import __version__  # noqa: F401
 
 _aliases.add("weft.torch.nn", "weft.nn")
+_absent.install()
 
 
 def _submodule(name):

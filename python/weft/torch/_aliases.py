@@ -20,36 +20,69 @@ class _Loader:
         for name in [name for name in sys.modules if name.startswith(module.__name__ + ".")]:
             sys.modules.setdefault(self.alias + name[len(module.__name__) :], sys.modules[name])
 
+    def get_code(self, fullname):  # of `python -m`
+        loader = self.spec.loader
+        return loader.get_code(self.spec.name) if hasattr(loader, "get_code") else None
+
 
 class _Finder:
     """On sys.meta_path: names below an alias are modules below what it stands for."""
 
     def __init__(self):
-        self.packages = {}
+        self.packages = {}  # alias -> package; the longest alias that fits is taken
+        self.versions = {}  # distribution -> version, for importlib.metadata
+
+    def _real(self, fullname):
+        alias = fullname
+        while alias not in self.packages:
+            alias, dot, _ = alias.rpartition(".")
+            if not dot:
+                return None
+        return self.packages[alias] + fullname[len(alias) :]
 
     def find_spec(self, fullname, path=None, target=None):
-        for alias, real in self.packages.items():
-            if fullname != alias and not fullname.startswith(alias + "."):
-                continue
-            name = real + fullname[len(alias) :]
-            try:
-                module = importlib.import_module(name)
-            except ModuleNotFoundError as error:
-                if error.name != name:
-                    raise
-                return None
-            spec = importlib.machinery.ModuleSpec(
-                fullname, _Loader(fullname, module), is_package=hasattr(module, "__path__")
-            )
-            return spec
-        return None
+        name = self._real(fullname)
+        if name is None:
+            return None
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise
+            if "." in fullname:
+                return None  # importlib looks beside the package, and says that there is none
+            raise ModuleNotFoundError(
+                f"No module named {fullname!r}: weft stands in for it, and has none", name=fullname
+            ) from None
+        return importlib.machinery.ModuleSpec(
+            fullname, _Loader(fullname, module), is_package=hasattr(module, "__path__")
+        )
+
+    def find_distributions(self, context):
+        """importlib.metadata.version("torch") is the version that weft.torch follows."""
+        if context.name not in self.versions:
+            return []
+        import importlib.metadata
+
+        text = f"Metadata-Version: 2.1\nName: {context.name}\nVersion: {self.versions[context.name]}\n"
+
+        class Distribution(importlib.metadata.Distribution):
+            def read_text(self, filename):
+                return text if filename == "METADATA" else None
+
+            def locate_file(self, path):
+                raise NotImplementedError(f"{context.name} is weft's, and has no files")
+
+        return [Distribution()]
 
 
 _FINDER = _Finder()
 
 
-def add(alias, real):
-    """`import alias` and `import alias.x` find `real` and `real.x`."""
+def add(alias, real, version=None):
+    """`import alias` and `import alias.x` find `real` and `real.x`; version: what importlib.metadata tells."""
     if _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)
     _FINDER.packages[alias] = real
+    if version is not None:
+        _FINDER.versions[alias] = version

@@ -140,6 +140,17 @@ FUNCTIONS = Namespace(
         var_mean vdot view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vmap
         vsplit vstack wait where while_loop xlogy xlogy_ zero_ zeros zeros_like""",
     found={
+        "weft.torch.autograd": """
+            enable_grad inference_mode is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled
+            is_inference_mode_enabled no_grad set_anomaly_enabled set_grad_enabled""",
+        "weft.torch.amp": """
+            GradScaler autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
+            get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_autocast_ipu_dtype
+            get_autocast_xla_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
+            is_autocast_ipu_enabled is_autocast_xla_enabled set_autocast_cache_enabled
+            set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
+            set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype
+            set_autocast_xla_enabled""",
         "weft.torch._functions.factors": """
             cholesky_inverse cholesky_solve geqrf inverse lu_unpack orgqr ormqr triangular_solve""",
         "weft.torch._functions.factors:lu_solve_of": "lu_solve",
@@ -232,6 +243,8 @@ FUNCTIONS = Namespace(
             round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_""",
         "math": "e inf nan pi",
         "weft.jit": "fork wait Future",
+        "weft.torch.serialization": "load save",
+        "weft.torch._devices": "AcceleratorError Event OutOfMemoryError Stream get_device_module",
     },
     left_out={
         TRAINING: """

@@ -1,4 +1,5 @@
-// `weft compile`: runs Python, which does the work (python/weft/script.py).
+// `weft compile` and `weft torch`: run Python, which does the work (python/weft/script.py,
+// python/weft/torch).
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -24,20 +25,21 @@ std::string find_python(const std::string& command) {
   if (!called.empty() && fs::exists(beside)) return beside.string();
   for (const char* name : {"python3", "python"})
     if (std::string found = runtime::find_program(name); !found.empty()) return found;
-  throw_error(ErrorKind::Runtime, "compile: no python beside this command and no python3 in PATH");
+  throw_error(ErrorKind::Runtime, "weft: no python beside this command and no python3 in PATH");
 }
 
 }  // namespace
 
-int compile(const std::string& command, const std::vector<std::string>& arguments) {
+int run_python(const std::string& command, const std::string& module,
+               const std::vector<std::string>& arguments) {
   const std::string python = find_python(command);
-  std::vector<std::string> all{python, "-m", "weft.script"};
+  std::vector<std::string> all{python, "-m", module};
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
   for (std::string& argument : all) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   execv(python.c_str(), pointers.data());
-  throw_error(ErrorKind::Runtime, fmt::format("compile: cannot start {}: {}", python, std::strerror(errno)));
+  throw_error(ErrorKind::Runtime, fmt::format("weft: cannot start {}: {}", python, std::strerror(errno)));
 }
 
 }  // namespace weft::cli

@@ -1,0 +1,192 @@
+"""Modules that exist in PyTorch and are found here as the table says: regroupings of names that are elsewhere, and modules
+whose names raise with the reason when they are used.
+"""
+
+import importlib
+import importlib.machinery
+import sys
+import types
+
+# Modules whose names are those of other modules: "module" or "module other …", asked in order.
+REGROUPED = {
+    "amp.autocast_mode": "weft.torch.amp",
+    "amp.grad_scaler": "weft.torch.amp",
+    "autograd.function": "weft.torch.autograd",
+    "autograd.grad_mode": "weft.torch.autograd",
+    "autograd.variable": "weft.torch.autograd",
+    "autograd.profiler_util": "weft.torch.profiler",
+    "cuda.amp.autocast_mode": "weft.torch.cuda.amp",
+    "cuda.amp.grad_scaler": "weft.torch.cuda.amp",
+    "cuda.amp.common": "weft.torch.cuda.amp",
+    "cuda.graphs": "weft.torch.cuda",
+    "cuda.memory": "weft.torch.cuda",
+    "cuda.random": "weft.torch.cuda",
+    "cuda.streams": "weft.torch.cuda",
+    "cpu.amp": "weft.torch.cuda.amp",
+    "cpu.amp.autocast_mode": "weft.torch.cuda.amp",
+    "cpu.amp.grad_scaler": "weft.torch.cuda.amp",
+    "xpu.memory": "weft.torch.xpu",
+    "xpu.random": "weft.torch.xpu",
+    "xpu.streams": "weft.torch.xpu",
+    "distributed.distributed_c10d": "weft.torch.distributed",
+    "distributed.constants": "weft.torch.distributed",
+    "distributed.c10d_logger": "weft.torch.distributed",
+    "fx._compatibility": "weft.torch.fx",
+    "jit._script": "weft.torch.jit weft.jit",
+    "jit.annotations": "weft.torch.jit weft.jit",
+    "_dynamo.decorators": "weft.torch._dynamo",
+    "_jit_internal": "weft.torch.jit weft.jit",
+    "_tensor": "weft.torch",
+    "functional": "weft.torch",
+    "_compile": "weft.torch._dynamo",
+    "nn.grad": "weft.nn.functional",
+    "nn.modules.adaptive": "weft.nn weft.nn.modules",
+    "nn.modules.batchnorm": "weft.nn weft.nn.modules weft.nn.modules.normalization",
+    "nn.modules.channelshuffle": "weft.nn",
+    "nn.modules.distance": "weft.nn",
+    "nn.modules.flatten": "weft.nn",
+    "nn.modules.fold": "weft.nn",
+    "nn.modules.instancenorm": "weft.nn weft.nn.modules.normalization",
+    "nn.modules.pixelshuffle": "weft.nn",
+    "nn.modules.upsampling": "weft.nn",
+    "nn.modules.utils": "weft.torch._nn_utils",
+    "profiler.profiler": "weft.torch.profiler",
+    "profiler.itt": "weft.torch.profiler",
+    "testing._comparison": "weft.torch.testing",
+    "torch_version": "weft.torch.version",
+    "utils.data.dataloader": "weft.torch.utils.data",
+    "utils.data.dataset": "weft.torch.utils.data",
+    "utils.data.distributed": "weft.torch.utils.data",
+    "utils.data.sampler": "weft.torch.utils.data",
+    "utils.data._utils": "weft.torch.utils.data",
+    "utils.data._utils.collate": "weft.torch.utils.data",
+    "utils.data._utils.worker": "weft.torch.utils.data",
+    "utils.model_zoo": "weft.torch.hub",
+    "utils.checkpoint": "weft.torch.utils._checkpoint",
+    "utils._device": "weft.torch.utils",
+    "multiprocessing.spawn": "weft.torch.multiprocessing",
+    "_library": "weft.torch.library",
+    "_library.custom_ops": "weft.torch.library",
+    "_custom_ops": "weft.torch.library",
+    "_VF": "weft.torch",
+    "_C._nn": "weft.nn.functional",
+}
+
+
+class _Absent(type):
+    """The class of stand-ins for what is not there: they can be named, subclassed and asked about, not called."""
+
+    def __call__(cls, *args, **kwargs):
+        raise NotImplementedError(f"{cls._name} is PyTorch's, but not weft's: {cls._reason}")
+
+    def __repr__(cls):
+        return f"<{cls._name}: not weft's>"
+
+
+def absent(name, reason, module):
+    """What is found under a public name of PyTorch that weft does not have."""
+    short = name.rpartition(".")[2]
+    attributes = {"__module__": module, "_name": name, "_reason": reason, "__doc__": f"Not weft's: {reason}."}
+    if short.endswith(("Error", "Exception")):
+        return type(short, (RuntimeError,), attributes)
+    return _Absent(short, (), attributes)
+
+
+def _make_lazy(module, places, public, reason):
+    """Gives the module names that are made when they are first used. (A plain module: weft.compile reads those.)"""
+    title = module.__name__.removeprefix("weft.")
+
+    def find(name):
+        for place in places:
+            value = getattr(importlib.import_module(place), name, None)
+            if value is not None:
+                return value
+        if name in public:
+            return absent(f"{title}.{name}", reason, module.__name__)
+        try:
+            return importlib.import_module(f"{module.__name__}.{name}")
+        except ModuleNotFoundError:
+            return None
+
+    def __getattr__(name):
+        value = None if name.startswith("__") else find(name)
+        if value is None:
+            raise AttributeError(f"module '{title}' has no attribute {name!r}", name=name, obj=module)
+        setattr(module, name, value)
+        return value
+
+    def __dir__():
+        return sorted(
+            {
+                *vars(module),
+                *public,
+                *(name for place in places for name in dir(importlib.import_module(place))),
+            }
+        )
+
+    module.__getattr__, module.__dir__ = __getattr__, __dir__
+
+
+def _absent_module(name):
+    """(names, reason) of a module that is not weft's; None of any other."""
+    from . import _absent_names
+
+    for reason, modules in _absent_names.MODULES.items():
+        if name in modules:
+            return frozenset(modules[name].split()), reason
+        if any(other.startswith(name + ".") for other in modules):
+            return frozenset(), reason
+    return None
+
+
+class _Finder:
+    """On sys.meta_path, after Python's own: modules below weft.torch of which there is no file."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        prefix, _, name = fullname.partition("weft.torch.")
+        if prefix or not name:
+            return None
+        if name in REGROUPED:
+            found = frozenset(), ""
+        else:
+            found = _absent_module(name)
+        if found is None:
+            return None
+        spec = importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        spec.loader_state = (REGROUPED.get(name, ""), *found)
+        return spec
+
+    def create_module(self, spec):
+        return types.ModuleType(spec.name)
+
+    def exec_module(self, module):
+        places, public, reason = module.__spec__.loader_state
+        module.__all__ = sorted(public)
+        _make_lazy(module, places.split(), public, reason)
+
+
+_FINDER = _Finder()
+
+
+def install():
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.append(_FINDER)
+
+
+def names(module):
+    """For a module with a file of its own: a __getattr__ for its public names that the table has as absent."""
+    short = module.removeprefix("weft.torch.")
+
+    def find(name):
+        found = None if name.startswith("__") else _absent_module(short)
+        if found is not None and name in found[0]:
+            return absent(f"torch.{short}.{name}", found[1], module)
+        if not name.startswith("__"):
+            try:
+                return importlib.import_module(f"{module}.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"{module}.{name}":
+                    raise
+        raise AttributeError(f"module 'torch.{short}' has no attribute {name!r}")
+
+    return find

@@ -1,0 +1,36 @@
+"""torch._dynamo.config's settings, which change nothing here."""
+
+from .. import _config
+
+_config.make(
+    __name__,
+    cache_size_limit=8,
+    recompile_limit=8,
+    accumulated_cache_size_limit=256,
+    accumulated_recompile_limit=256,
+    suppress_errors=False,
+    verbose=False,
+    disable=False,
+    dynamic_shapes=True,
+    assume_static_by_default=True,
+    automatic_dynamic_shapes=True,
+    capture_scalar_outputs=False,
+    capture_dynamic_output_shape_ops=False,
+    capture_func_transforms=True,
+    guard_nn_modules=True,
+    inline_inbuilt_nn_modules=True,
+    force_parameter_static_shapes=True,
+    force_unspec_int_unbacked_size_like_on_torchrec_kjt=False,
+    allow_unspec_int_on_nn_module=False,
+    specialize_int=False,
+    specialize_float=False,
+    raise_on_ctx_manager_usage=True,
+    optimize_ddp=True,
+    error_on_recompile=False,
+    fail_on_recompile_limit_hit=False,
+    skip_nnmodule_hook_guards=True,
+    trace_numpy=True,
+    log_level=None,
+    cprofile=False,
+    numpy_default_float="float64",
+)

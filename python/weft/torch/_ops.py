@@ -1,0 +1,131 @@
+"""torch.ops: operators by namespace and name, those of weft and those that programs define."""
+
+import importlib
+import types
+
+_own = {}  # (namespace, name) -> _Packet
+
+
+class _Packet:
+    """An operator with its overloads, which are called alike."""
+
+    def __init__(self, namespace, name, function=None, schema=None):
+        self._namespace, self.__name__ = namespace, name
+        self._qualified_op_name = f"{namespace}::{name}"
+        self._function, self._schema = function, schema
+
+    @property
+    def default(self):
+        return self
+
+    @property
+    def op(self):
+        return self
+
+    def name(self):
+        return self._qualified_op_name
+
+    def overloads(self):
+        return ["default"]
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *args, **kwargs):
+        if self._function is None:
+            raise NotImplementedError(f"torch.ops.{self._namespace}.{self.__name__} has no kernel")
+        return self._function(*args, **kwargs)
+
+    def __repr__(self):
+        return f"<OpOverloadPacket(op='{self._namespace}.{self.__name__}')>"
+
+
+def define(namespace, name, function, schema):
+    """Makes or changes an operator; what it has and is not given stays."""
+    packet = _own.get((namespace, name))
+    if packet is None:
+        packet = _own[namespace, name] = _Packet(namespace, name)
+    packet._function, packet._schema = function or packet._function, schema or packet._schema
+    return packet
+
+
+def _functions(namespace):
+    """Where operators of PyTorch's own namespaces are found here."""
+    if namespace == "torchvision":
+        return ["weft.torchvision.ops", "weft.torchvision"]
+    if namespace in ("aten", "prims", "prim"):
+        return ["weft.torch._int4", "weft.torch", "weft.nn.functional"]
+    return []
+
+
+def _builtin(namespace, name):
+    from weft import ops
+
+    space = getattr(ops, namespace, None)
+    return getattr(space, name, None) if space is not None else None
+
+
+def _find(namespace, name):
+    """The function of PyTorch's operator; None where there is none."""
+    for module in _functions(namespace):
+        try:
+            function = getattr(importlib.import_module(module), name, None)
+        except ImportError:
+            continue
+        if callable(function):
+            return function
+    if name.startswith("_"):
+        import weft
+
+        if callable(getattr(weft, name, None)):
+            return getattr(weft, name)
+    try:
+        return _builtin(namespace, name)
+    except AttributeError:
+        return None
+
+
+def _lazy_module(name, find):
+    """A module whose names find(name) gives when they are first used; AttributeError where it gives None. (A plain module:
+    weft.compile reads those.)"""
+    module = types.ModuleType(name)
+
+    def __getattr__(attribute):
+        value = None if attribute.startswith("__") else find(attribute)
+        if value is None:
+            raise AttributeError(f"'{name}' object has no attribute '{attribute}'")
+        setattr(module, attribute, value)
+        return value
+
+    module.__getattr__ = __getattr__
+    return module
+
+
+def _namespace(namespace):
+    def find(name):
+        found = _own.get((namespace, name))
+        if found is not None:
+            return found
+        function = _find(namespace, name)
+        return _Packet(namespace, name, function) if function is not None else None
+
+    module = _lazy_module(f"torch.ops.{namespace}", find)
+    module.name = namespace
+    return module
+
+
+def _no_class(name):
+    raise RuntimeError(f"torch.classes.{name}: weft loads no classes of C++")
+
+
+def _load_library(path):
+    raise NotImplementedError(f"{path} is a library of PyTorch's, which weft cannot load")
+
+
+OpOverload = OpOverloadPacket = _Packet
+ops, classes = _lazy_module("torch.ops", _namespace), _lazy_module("torch.classes", _no_class)
+ops.load_library = classes.load_library = _load_library
+ops.loaded_libraries, classes.loaded_libraries = set(), set()
+ops.import_module = importlib.import_module

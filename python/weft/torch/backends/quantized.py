@@ -1,0 +1,4 @@
+"""torch.backends.quantized's names: weft has no quantized dtypes."""
+
+engine = "none"
+supported_engines = ["none"]

@@ -1,0 +1,1 @@
+"""torch.backends.xeon: PyTorch's launcher, which weft does not have."""

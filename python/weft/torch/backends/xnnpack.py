@@ -1,0 +1,3 @@
+"""torch.backends.xnnpack's names, without it."""
+
+enabled = False

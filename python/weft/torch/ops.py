@@ -1,0 +1,7 @@
+"""torch.ops."""
+
+import sys
+
+from ._ops import ops
+
+sys.modules[__name__] = ops

@@ -1,0 +1,3 @@
+"""torch.utils.deterministic's settings."""
+
+fill_uninitialized_memory = True
