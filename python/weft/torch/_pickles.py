@@ -362,9 +362,10 @@ class Pickler(pickle._Pickler):
         return super().save(obj, save_persistent_id)
 
     def persistent_id(self, obj):
-        if isinstance(obj, TypedStorage):
-            return self._storage(obj._untyped, obj.dtype)
-        if isinstance(obj, UntypedStorage):
+        name = type(obj).__name__  # torch.TypedStorage or what tensors give
+        if name == "TypedStorage" and hasattr(obj, "untyped"):
+            return self._storage(obj.untyped(), obj.dtype)
+        if name == "UntypedStorage" and hasattr(obj, "_bytes"):
             return self._storage(obj, None)
         return None
 
