@@ -190,9 +190,9 @@ FUNCTIONS = Namespace(
             can_cast empty_permuted empty_strided frombuffer range result_type scalar_tensor set_default_device
             set_default_tensor_type set_printoptions""",
         "weft.torch._functions.reductions": """
-            all aminmax any corrcoef cov cumulative_trapezoid diff dist frobenius_norm gradient hash_tensor
-            kthvalue logcumsumexp logsumexp max median min mode nanmedian nanquantile norm norm_except_dim
-            nuclear_norm quantile renorm sort std_mean trapezoid trapz var_mean""",
+            all aminmax any corrcoef cov cumulative_trapezoid diff gradient hash_tensor kthvalue
+            logcumsumexp logsumexp max median min mode nanmedian nanquantile norm_except_dim quantile sort
+            std_mean trapezoid trapz var_mean""",
         "weft.torch._functions.shapes": """
             adjoint alias_copy as_strided_copy as_strided_scatter atleast_1d atleast_2d atleast_3d
             block_diag broadcast_shapes broadcast_tensors cartesian_prod clone combinations detach
@@ -212,26 +212,24 @@ FUNCTIONS = Namespace(
             add addbmm addcdiv addcmul addmm addmv addr allclose angle baddbmm bmm cdist clamp clamp_max
             clamp_min clip complex conj conj_physical dot dsmm frexp ger heaviside imag is_complex is_conj
             is_distributed is_floating_point is_inference is_neg is_nonzero is_same_size is_signed isclose
-            isreal ldexp lerp logit mm mv nan_to_num nextafter numel outer pdist polar real resolve_conj
+            isreal ldexp lerp mm mv nan_to_num nextafter numel outer pdist polar real resolve_conj
             resolve_neg rsub sgn sign spmm square sub subtract vander""",
         "weft.torch._functions.layers": """
-            adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_
-            avg_pool1d batch_norm batch_norm_update_stats binary_cross_entropy_with_logits celu_
-            constant_pad_nd conv_tbc cosine_embedding_loss ctc_loss dropout dropout_ embedding embedding_bag
-            embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_
-            fill grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru hinge_embedding_loss
-            instance_norm kl_div layer_norm log_softmax lstm margin_ranking_loss max_pool1d_with_indices
-            native_batch_norm native_channel_shuffle native_dropout native_group_norm native_layer_norm
-            poisson_nll_loss relu_ rnn_relu rnn_tanh rrelu rrelu_ segment_reduce selu_ softmax threshold
-            threshold_ triplet_margin_loss""",
+            adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator avg_pool1d batch_norm
+            batch_norm_update_stats binary_cross_entropy_with_logits celu_ constant_pad_nd conv_tbc
+            cosine_embedding_loss ctc_loss embedding embedding_bag embedding_renorm_ fill grid_sampler
+            grid_sampler_2d grid_sampler_3d group_norm gru hinge_embedding_loss instance_norm kl_div
+            layer_norm log_softmax lstm margin_ranking_loss max_pool1d_with_indices native_batch_norm
+            native_channel_shuffle native_group_norm native_layer_norm poisson_nll_loss relu_ rnn_relu
+            rnn_tanh segment_reduce selu_ softmax threshold threshold_ triplet_margin_loss""",
         "weft.torch._functions.settings": """
-            are_deterministic_algorithms_enabled compile compiled_with_cxx11_abi cond dequantize eig
+            are_deterministic_algorithms_enabled compile compiled_with_cxx11_abi cond dequantize
             get_deterministic_debug_mode get_device get_float32_matmul_precision has_lapack has_mkl
             has_openmp has_spectral is_deterministic_algorithms_warn_only_enabled is_storage
-            is_vulkan_available is_warn_always_enabled lstsq matrix_rank prepare_multiprocessing_environment
+            is_vulkan_available is_warn_always_enabled prepare_multiprocessing_environment
             set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_warn_always
-            solve sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite
-            sym_max sym_min sym_not sym_sqrt sym_sum symeig to_dlpack typename use_deterministic_algorithms
+            sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite
+            sym_max sym_min sym_not sym_sqrt sym_sum to_dlpack typename use_deterministic_algorithms
             while_loop""",
         "weft.torch._functions.vmap": """
             vmap""",
@@ -248,55 +246,49 @@ FUNCTIONS = Namespace(
     },
     left_out={
         TRAINING: """
-            GradScaler autocast_decrement_nesting autocast_increment_nesting batch_norm_backward_elemt
-            batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats
-            batch_norm_gather_stats_with_counts batch_norm_stats clear_autocast_cache""",
+            batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats
+            batch_norm_gather_stats_with_counts batch_norm_stats""",
         INTERNAL: """
-            AVG AcceleratorError AggregationType AliasDb AnyType Argument ArgumentSpec AwaitType
-            BenchmarkConfig BenchmarkExecutionStats Block BoolType BufferDict CallStack Capsule ClassType
-            Code CompilationUnit CompleteArgumentSpec ComplexType ConcreteModuleType
-            ConcreteModuleTypeBuilder DeepCopyMemoTable DeserializationStorageContext DeviceObjType DictType
-            DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet EnumType
-            ErrorReport Event ExcludeDispatchKeyGuard ExecutionPlan FatalError FileCheck FloatType
-            FunctionSchema FutureType Gradient Graph GraphExecutorState IODescriptor InferredType IntType
-            InterfaceType JITException ListType LiteScriptModule LockingLogger LoggerBase ModuleDict Node
-            NoneType NoopLogger NumberType OperatorInfo OptionalType OutOfMemoryError PRIVATE_OPS
-            ParameterDict PyObjectType PyTorchFileReader PyTorchFileWriter RRefType SUM ScriptClass
-            ScriptClassFunction ScriptDict ScriptDictIterator ScriptDictKeyIterator ScriptFunction
-            ScriptList ScriptListIterator ScriptMethod ScriptModule ScriptModuleSerializer ScriptObject
-            ScriptObjectProperty SerializationStorageContext StaticModule Stream StreamObjType StringType
-            SymBool SymBoolType SymFloat SymInt SymIntType TYPE_CHECKING Tag TensorType ThroughputBenchmark
-            TracingState TupleType Type USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH UnionType Use Value
-            classproperty cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution
-            cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose cudnn_grid_sampler
-            cudnn_is_acceptable get_autocast_ipu_dtype get_autocast_xla_dtype get_device_module
-            get_file_path import_ir_module import_ir_module_from_buffer init_num_threads
-            is_autocast_ipu_enabled is_autocast_xla_enabled merge_type_from_type_comment miopen_batch_norm
-            miopen_convolution miopen_convolution_add_relu miopen_convolution_relu
+            AVG AggregationType AliasDb AnyType Argument ArgumentSpec AwaitType BenchmarkConfig
+            BenchmarkExecutionStats Block BoolType BufferDict CallStack Capsule ClassType Code
+            CompilationUnit CompleteArgumentSpec ComplexType ConcreteModuleType ConcreteModuleTypeBuilder
+            DeepCopyMemoTable DeserializationStorageContext DeviceObjType DictType DisableTorchFunction
+            DisableTorchFunctionSubclass DispatchKey DispatchKeySet EnumType ErrorReport
+            ExcludeDispatchKeyGuard ExecutionPlan FatalError FileCheck FloatType FunctionSchema FutureType
+            Gradient Graph GraphExecutorState IODescriptor InferredType IntType InterfaceType JITException
+            ListType LiteScriptModule LockingLogger LoggerBase ModuleDict Node NoneType NoopLogger
+            NumberType OperatorInfo OptionalType PRIVATE_OPS ParameterDict PyObjectType PyTorchFileReader
+            PyTorchFileWriter RRefType SUM ScriptClass ScriptClassFunction ScriptDict ScriptDictIterator
+            ScriptDictKeyIterator ScriptFunction ScriptList ScriptListIterator ScriptMethod ScriptModule
+            ScriptModuleSerializer ScriptObject ScriptObjectProperty SerializationStorageContext
+            StaticModule StreamObjType StringType SymBool SymBoolType SymFloat SymInt SymIntType
+            TYPE_CHECKING Tag TensorType ThroughputBenchmark TracingState TupleType Type USE_GLOBAL_DEPS
+            USE_RTLD_GLOBAL_WITH_LIBTORCH UnionType Use Value classproperty cudnn_affine_grid_generator
+            cudnn_batch_norm cudnn_convolution cudnn_convolution_add_relu cudnn_convolution_relu
+            cudnn_convolution_transpose cudnn_grid_sampler cudnn_is_acceptable get_file_path
+            import_ir_module import_ir_module_from_buffer init_num_threads merge_type_from_type_comment
+            miopen_batch_norm miopen_convolution miopen_convolution_add_relu miopen_convolution_relu
             miopen_convolution_transpose miopen_ctc_loss miopen_depthwise_convolution miopen_rnn
             mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_linear_backward_weights mkldnn_max_pool2d
             mkldnn_max_pool3d mkldnn_rnn_layer native_norm parse_ir parse_schema parse_type_comment
-            profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 set_autocast_ipu_dtype
-            set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled unify_type_list""",
+            profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 unify_type_list""",
         QUANTIZED: """
-            QInt32Storage QInt8Storage QUInt2x4Storage QUInt4x2Storage QUInt8Storage bit bits16 bits1x8
-            bits2x4 bits4x2 bits8 choose_qparams_optimized empty_quantized fake_quantize_per_channel_affine
+            QInt32Storage QInt8Storage QUInt2x4Storage QUInt4x2Storage QUInt8Storage bit
+            choose_qparams_optimized empty_quantized fake_quantize_per_channel_affine
             fake_quantize_per_tensor_affine fbgemm_linear_fp16_weight
             fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
             fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight
-            fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix fused_moving_avg_obs_fake_quant int1
-            int2 int3 int4 int5 int6 int7 int_repr per_channel_affine per_channel_affine_float_qparams
-            per_channel_symmetric per_tensor_affine per_tensor_symmetric q_per_channel_axis
-            q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qint32 qint8 qscheme
-            quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm
-            quantized_gru quantized_gru_cell quantized_lstm quantized_lstm_cell quantized_max_pool1d
-            quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell quantized_rnn_tanh_cell
-            quint2x4 quint4x2 quint8 uint1 uint2 uint3 uint4 uint5 uint6 uint7""",
+            fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix fused_moving_avg_obs_fake_quant
+            int_repr per_channel_affine per_channel_affine_float_qparams per_channel_symmetric
+            per_tensor_affine per_tensor_symmetric q_per_channel_axis q_per_channel_scales
+            q_per_channel_zero_points q_scale q_zero_point qscheme quantize_per_channel quantize_per_tensor
+            quantize_per_tensor_dynamic quantized_batch_norm quantized_gru quantized_gru_cell quantized_lstm
+            quantized_lstm_cell quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d
+            quantized_rnn_relu_cell quantized_rnn_tanh_cell""",
         SPARSE: """
-            ccol_indices_copy col_indices_copy crow_indices_copy hsmm hspmm indices_copy jagged
-            resize_as_sparse_ row_indices_copy saddmm smm sparse_bsc sparse_bsc_tensor sparse_bsr
-            sparse_bsr_tensor sparse_compressed_tensor sparse_coo sparse_coo_tensor sparse_csc
-            sparse_csc_tensor sparse_csr sparse_csr_tensor sspaddmm values_copy""",
+            ccol_indices_copy col_indices_copy crow_indices_copy hsmm hspmm indices_copy resize_as_sparse_
+            row_indices_copy saddmm smm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
+            sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor sspaddmm values_copy""",
     },
     same="weft",
 )
@@ -392,14 +384,15 @@ METHODS = Namespace(
             masked_fill_ masked_scatter_ nan_to_num_ put_ reciprocal_ scatter_ scatter_add_ scatter_reduce_ sgn_ sign_
             tril_ triu_""",
         "weft.torch._functions.tensor_methods": """
-            H apply_ as_strided_ as_subclass backward chalf coalesce const_data_ptr dense_dim detach_ dim_order dsplit expand_as
-            fill_diagonal_ grad grad_dtype grad_fn hsplit index is_coalesced is_cpu is_ipu is_leaf is_maia is_mkldnn is_mps is_mtia
-            is_nested is_pinned is_quantized is_set_to is_shared is_sparse is_sparse_csr is_vulkan is_xla is_xpu layout mH
-            map2_ map_ name ndimension new new_empty new_empty_strided new_full new_ones new_tensor new_zeros output_nr
-            pin_memory record_stream register_hook register_post_accumulate_grad_hook requires_grad_ reshape_as resize
-            resize_ resize_as resize_as_ retain_grad retains_grad set_ share_memory_ sparse_dim squeeze_ storage
-            storage_type sum_to_size swapaxes_ swapdims_ t_ to_dense transpose_ type_as unsqueeze_ untyped_storage view_as
-            volatile vsplit _version""",
+            H _version apply_ as_strided_ as_subclass backward chalf coalesce const_data_ptr dense_dim
+            detach_ dim_order expand_as fill_diagonal_ grad grad_dtype grad_fn index is_coalesced is_cpu
+            is_ipu is_leaf is_maia is_mkldnn is_mps is_mtia is_nested is_pinned is_quantized is_set_to
+            is_shared is_sparse is_sparse_csr is_vulkan is_xla is_xpu layout mH map2_ map_ name ndimension
+            new new_empty new_empty_strided new_full new_ones new_tensor new_zeros output_nr pin_memory
+            record_stream register_hook register_post_accumulate_grad_hook requires_grad_ reshape_as resize
+            resize_ resize_as resize_as_ retain_grad retains_grad set_ share_memory_ sparse_dim squeeze_
+            storage storage_type sum_to_size swapaxes_ swapdims_ t_ to_dense transpose_ type_as unsqueeze_
+            untyped_storage view_as volatile""",
         "weft.torch._functions.tensor_methods:contains": "__contains__",
         "weft.torch._functions.tensor_methods:backwards": "__reversed__",
         "weft.torch._functions.tensor_methods:array_wrap": "__array_wrap__",
