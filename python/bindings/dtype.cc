@@ -53,12 +53,13 @@ constexpr ForeignDType kForeign[] = {
 };
 
 // Made when they are asked for; as immortal as the others.
+std::array<PyObject*, std::size(kForeign)> g_foreign{};
+
 nb::object foreign_dtype(std::string_view name) {
-  static std::array<PyObject*, std::size(kForeign)> made{};
   for (size_t i = 0; i < std::size(kForeign); ++i) {
     if (kForeign[i].name != name) continue;
-    if (!made[i]) made[i] = nb::cast(PyDType{DType::Bool, &kForeign[i]}).release().ptr();
-    return nb::borrow(made[i]);
+    if (!g_foreign[i]) g_foreign[i] = nb::cast(PyDType{DType::Bool, &kForeign[i]}).release().ptr();
+    return nb::borrow(g_foreign[i]);
   }
   throw nb::key_error(std::string(name).c_str());
 }

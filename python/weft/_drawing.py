@@ -273,6 +273,9 @@ def _check_distinct(name, tensor):
         raise RuntimeError(f"{name}: several elements of the tensor share memory; clone() it first")
 
 
+_check_distinct._when_captured = None  # graphs refuse to write to such a tensor
+
+
 def uniform_(self, *args, generator=None, **limits):
     """uniform_(from=0, to=1): numbers of [from, to), each as probable."""
     values = dict(zip(("from", "to"), args), **limits)

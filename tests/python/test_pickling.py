@@ -60,6 +60,7 @@ def test_options_are_kept(name):
         True,
         True,
         "max-autotune",
+        "weft",
     )
 
 

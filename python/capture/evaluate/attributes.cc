@@ -72,7 +72,8 @@ bool is_module_of_weft(PyObject* object) {
   PyObject* const name = PyDict_GetItemString(PyModule_GetDict(object), "__name__");
   if (!name || !PyUnicode_Check(name)) return false;
   const std::string text = utf8(name);
-  return text == "weft" || text.starts_with("weft.");
+  return text == "weft" || text.starts_with("weft.") ||
+         PyDict_GetItemString(PyModule_GetDict(object), "_weft_looks_up");
 }
 
 // Looks for the attribute as Python does, which puts it into the module's dict.

@@ -6,9 +6,12 @@ holds row d in its low bits and row d + block / 2 in its high bits. In a last bl
 source: what PyTorch 2.15 packs.
 """
 
+import functools
+
 import weft
 
 
+@functools.cache
 def _block():
     import os
 

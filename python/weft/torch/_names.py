@@ -364,8 +364,8 @@ METHODS = Namespace(
             argmax argmin argsort argwhere as_strided_scatter baddbmm bincount bmm cholesky_inverse
             cholesky_solve chunk clamp clamp_max clamp_min clip conj conj_physical corrcoef count_nonzero
             cov cross cummax cummin cumprod cumsum det diag diag_embed diagflat diagonal diagonal_scatter
-            diff dist dot dsplit equal erfinv flip fliplr flipud float_power frexp gather gcd geqrf ger
-            get_device hardshrink hash_tensor heaviside histc histogram hsplit igamma igammac index_add
+            diff dist dot equal erfinv flip fliplr flipud float_power frexp gather gcd geqrf ger
+            get_device hardshrink hash_tensor heaviside histc histogram igamma igammac index_add
             index_copy index_fill index_put index_reduce index_select inner inverse is_conj is_distributed
             is_inference is_neg is_nonzero is_same_size isclose isreal istft kron kthvalue lcm ldexp lerp
             log_softmax logaddexp logaddexp2 logcumsumexp logdet logit logsumexp lu lu_solve masked_fill
@@ -376,7 +376,7 @@ METHODS = Namespace(
             slice_inverse slice_scatter slogdet softmax sort split split_with_sizes square std stft sub
             subtract sum svd swapaxes swapdims symeig take take_along_dim tensor_split tile topk trace
             triangular_solve unflatten unique unique_consecutive unsafe_chunk unsafe_split
-            unsafe_split_with_sizes var vdot vsplit""",
+            unsafe_split_with_sizes var vdot """,
         # The method without the underscore, written into the tensor.
         "in place": """
             addbmm_ addcdiv_ addcmul_ addmm_ addmv_ addr_ baddbmm_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cumprod_ cumsum_ div_
@@ -392,7 +392,7 @@ METHODS = Namespace(
             record_stream register_hook register_post_accumulate_grad_hook requires_grad_ reshape_as resize
             resize_ resize_as resize_as_ retain_grad retains_grad set_ share_memory_ sparse_dim squeeze_
             storage storage_type sum_to_size swapaxes_ swapdims_ t_ to_dense transpose_ type_as unsqueeze_
-            untyped_storage view_as volatile""",
+            untyped_storage view_as volatile dsplit hsplit vsplit""",
         "weft.torch._functions.tensor_methods:contains": "__contains__",
         "weft.torch._functions.tensor_methods:backwards": "__reversed__",
         "weft.torch._functions.tensor_methods:array_wrap": "__array_wrap__",

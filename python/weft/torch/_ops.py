@@ -100,6 +100,7 @@ def _lazy_module(name, find):
         return value
 
     module.__getattr__ = __getattr__
+    module._weft_looks_up = True  # capture may look for names at any time
     return module
 
 
