@@ -224,9 +224,8 @@ def angle(input, *, out=None):
     if input.is_complex():
         return written(out, _weft.angle(input))
     x = input if is_inexact(input) else input.to(_weft.float32)
-    return written(
-        out, _weft.where(_weft.isnan(x), x, _weft.where(x < 0, 3.141592653589793, 0.0)).to(x.dtype)
-    )
+    turned = _weft.where(x < 0, _weft.full_like(x, 3.141592653589793), _weft.zeros_like(x))
+    return written(out, _weft.where(_weft.isnan(x), x, turned))
 
 
 def real(input):
