@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ir/symbols.h"
+#include "nest/passes.h"
 #include "nest/views.h"
 #include "ops/result_memory.h"
 #include "passes/analysis.h"
@@ -129,12 +130,28 @@ class Planner {
       if (buffer.written && !fusion_.updating.count(buffer.value))
         step.outputs.push_back(planned_output(buffer.value));
     }
+    if (nest::has_blocked_reduction(nest)) keep_operands(nest, step);
     if (group.roots.size() == 1)
       for (const Buffer& buffer : nest.buffers)
         if (!buffer.written && is_same_type(*buffer.value, *group.roots[0]))
           step.like_output.push_back(slot_of(buffer.value));
     program_.kernels.push_back({nest.name, kernel.printed.body, kernel.compile_ms, kernel.from_cache});
     program_.steps.push_back(std::move(step));
+  }
+
+  // The kernel stores partial results before it has read all operands: none may be in the result's memory.
+  void keep_operands(const LoopNest& nest, PlanStep& kernel) {
+    for (const Buffer& buffer : nest.buffers)
+      if (!buffer.written) kernel.reads_elsewhere.push_back(slot_of(buffer.value));
+    if (program_.steps.empty()) return;
+    PlanStep& update = program_.steps.back();
+    const auto has = [&](int slot) {
+      return std::find(kernel.arrays.begin(), kernel.arrays.end(), slot) != kernel.arrays.end();
+    };
+    if (!update.is_update || update.results.size() < 2 || !has(update.results[1]) || !has(update.inputs[0]))
+      return;
+    update.takes_base = false;
+    update.keeps_base = true;
   }
 
   void add_update(const Update& update) {

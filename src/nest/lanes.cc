@@ -161,6 +161,12 @@ ScopeId blocked_reduction(const LoopNest& nest, ScopeId vector) {
   return one_pass || nest.space.atom(rows.loops[0]).extent.hint() < kLong ? -1 : found;
 }
 
+bool has_blocked_reduction(const LoopNest& nest) {
+  for (ScopeId id = 0; id < static_cast<ScopeId>(nest.scopes.size()); ++id)
+    if (nest.scope(id).kind == Scope::Kind::Vector && blocked_reduction(nest, id) >= 0) return true;
+  return false;
+}
+
 int64_t rows_of_block(const LoopNest& nest, ScopeId vector) {
   constexpr int64_t kBytes = 128 << 10;
   const DType dtype = nest.buffers[static_cast<size_t>(nest.scope(vector).stores[0].buffer)].dtype;
