@@ -201,11 +201,11 @@ std::vector<Tensor> quantile(const OpDef& op, const OpArgs& args) {
   Tensor x = args.tensors[0];
   const double q = float_arg(args.attrs, "q");
   WEFT_CHECK(q >= 0 && q <= 1, fmt::format("{}: q must be in [0, 1], got {}", op.name, q));
-  const bool all = args.attrs.is_none("dim");
-  const int64_t ndim = x.dim();
+  const int64_t ndim = x.dim(), given = args.attrs.is_none("dim") ? 0 : dim_arg(op, args.attrs, ndim);
+  const bool all = args.attrs.is_none("dim") || ndim == 0;
   if (all) x = build::reshape(x, {product(sym_shape(x))});
-  const int64_t dim = all ? 0 : dim_arg(op, args.attrs, x.dim());
-  const int64_t size = x.dim() == 0 ? 1 : sym_specialize(sym_shape(x)[static_cast<size_t>(dim)]);
+  const int64_t dim = all ? 0 : given;
+  const int64_t size = sym_specialize(sym_shape(x)[static_cast<size_t>(dim)]);
   WEFT_CHECK(size > 0, fmt::format("{}: expected at least one element, got none", op.name));
   if (!is_inexact(x.dtype())) x = build::cast(x, DType::F64);
   const Tensor sorted = call1("sort_values", {x}, {{"dim", Sym(dim)}});
