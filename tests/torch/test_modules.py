@@ -88,14 +88,14 @@ def test_settings_are_kept():
     assert matmul.allow_tf32
     matmul.allow_tf32 = False
     with pytest.raises(AttributeError, match="nothing"):
-        matmul.nothing  # noqa: B018
+        matmul.nothing
     from weft.torch._dynamo import config
 
     with config.patch(cache_size_limit=64):
         assert config.cache_size_limit == 64
     assert config.cache_size_limit == 8
     with pytest.raises(AttributeError, match="torch._dynamo.config.nothing"):
-        config.nothing  # noqa: B018
+        config.nothing
 
 
 def test_versions_compare():
@@ -212,7 +212,7 @@ def test_own_operators():
     assert torch.ops.tests.thrice(torch.ones(1)).tolist() == [3]
     assert torch.ops.aten.sin.default(torch.zeros(1)).tolist() == [0]
     with pytest.raises(AttributeError, match="nothing"):
-        torch.ops.aten.nothing  # noqa: B018
+        torch.ops.aten.nothing
     with pytest.raises(ValueError, match="namespace::name"):
         library.custom_op("twice", mutates_args=())
 

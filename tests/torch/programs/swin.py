@@ -74,9 +74,7 @@ class Block(nn.Module):
                     count += 1
             mask_windows = window_partition(img_mask, window_size).view(-1, window_size * window_size)
             attn_mask = mask_windows.unsqueeze(1) - mask_windows.unsqueeze(2)
-            attn_mask = attn_mask.masked_fill(attn_mask != 0, -100.0).masked_fill(
-                attn_mask == 0, 0.0
-            )
+            attn_mask = attn_mask.masked_fill(attn_mask != 0, -100.0).masked_fill(attn_mask == 0, 0.0)
         self.register_buffer("attn_mask", attn_mask)
 
     def forward(self, x):
