@@ -3,7 +3,8 @@
 python bench/torch_programs.py --torch PATH/python [--threads 2] [--json FILE]
 
 PATH/python is a Python that has PyTorch; each side runs in a process of its own, one after another for each program.
-Medians of repeated calls, in milliseconds.
+Medians of repeated calls and the first call (which compiles, with weft's and PyTorch's caches on disk empty), in
+milliseconds.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -32,18 +34,28 @@ def measure(name, compiled, threads):
         step = torch.compile(step)
     times = []
     with torch.no_grad():
-        for _ in range(5):
+        start = time.perf_counter()
+        step(*inputs)
+        first = time.perf_counter() - start
+        for _ in range(4):
             step(*inputs)
         end = time.perf_counter() + 1.0
         while len(times) < 10 or (time.perf_counter() < end and len(times) < 1000):
             start = time.perf_counter()
             step(*inputs)
             times.append(time.perf_counter() - start)
-    print(json.dumps({"ms": statistics.median(times) * 1e3, "calls": len(times)}))
+    print(json.dumps({"ms": statistics.median(times) * 1e3, "first": first * 1e3, "calls": len(times)}))
 
 
-def run(command, name, compiled, threads):
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "WEFT_NUM_THREADS": str(threads)}
+def run(command, name, compiled, threads, caches):
+    """A tuple of what measure() printed, None if it failed, and why it failed."""
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": str(threads),
+        "WEFT_NUM_THREADS": str(threads),
+        "WEFT_CACHE_DIR": f"{caches}/weft-{name}",
+        "TORCHINDUCTOR_CACHE_DIR": f"{caches}/torch-{name}",
+    }
     ran = subprocess.run(
         [*command, __file__, "--measure", name, "--threads", str(threads)]
         + (["--compiled"] if compiled else []),
@@ -54,7 +66,7 @@ def run(command, name, compiled, threads):
     )
     if ran.returncode:
         return None, (ran.stderr.strip().splitlines() or ["failed"])[-1][:90]
-    return json.loads(ran.stdout.strip().splitlines()[-1])["ms"], None
+    return json.loads(ran.stdout.strip().splitlines()[-1]), None
 
 
 def main():
@@ -77,27 +89,44 @@ def main():
     }
     if options.torch:
         sides |= {"torch eager": ([options.torch], False), "torch.compile": ([options.torch], True)}
-    print(f"{'program':<12}" + "".join(f"{side:>16}" for side in sides) + f"{'torch / weft':>16}")
+    print(
+        f"{'program':<12}"
+        + "".join(f"{side:>16}" for side in sides)
+        + f"{'ratio':>8}{'first: weft':>14}{'torch.compile':>15}{'ratio':>8}"
+    )
     found = {}
-    for name in options.only:
-        row = {
-            side: run(command, name, compiled, options.threads) for side, (command, compiled) in sides.items()
-        }
-        found[name] = {side: ms for side, (ms, _) in row.items()}
-        times = found[name]
-        best = [times.get(side) for side in ("torch eager", "torch.compile") if times.get(side)]
-        ratio = f"{min(best) / times['weft']:.2f}" if best and times["weft"] else "-"
-        print(
-            f"{name:<12}"
-            + "".join(f"{ms:>13.3f} ms" if ms else f"{'-':>16}" for ms in times.values())
-            + f"{ratio:>16}",
-            flush=True,
-        )
-        for side, (_, why) in row.items():
-            if why:
-                print(f"    {side}: {why}")
+    ratios, first_ratios = [], []
+    with tempfile.TemporaryDirectory() as caches:
+        for name in options.only:
+            row = {
+                side: run(command, name, compiled, options.threads, caches)
+                for side, (command, compiled) in sides.items()
+            }
+            found[name] = {side: ran for side, (ran, _) in row.items()}
+            ms = {side: ran and ran["ms"] for side, ran in found[name].items()}
+            first = {side: ran and ran["first"] for side, ran in found[name].items()}
+            best = [ms[side] for side in ("torch eager", "torch.compile") if ms.get(side)]
+            line = f"{name:<12}" + "".join(
+                f"{each:>13.3f} ms" if each else f"{'-':>16}" for each in ms.values()
+            )
+            if best and ms["weft"]:
+                ratios.append(min(best) / ms["weft"])
+                line += f"{ratios[-1]:>8.2f}"
+            if first.get("torch.compile") and first["weft"]:
+                first_ratios.append(first["torch.compile"] / first["weft"])
+                line += f"{first['weft'] / 1e3:>12.2f} s{first['torch.compile'] / 1e3:>13.2f} s{first_ratios[-1]:>8.1f}"
+            print(line, flush=True)
+            for side, (_, why) in row.items():
+                if why:
+                    print(f"    {side}: {why}")
+    for title, each in (
+        ("faster of PyTorch's / weft", ratios),
+        ("first call, torch.compile / weft", first_ratios),
+    ):
+        if each:
+            print(f"{title}: geometric mean {statistics.geometric_mean(each):.2f}, least {min(each):.2f}")
     if options.json:
-        Path(options.json).write_text(json.dumps({"threads": options.threads, "ms": found}, indent=1))
+        Path(options.json).write_text(json.dumps({"threads": options.threads, "programs": found}, indent=1))
 
 
 if __name__ == "__main__":

@@ -323,8 +323,13 @@ class Fuser {
   }
 
   // Why a reduction cannot be evaluated where it is met; "" if it can.
-  static std::string repeats(const Visit& visit, size_t num_outer) {
+  static std::string repeats(const Visit& visit, const IndexSpace& space, size_t num_outer) {
     if (is_unrolled(*visit.value->def)) return "";
+    // Through a reshape, several positions may share a result (the channels of a group).
+    int64_t positions = 1, results = 1;
+    for (int loop : visit.loops) positions *= space.atom(loop).extent.hint();
+    for (const Sym& size : visit.value->tensor().shape) results *= size.hint();
+    if (positions > results) return "it would be reduced again for each position that shares a result";
     size_t depends = visit.loops.size();
     for (size_t k = 0; k < depends; ++k)
       if (k >= visit.enclosing.size() || !visit.loops.count(visit.enclosing[k]))
@@ -388,7 +393,7 @@ class Fuser {
       for (const Sym& size : root->tensor().shape) num_outer += !known_one(size);
       for (const Visit& visit : visits) {
         if (!visit.is_reduction || visit.value == root) continue;
-        std::string why = repeats(visit, num_outer);
+        std::string why = repeats(visit, space, num_outer);
         if (why.empty()) continue;
         store(const_cast<ir::Value*>(visit.value), why);
         return true;

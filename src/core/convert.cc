@@ -59,6 +59,8 @@ void convert_loop(void* destination, int64_t destination_stride, const void* sou
   } else if (destination_stride == 1 && source_stride == 0) {
     const To value = convert_value<To>(from[0]);
     for (int64_t i = 0; i < n; ++i) to[i] = value;
+  } else if (destination_stride == 1 && source_stride == -1) {
+    for (int64_t i = 0; i < n; ++i) to[i] = convert_value<To>(from[-i]);
   } else {
     for (int64_t i = 0; i < n; ++i) to[i * destination_stride] = convert_value<To>(from[i * source_stride]);
   }

@@ -1,6 +1,7 @@
 #include "core/copy.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "weft/parallel.h"
@@ -49,6 +50,7 @@ class Copy {
         from_(static_cast<const char*>(from.data)),
         to_size_(itemsize(to.dtype)),
         from_size_(itemsize(from.dtype)),
+        is_plain_(to.dtype == from.dtype),
         convert_(convert_function(to.dtype, from.dtype)) {}
 
   void run() {
@@ -97,6 +99,27 @@ class Copy {
     convert_(to_ + to * to_size_, axes_.back().to, from_ + from * from_size_, axes_.back().from, n);
   }
 
+  // Through a buffer, of which the source's lines are read as a whole: rows that lie a multiple of 4 KiB
+  // apart share their places in the first-level cache.
+  template <class Word>
+  void transpose(int64_t to, int64_t from, int64_t start, int64_t stop) const {
+    const Axis &outer = axes_[axes_.size() - 2], &inner = axes_.back();
+    Word* const target = reinterpret_cast<Word*>(to_) + to;
+    const Word* const source = reinterpret_cast<const Word*>(from_) + from;
+    const int64_t rows = stop - start;
+    Word buffer[kTile][kTile];
+    for (int64_t j = 0; j < inner.size; j += kTile) {
+      const int64_t columns = std::min(kTile, inner.size - j);
+      for (int64_t k = 0; k < columns; ++k) {
+        const Word* const line = source + start + (j + k) * inner.from;
+        for (int64_t i = 0; i < rows; ++i) buffer[i][k] = line[i];
+      }
+      for (int64_t i = 0; i < rows; ++i)
+        std::memcpy(target + (start + i) * outer.to + j, buffer[i],
+                    static_cast<size_t>(columns) * sizeof(Word));
+    }
+  }
+
   void copy_tiles(int64_t outer_index, int64_t start) const {
     const size_t num_outer = axes_.size() - 2;
     const Axis &outer = axes_[num_outer], &inner = axes_.back();
@@ -108,6 +131,15 @@ class Copy {
                  from_ + (from + start * outer.from + j * inner.from) * from_size_, outer.from, stop - start);
       }
       return;
+    }
+    if (is_plain_) {
+      switch (to_size_) {
+        case 1: return transpose<uint8_t>(to, from, start, stop);
+        case 2: return transpose<uint16_t>(to, from, start, stop);
+        case 4: return transpose<uint32_t>(to, from, start, stop);
+        case 8: return transpose<uint64_t>(to, from, start, stop);
+        default: break;
+      }
     }
     for (int64_t j = 0; j < inner.size; j += kTile) {
       const int64_t n = std::min(kTile, inner.size - j);
@@ -130,6 +162,7 @@ class Copy {
   char* to_;
   const char* from_;
   int64_t to_size_, from_size_;
+  bool is_plain_;
   ConvertFn convert_;
 };
 

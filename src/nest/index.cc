@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "weft/error.h"
 
 namespace weft::nest {
@@ -175,11 +177,31 @@ int IndexSpace::find_or_add(Atom::Kind kind, const Index& inner, Sym divisor) {
   return static_cast<int>(atoms_.size()) - 1;
 }
 
+// a = g * multiple + rest with 0 <= rest < g, for the largest g that divides the divisor: 1 if there is none.
+Sym IndexSpace::common_factor(const Index& a, Sym divisor, Index* multiple, Index* rest) {
+  if (!divisor.is_constant()) return 1;
+  std::vector<int64_t> factors;
+  for (const auto& [id, coefficient] : a.terms)
+    if (coefficient.is_constant() && coefficient.constant() > 1 &&
+        divisor.constant() % coefficient.constant() == 0)
+      factors.push_back(coefficient.constant());
+  std::sort(factors.rbegin(), factors.rend());
+  for (int64_t factor : factors) {
+    *multiple = *rest = Index();
+    split_by(a, factor, multiple, rest);
+    if (within(*rest, factor)) return factor;
+  }
+  return 1;
+}
+
 Index IndexSpace::quotient(const Index& a, Sym divisor) {
   if (known_one(divisor)) return a;
   Index multiple, rest;
   split_by(a, divisor, &multiple, &rest);
   if (within(rest, divisor)) return multiple;
+  Index part, below;
+  if (const Sym factor = common_factor(rest, divisor, &part, &below); !known_one(factor))
+    return add(multiple, quotient(part, divisor.constant() / factor.constant()));
   return add(multiple, of(find_or_add(Atom::Kind::Quotient, rest, divisor)));
 }
 
@@ -188,6 +210,9 @@ Index IndexSpace::remainder(const Index& a, Sym divisor) {
   Index multiple, rest;
   split_by(a, divisor, &multiple, &rest);
   if (within(rest, divisor)) return rest;
+  Index part, below;
+  if (const Sym factor = common_factor(rest, divisor, &part, &below); !known_one(factor))
+    return add(scale(remainder(part, divisor.constant() / factor.constant()), factor), below);
   return of(find_or_add(Atom::Kind::Remainder, rest, divisor));
 }
 

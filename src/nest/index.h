@@ -76,6 +76,7 @@ class IndexSpace {
   std::vector<Atom> atoms_;
   int find_or_add(Atom::Kind kind, const Index& inner, Sym divisor);
   bool split_by(const Index& a, Sym divisor, Index* multiple, Index* rest);
+  Sym common_factor(const Index& a, Sym divisor, Index* multiple, Index* rest);
   bool within(const Index& a, Sym bound);
   bool join_ring(const Index& a, Index* joined);
 };

@@ -90,9 +90,7 @@ std::vector<Tensor> reciprocal(const OpDef&, const OpArgs& args) {
 
 std::vector<Tensor> sign(const OpDef&, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
-  const Tensor result = call1("signum", {x});
-  if (args.rules == Promotion::NumPy || !is_floating(x.dtype())) return {result};
-  return {invoke("where", {call1("isnan", {x}), Scalar(0.0), result})};
+  return {call1(args.rules == Promotion::NumPy || !is_floating(x.dtype()) ? "signum" : "sign_or_zero", {x})};
 }
 
 std::vector<Tensor> float_power(const OpDef&, const OpArgs& args) {
@@ -105,6 +103,12 @@ std::vector<Tensor> clip(const OpDef& op, const OpArgs& args) {
   Tensor result = args.tensors[0];
   WEFT_CHECK(args.tensors[1].defined() || args.tensors[2].defined(),
              fmt::format("{}: expected at least one of 'min' and 'max', got None for both", op.name));
+  const auto is_like = [&](const Tensor& bound) {
+    return bound.defined() && !bound.is_traced() && (bound.dim() == 0 || bound.dtype() == result.dtype());
+  };
+  if (is_floating(result.dtype()) && !result.is_traced() && is_like(args.tensors[1]) &&
+      is_like(args.tensors[2]))
+    return {compose("clamp_between", {result, args.tensors[1], args.tensors[2]})};
   if (args.tensors[1].defined()) result = compose("maximum", {result, args.tensors[1]});
   if (args.tensors[2].defined()) result = compose("minimum", {result, args.tensors[2]});
   return {result};

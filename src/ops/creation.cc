@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 
 #include "core/default_dtype.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
 #include "weft/detail/visit_dtype.h"
+#include "weft/parallel.h"
 
 namespace weft::ops {
 namespace {
@@ -235,11 +238,37 @@ Tensors tri(const OpDef&, const OpArgs& args) {
                       dtype_arg(args.attrs).value_or(made_float(args.rules)))};
 }
 
+// Rows are copied up to the diagonal, or from it on, and filled with zeros.
+Tensor copy_triangle(const Tensor& given, int64_t wanted_diagonal, bool lower) {
+  const Tensor x = given.contiguous(), result = Tensor::empty(x.shape(), x.dtype());
+  const int64_t size = itemsize(x.dtype()), columns = x.shape().back(),
+                rows = x.shape()[x.shape().size() - 2];
+  const int64_t diagonal = std::clamp(wanted_diagonal, -rows - 1, columns);
+  const auto* const from = static_cast<const std::byte*>(x.data());
+  auto* const to = static_cast<std::byte*>(result.data());
+  if (x.numel() == 0) return result;
+  parallel_for(0, x.numel() / columns, std::max<int64_t>(1, (64 << 10) / (columns * size)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t row = begin; row < end; ++row) {
+                   const int64_t border =
+                       std::clamp<int64_t>(row % rows + diagonal + (lower ? 1 : 0), 0, columns);
+                   const int64_t first = lower ? 0 : border, last = lower ? border : columns;
+                   std::byte* const target = to + row * columns * size;
+                   std::memset(target, 0, static_cast<size_t>(first * size));
+                   std::memcpy(target + first * size, from + (row * columns + first) * size,
+                               static_cast<size_t>((last - first) * size));
+                   std::memset(target + last * size, 0, static_cast<size_t>((columns - last) * size));
+                 }
+               });
+  return result;
+}
+
 Tensors triangle(const OpDef& op, const OpArgs& args, bool lower) {
   const Tensor& x = args.tensors[0];
   WEFT_CHECK(x.dim() >= 2, fmt::format("{}: expected at least 2 dimensions, got {}", op.name, describe(x)));
   const SymShape shape = sym_shape(x);
   const int64_t diagonal = int_arg(args.attrs, "diagonal");
+  if (!x.is_traced() && x.device().type == DeviceType::CPU) return {copy_triangle(x, diagonal, lower)};
   const Tensor mask =
       lower_mask(shape[shape.size() - 2], shape.back(), lower ? diagonal : diagonal - 1, x.device());
   const Tensor zero = build::full({}, Scalar(0), x.dtype(), x.device());

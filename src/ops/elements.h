@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -29,9 +30,21 @@ class ElementReader {
   // `tensor` broadcast to `shape`.
   static ElementReader broadcast(const Tensor& tensor, std::span<const int64_t> shape, DType as);
 
-  // `count` <= kBlock elements from flat position `start`: a pointer into the tensor where they lie there
-  // contiguously in the right dtype, else into `scratch` (two buffers).
+  // `count` elements, as many as fit into a buffer, from flat position `start`: a pointer into the tensor
+  // where they lie there contiguously in the right dtype, else into `scratch` (two buffers).
   const void* read(int64_t start, int64_t count, BlockBuffer scratch[2]) const;
+  // How many elements from a multiple of this on lie together; the largest number where that is all of them,
+  // or none.
+  int64_t run() const {
+    const bool is_rows = sizes_.size() > 1 && strides_.back() == element_size_ && sizes_.back() >= 128;
+    return is_rows ? sizes_.back() : std::numeric_limits<int64_t>::max();
+  }
+  // The same element everywhere.
+  bool is_constant() const { return sizes_.size() == 1 && (strides_[0] == 0 || sizes_[0] == 1); }
+  // The first of them, where all lie contiguously in the right dtype; else null.
+  const std::byte* contiguous() const {
+    return dtype_ == as_ && sizes_.size() == 1 && strides_[0] == element_size_ ? base_ : nullptr;
+  }
 
  private:
   const std::byte* gather(int64_t start, int64_t count, std::byte* target) const;

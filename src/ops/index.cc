@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "core/backend.h"
 #include "core/index_arrays.h"
@@ -370,6 +371,18 @@ Tensors one_hot(const OpDef& op, const OpArgs& args) {
     const int64_t low = call1("amin", {x}).item().to_int(), high = call1("amax", {x}).item().to_int();
     WEFT_CHECK(low >= 0 && high < classes,
                fmt::format("{}: expected values in [0, {}), got {} to {}", op.name, classes, low, high));
+  }
+  if (is_on_host(x.device()) && !x.is_traced() && x.dtype() == DType::I64) {
+    Shape shape = x.shape();
+    shape.push_back(classes);
+    const Tensor result = Tensor::empty(shape, DType::I64), numbers = x.contiguous();
+    std::fill_n(result.data_as<int64_t>(), result.numel(), 0);
+    int64_t* row = result.data_as<int64_t>();
+    for (const int64_t number : std::span(numbers.data_as<int64_t>(), static_cast<size_t>(numbers.numel()))) {
+      row[number] = 1;
+      row += classes;
+    }
+    return {result};
   }
   const Tensor numbers = build::iota(Sym(classes), Scalar(0), Scalar(1), DType::I64, x.device());
   return {build::cast(invoke("eq", {build::unsqueeze(x, x.dim()), numbers}), DType::I64)};

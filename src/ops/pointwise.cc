@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 
+#include "ops/built_loops.h"
 #include "ops/define.h"
 #include "ops/elements.h"
 #include "ops/schema.h"
@@ -42,6 +43,27 @@ BlockBuffer* scratch_blocks() {
 }
 
 DType computation_dtype(std::span<const TensorType> operands) { return operands.back().dtype; }
+
+// An operator's loop over elements of one dtype: what the build has written for it, or the one of its
+// definition.
+class Loop {
+ public:
+  Loop(const OpDef& op, LoopFunction plain, DType operand, const Params& params, bool has_defaults)
+      : plain_(plain), built_(has_defaults && op.built ? op.built->of(operand) : nullptr), params_(params) {}
+  // Of f16 and bf16: it takes and gives them as they are, and needs no conversion.
+  bool is_built() const { return built_ != nullptr; }
+  void operator()(void* out, std::span<const void* const> operands, int64_t count) const {
+    if (built_ != nullptr)
+      run_built(*built_, out, operands, std::span(&count, 1), /*is_parallel=*/false);
+    else
+      plain_(out, operands.data(), count, params_);
+  }
+
+ private:
+  const LoopFunction plain_;
+  const kernels::BuiltKernel* const built_;
+  const Params& params_;
+};
 
 }  // namespace
 
@@ -87,30 +109,55 @@ std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::
   Shape shape;
   for (const Sym& size : type.shape) shape.push_back(size.constant());
 
-  const Tensor result = Tensor::empty(shape, type.dtype);
-  const DType stored = type.dtype, computed = compute_dtype(stored);
-  const LoopFunction loop = loops[static_cast<size_t>(compute_dtype(computation_dtype(types)))];
-  WEFT_ASSERT(loop != nullptr, fmt::format("{}: no loop for {}", op.name, name(computation_dtype(types))));
+  const DType operand_dtype = computation_dtype(types), compute = compute_dtype(operand_dtype);
+  const LoopFunction loop = loops[static_cast<size_t>(compute)];
+  WEFT_ASSERT(loop != nullptr, fmt::format("{}: no loop for {}", op.name, name(operand_dtype)));
   const Params params(op.params, attrs);
+  const Loop run(op, loop, operand_dtype, params,
+                 op.default_params != nullptr && params == *op.default_params);
 
+  const Tensor result = Tensor::empty(shape, type.dtype);
+  const DType stored = type.dtype, computed = run.is_built() ? stored : compute_dtype(stored);
+  const auto read_as = [&](DType dtype) { return run.is_built() ? dtype : compute_dtype(dtype); };
   std::vector<ElementReader> readers;
   for (const Tensor& operand : operands)
-    readers.push_back(ElementReader::broadcast(operand, shape, compute_dtype(operand.dtype())));
+    readers.push_back(ElementReader::broadcast(operand, shape, read_as(operand.dtype())));
   std::byte* const out = static_cast<std::byte*>(result.data());
   const int64_t out_size = itemsize(stored);
+  const bool is_direct =
+      stored == computed && std::all_of(readers.begin(), readers.end(),
+                                        [](const auto& reader) { return reader.contiguous() != nullptr; });
+
+  // As many elements as fill a block's bytes.
+  int64_t widest = std::max(out_size, int64_t{itemsize(computed)});
+  for (const TensorType& operand : types)
+    widest = std::max({widest, int64_t{itemsize(operand.dtype)}, int64_t{itemsize(read_as(operand.dtype))}});
+  const int64_t block = kBlock * kMaxElementSize / widest;
+  int64_t row =
+      std::numeric_limits<int64_t>::max();  // blocks end where rows do, which are then read where they are
+  for (const ElementReader& reader : readers) row = std::min(row, reader.run());
 
   parallel_for(0, result.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    std::array<const void*, kMostOperands> inputs{};
+    if (is_direct) {
+      for (size_t i = 0; i < readers.size(); ++i)
+        inputs[i] = readers[i].contiguous() + begin * itemsize(read_as(types[i].dtype));
+      return run(out + begin * out_size, inputs, end - begin);
+    }
     BlockBuffer* const scratch = scratch_blocks();
     std::byte* const wide = scratch[2 * readers.size()].bytes;
-    std::array<const void*, kMostOperands> inputs{};
-    for (int64_t start = begin; start < end; start += kBlock) {
-      const int64_t count = std::min(kBlock, end - start);
-      for (size_t i = 0; i < readers.size(); ++i) inputs[i] = readers[i].read(start, count, &scratch[2 * i]);
+    for (size_t i = 0; i < readers.size(); ++i)
+      if (readers[i].is_constant())
+        inputs[i] = readers[i].read(0, std::min(block, end - begin), &scratch[2 * i]);
+    for (int64_t start = begin, count; start < end; start += count) {
+      count = std::min({block, row - start % row, end - start});
+      for (size_t i = 0; i < readers.size(); ++i)
+        if (!readers[i].is_constant()) inputs[i] = readers[i].read(start, count, &scratch[2 * i]);
       std::byte* const target = out + start * out_size;
       if (stored == computed) {
-        loop(target, inputs.data(), count, params);
+        run(target, inputs, count);
       } else {
-        loop(wide, inputs.data(), count, params);
+        run(wide, inputs, count);
         convert_block(stored, target, computed, wide, count);
       }
     }
@@ -253,7 +300,8 @@ bool run_small(const OpDef& op, std::span<const Operand> operands, Promotion rul
   }
   void* out = target(call);
   if (out == nullptr) return false;
-  (*op.loops)[static_cast<size_t>(call.compute)](out, call.inputs.data(), call.count, *op.default_params);
+  const LoopFunction loop = (*op.loops)[static_cast<size_t>(call.compute)];
+  Loop(op, loop, call.compute, *op.default_params, true)(out, call.inputs, call.count);
   return true;
 }
 
@@ -350,6 +398,7 @@ const OpDef& detail::register_pointwise(const char* name, const char* operands, 
   std::vector<Param> params = parse_schema(def.schema).params;
   def.loops = &loops;
   def.default_params = default_params(params);
+  if (def.default_params) def.built = std::make_shared<const BuiltLoops>(def.name);
   def.numpy = std::move(options.numpy);
   if (def.numpy.empty()) {
     for (const Param& param : params) {

@@ -18,12 +18,14 @@ class Params {
   int64_t integer(size_t index) const { return values_[index].integer; }
   bool given(size_t index) const { return values_[index].given; }  // not None
   bool is(size_t index, int64_t value) const { return values_[index].real == static_cast<double>(value); }
+  bool operator==(const Params&) const = default;
 
  private:
   struct Value {
     double real = 0;
     int64_t integer = 0;
     bool given = false;
+    bool operator==(const Value&) const = default;
   };
   std::array<Value, 4> values_{};
 };

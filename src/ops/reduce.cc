@@ -81,8 +81,9 @@ const OpDef& reduction(const char* name, ReduceOp reduce, DTypeSet dtypes, const
                "Sum over `dim` (None: over all dimensions). bool and integers add in int64 unless `dtype` "
                "says otherwise;\n"
                "float16 and bfloat16 add in float32.\n"
-               "error: at most (36 + log2(n / 512)) * eps * sum(|x|): blocks of 512 in 16 accumulators, then "
-               "pairwise."),
+               "error: at most (40 + log2(n / 512)) * eps * sum(|x|): blocks of 512 (float32: 1024) in 16 "
+               "accumulators and "
+               "more, then pairwise."),
     &reduction("prod", ReduceOp::Prod, kAllDTypes,
                "Product over `dim` (None: over all dimensions). bool and integers multiply in int64 unless "
                "`dtype` says\n"

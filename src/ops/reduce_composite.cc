@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/built_rows.h"
 #include "ops/composite.h"
 
 namespace weft::ops {
@@ -37,6 +38,26 @@ struct Reduce {
     return count;
   }
 };
+
+// What the build has written along rows; undefined where it has not.
+constexpr int64_t kLongestRow = 1 << 16;   // in whose sums the rounding of weights does not show
+constexpr int64_t kLongestNorm = 1 << 10;  // longer rows are added up in pairs
+
+Tensor along_rows(std::string_view name, const Tensor& x, const OpArgs& args) {
+  if (x.is_traced()) return {};
+  return run_built_rows(name, x, args.attrs.get_int("dim"), x.shape(), kLongestRow);
+}
+Tensor over_rows(std::string_view name, const Tensor& x, const OpDef& op, const OpArgs& args) {
+  if (x.is_traced() || x.dim() == 0) return {};
+  const std::vector<int64_t> axes = reduction_axes(op.name, args.attrs, x.dim());
+  if (axes.size() != 1) return {};
+  Shape shape = x.shape();
+  if (args.attrs.get_bool("keepdim"))
+    shape.back() = 1;
+  else
+    shape.pop_back();
+  return run_built_rows(name, x, axes[0], shape, kLongestNorm);
+}
 
 // The floating dtype a mean is returned in. PyTorch's rules: TypeError for integers.
 DType mean_dtype(const OpDef& op, const OpArgs& args) {
@@ -109,6 +130,7 @@ std::vector<Tensor> vector_norm(const OpDef& op, const OpArgs& args) {
   const DType dtype = real_dtype(x.dtype());
   const double order = args.attrs.get<double>("ord");
   if (order == 2) {
+    if (const Tensor done = over_rows("vector_norm", x, op, args); done.defined()) return {done};
     const Tensor wide = cast_to(x, compute_dtype(x.dtype()));
     const Tensor squares = is_complex(wide.dtype())
                                ? call1("real", {call1("mul", {wide, call1("conj", {wide})})})
@@ -146,7 +168,9 @@ Tensor floating_operand(const OpDef& op, const OpArgs& args) {
 
 std::vector<Tensor> logsumexp(const OpDef& op, const OpArgs& args) {
   const Reduce reduce{op, args};
-  const Tensor x = to_floating(args), shift = finite_maximum(reduce, x);
+  const Tensor x = to_floating(args);
+  if (const Tensor done = over_rows("logsumexp", x, op, args); done.defined()) return {done};
+  const Tensor shift = finite_maximum(reduce, x);
   const Tensor total = reduce("sum", call1("exp", {call1("sub", {x, shift})}));
   // The shift without the reduced dimensions: of equal elements, the largest is any of them.
   const Tensor back = args.attrs.get_bool("keepdim") ? shift : reduce("amax", shift);
@@ -235,6 +259,7 @@ constexpr const char* kCorrected =
                  kept.attrs.set("keepdim", true);
                  const Reduce reduce{op, kept};
                  const Tensor x = floating_operand(op, args);
+                 if (const Tensor done = along_rows("softmax", x, args); done.defined()) return {done};
                  const Tensor weights = call1("exp", {call1("sub", {x, reduce("amax", x)})});
                  return {call1("true_divide", {weights, reduce("sum", weights)})};
                }),
@@ -246,6 +271,7 @@ constexpr const char* kCorrected =
                  kept.attrs.set("keepdim", true);
                  const Reduce reduce{op, kept};
                  const Tensor x = floating_operand(op, args);
+                 if (const Tensor done = along_rows("log_softmax", x, args); done.defined()) return {done};
                  const Tensor shifted = call1("sub", {x, reduce("amax", x)});
                  return {call1("sub", {shifted, call1("log", {reduce("sum", call1("exp", {shifted}))})})};
                }),

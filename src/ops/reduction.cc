@@ -1,8 +1,11 @@
 #include "ops/reduction.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
+#include "kernels/cpu/built.h"
 #include "ops/elements.h"
 #include "ops/reduction_kernels.h"
 #include "weft/parallel.h"
@@ -16,29 +19,61 @@ constexpr int64_t kChunk = 32 * 1024;  // elements per task; fixed, so that resu
 class PairwiseStack {
  public:
   PairwiseStack(const ReductionKernels& kernels, int64_t width, int64_t element_size)
-      : kernels_(kernels), width_(width), bytes_(width * element_size) {}
+      : kernels_(kernels), width_(width), bytes_(static_cast<size_t>(width * element_size)) {}
 
   // The next partial result (`width` accumulators).
   void push(const void* partial) {
-    const auto* bytes = static_cast<const std::byte*>(partial);
-    levels_.emplace_back(bytes, bytes + bytes_);
+    if (levels_.size() < (depth_ + 1) * bytes_) levels_.resize((depth_ + 4) * bytes_);
+    std::copy_n(static_cast<const std::byte*>(partial), bytes_, level(depth_++));
     for (int64_t position = ++pushed_; position % 2 == 0; position /= 2) merge_top();
   }
   // The total; at least one partial must have been pushed.
   const void* finish() {
-    while (levels_.size() > 1) merge_top();
-    return levels_[0].data();
+    while (depth_ > 1) merge_top();
+    return levels_.data();
   }
 
  private:
+  std::byte* level(size_t number) { return levels_.data() + number * bytes_; }
   void merge_top() {
-    kernels_.combine(levels_[levels_.size() - 2].data(), levels_.back().data(), width_);
-    levels_.pop_back();
+    kernels_.combine(level(depth_ - 2), level(depth_ - 1), width_);
+    --depth_;
   }
 
   const ReductionKernels& kernels_;
-  int64_t width_, bytes_, pushed_ = 0;
-  std::vector<std::vector<std::byte>> levels_;
+  const int64_t width_;
+  const size_t bytes_;
+  int64_t pushed_ = 0;
+  size_t depth_ = 0;
+  std::vector<std::byte> levels_;
+};
+
+// Reduces rows that lie one after the other: what the build has written for it, or the plain loop.
+class RowsKernel {
+ public:
+  RowsKernel(const ReductionKernels& plain, ReduceOp op, DType dtype)
+      : plain_(plain), size_(itemsize(dtype)), built_(find(op, dtype)) {}
+  // Elements of a row that are added up without pairs: some 32 for each lane. They fit into a BlockBuffer.
+  int64_t block() const { return built_ && size_ == 4 ? 2 * kBlock : kBlock; }
+  bool is_built() const { return built_ != nullptr; }
+  void operator()(void* results, const void* elements, int64_t rows, int64_t length,
+                  bool is_parallel = false) const {
+    if (built_)
+      return run_built(*built_, results, std::span(&elements, 1), std::array{rows, length}, is_parallel);
+    for (int64_t row = 0; row < rows; ++row)
+      plain_.block(static_cast<std::byte*>(results) + row * size_,
+                   static_cast<const std::byte*>(elements) + row * length * size_, length);
+  }
+
+ private:
+  static const kernels::BuiltKernel* find(ReduceOp op, DType dtype) {
+    static constexpr std::array<std::string_view, 9> kNames = {"", "sum", "prod", "amin", "amax",
+                                                               "", "",    "any",  "all"};
+    return kernels::find_built(fmt::format("{}_rows_{}", kNames[static_cast<size_t>(op)], name(dtype)));
+  }
+  const ReductionKernels& plain_;
+  const int64_t size_;
+  const kernels::BuiltKernel* const built_;
 };
 
 struct Problem {
@@ -81,39 +116,50 @@ Layout arrange(const Tensor& x, const std::vector<int64_t>& axes, Problem& probl
 // Reduced elements lie together: `problem.reduced` consecutive elements per result.
 void reduce_rows(const Problem& problem, const ElementReader& reader, std::byte* partials) {
   const ReductionKernels kernels = reduction_kernels(problem.op, problem.accumulate);
-  const int64_t size = itemsize(problem.accumulate), length = problem.reduced;
-  const int64_t chunks = (length + kChunk - 1) / kChunk;
+  const RowsKernel reduce(kernels, problem.op, problem.accumulate);
+  const int64_t size = itemsize(problem.accumulate), length = problem.reduced, block = reduce.block();
+  const std::byte* const data = reader.contiguous();
+  if (data != nullptr && length <= block && reduce.is_built())
+    return reduce(partials, data, problem.kept, length, /*is_parallel=*/true);
   if (length <= kBlock / 2) {
     const int64_t rows_per_block = kBlock / length;
     parallel_for(0, problem.kept, std::max<int64_t>(1, kChunk / length), [&](int64_t begin, int64_t end) {
       std::array<BlockBuffer, 2> scratch;
       for (int64_t row = begin; row < end; row += rows_per_block) {
         const int64_t rows = std::min(rows_per_block, end - row);
-        const auto* elements =
-            static_cast<const std::byte*>(reader.read(row * length, rows * length, scratch.data()));
-        for (int64_t i = 0; i < rows; ++i)
-          kernels.block(partials + (row + i) * size, elements + i * length * size, length);
+        reduce(partials + row * size, reader.read(row * length, rows * length, scratch.data()), rows, length);
       }
     });
     return;
   }
+  const int64_t chunks = (length + kChunk - 1) / kChunk;
   std::vector<std::byte> chunk_partials(static_cast<size_t>(problem.kept * chunks * size));
-  parallel_for(
-      0, problem.kept * chunks, std::max<int64_t>(1, kChunk / length), [&](int64_t begin, int64_t end) {
-        std::array<BlockBuffer, 3> scratch;
-        for (int64_t task = begin; task < end; ++task) {
-          const int64_t row = task / chunks, first = task % chunks * kChunk,
-                        last = std::min(first + kChunk, length);
-          PairwiseStack stack(kernels, 1, size);
-          for (int64_t at = first; at < last; at += kBlock) {
-            const int64_t count = std::min(kBlock, last - at);
-            kernels.block(scratch[2].bytes, reader.read(row * length + at, count, scratch.data()), count);
-            stack.push(scratch[2].bytes);
-          }
-          std::copy_n(static_cast<const std::byte*>(stack.finish()), size,
-                      &chunk_partials[static_cast<size_t>(task * size)]);
-        }
-      });
+  parallel_for(0, problem.kept * chunks, std::max<int64_t>(1, kChunk / length),
+               [&](int64_t begin, int64_t end) {
+                 std::array<BlockBuffer, 3> scratch;
+                 for (int64_t task = begin; task < end; ++task) {
+                   const int64_t row = task / chunks, first = task % chunks * kChunk,
+                                 last = std::min(first + kChunk, length);
+                   PairwiseStack stack(kernels, 1, size);
+                   const auto push = [&](const void* elements, int64_t rows, int64_t count) {
+                     reduce(scratch[2].bytes, elements, rows, count);
+                     for (int64_t i = 0; i < rows; ++i) stack.push(scratch[2].bytes + i * size);
+                   };
+                   if (data != nullptr) {
+                     const int64_t rows = (last - first) / block, rest = (last - first) % block;
+                     const std::byte* const elements = data + (row * length + first) * size;
+                     if (rows > 0) push(elements, rows, block);
+                     if (rest > 0) push(elements + rows * block * size, 1, rest);
+                   } else {
+                     for (int64_t at = first; at < last; at += block) {
+                       const int64_t count = std::min(block, last - at);
+                       push(reader.read(row * length + at, count, scratch.data()), 1, count);
+                     }
+                   }
+                   std::copy_n(static_cast<const std::byte*>(stack.finish()), size,
+                               &chunk_partials[static_cast<size_t>(task * size)]);
+                 }
+               });
   for (int64_t row = 0; row < problem.kept; ++row) {
     PairwiseStack stack(kernels, 1, size);
     for (int64_t k = 0; k < chunks; ++k)

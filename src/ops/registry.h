@@ -62,6 +62,7 @@ struct Param {
 };
 
 struct OpDef;
+class BuiltLoops;  // ops/built_loops.h
 
 // What a pointwise operator runs eagerly (ops/pointwise.h).
 class Params;
@@ -137,6 +138,7 @@ struct OpDef {
   CompositeFn composite = nullptr;
   const LoopTable* loops = nullptr;                        // Pointwise
   std::shared_ptr<const Params> default_params = nullptr;  // Pointwise: null where a parameter has no default
+  std::shared_ptr<const BuiltLoops> built = nullptr;       // Pointwise with default parameters: faster loops
   PrepareFn prepare = nullptr;
 
   std::vector<Param> params = {};  // parsed from schema at registration

@@ -8,11 +8,11 @@ namespace {
 [[maybe_unused]] const OpDef* const kOps[] = {
     &unary<kFloats>(
         "erf", DTypeRule::FloatOnly, [](auto x) { return erf(x); },
-        {.doc = "Error function. source: SLEEF.", .numpy = "numpy.vectorize(math.erf)(x)", .error = {1, 1}}),
+        {.doc = "Error function.", .numpy = "numpy.vectorize(math.erf)(x)", .error = {1.25, 1.25}}),
     &unary<kFloats>("erfc", DTypeRule::FloatOnly, [](auto x) { return erfc(x); },
-                    {.doc = "1 - erf(x), accurate for large x. source: SLEEF.",
+                    {.doc = "1 - erf(x), accurate for large x.",
                      .numpy = "numpy.vectorize(math.erfc)(x)",
-                     .error = {1.5, 1.5},
+                     .error = {6, 6},
                      .low = -3,
                      .high = 9}),
     &unary<kFloats>(

@@ -32,6 +32,12 @@ constexpr DTypeSet kInexact = kFloats | kComplex;
                      {.doc = "-1, 0 or 1; NaN for NaN; x / |x| for complex x != 0.",
                       .numpy = "numpy.sign(x)",
                       .error = {2, 2}}),
+    &unary<kFloats>("sign_or_zero", DTypeRule::Same,
+                    [](auto x) {
+                      const auto one = constant_like(1, x), zero = constant_like(0, x);
+                      return select(x > zero, one, select(x < zero, -one, zero));
+                    },
+                    {.doc = "-1, 0 or 1; 0 for NaN.", .numpy = "numpy.nan_to_num(numpy.sign(x))"}),
     &unary<kBool | kReal>("signbit", DTypeRule::Bool,
                           [](auto x) {
                             if constexpr (requires { copysign(x, x); }) {

@@ -11,6 +11,7 @@ namespace {
 #include "scalar/vectors.inc"
 #include "scalar/elementary/common.inc"
 #include "scalar/elementary/exp.inc"
+#include "scalar/elementary/erf.inc"
 #include "scalar/elementary/hyperbolic.inc"
 #include "scalar/elementary/log.inc"
 #include "scalar/elementary/pow.inc"
@@ -46,7 +47,12 @@ const auto& sources() {
   static const std::array table = {
       Source{
 #include "embedded/elementary/exp.inc"
-          , {Prim::Exp, Prim::Exp2, Prim::Expm1, Prim::Sinh, Prim::Cosh, Prim::Tanh, Prim::Pow}},
+          ,
+          {Prim::Exp, Prim::Exp2, Prim::Expm1, Prim::Sinh, Prim::Cosh, Prim::Tanh, Prim::Pow, Prim::Erf,
+           Prim::Erfc}},
+      Source{
+#include "embedded/elementary/erf.inc"
+          , {Prim::Erf, Prim::Erfc}},
       Source{
 #include "embedded/elementary/hyperbolic.inc"
           , {Prim::Sinh, Prim::Cosh, Prim::Tanh}},

@@ -48,6 +48,12 @@ __attribute__((visibility("default"))) void weft_clang_compile(const WeftClangRe
   *result = result_of(object, shared, link_time.count());
 }
 
+__attribute__((visibility("default"))) void weft_clang_compile_object(const WeftClangRequest* request,
+                                                                      WeftClangResult* result) {
+  const ObjectCode object = weft::clang_plugin::compile_object(*request);
+  *result = result_of(object, object.bytes, 0);
+}
+
 __attribute__((visibility("default"))) void weft_clang_precompile(const WeftClangRequest* request,
                                                                   WeftClangResult* result) {
   const ObjectCode code = weft::clang_plugin::precompile(*request);

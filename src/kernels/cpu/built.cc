@@ -1,0 +1,82 @@
+#include "kernels/cpu/built.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/toolchain.h"
+#include "weft/error.h"
+#include "weft/parallel.h"
+
+// Defined in files that the build writes, a few for each level; the program that writes them is linked
+// without.
+#define WEFT_FOR_EACH_FILE(X, LEVEL) X(LEVEL, 0) X(LEVEL, 1) X(LEVEL, 2) X(LEVEL, 3)
+extern "C" {
+#define WEFT_DECLARE(LEVEL, FILE) \
+  extern const weft::kernels::BuiltKernels weft_built_##LEVEL##_##FILE __attribute__((weak));
+WEFT_FOR_EACH_FILE(WEFT_DECLARE, avx2)
+WEFT_FOR_EACH_FILE(WEFT_DECLARE, avx512)
+#undef WEFT_DECLARE
+}
+
+namespace weft::kernels {
+namespace {
+
+using Files = std::initializer_list<const BuiltKernels*>;
+#define WEFT_ADDRESS(LEVEL, FILE) &weft_built_##LEVEL##_##FILE,
+
+Files files_of_host() {
+  static constexpr int kAvx2 = 32, kAvx512 = 64;
+  const int bytes = runtime::host_vector_bytes();
+  const std::vector<std::string> features = runtime::host_cpu_features();
+  const bool has_fma = std::find(features.begin(), features.end(), "fma") != features.end();
+  static const Files none{}, avx2{WEFT_FOR_EACH_FILE(WEFT_ADDRESS, avx2)},
+      avx512{WEFT_FOR_EACH_FILE(WEFT_ADDRESS, avx512)};
+  if (bytes >= kAvx512 && has_fma) return avx512;
+  return bytes >= kAvx2 && has_fma ? avx2 : none;
+}
+#undef WEFT_ADDRESS
+
+using Table = std::unordered_map<std::string_view, const BuiltKernel*>;
+
+const Table& table() {
+  static const Table& built = *new Table([] {
+    Table found;
+    for (const BuiltKernels* file : files_of_host())
+      for (int i = 0; file != nullptr && i < file->count; ++i)
+        found.emplace(file->kernels[i].name, &file->kernels[i]);
+    return found;
+  }());
+  return built;
+}
+
+using Body = void (*)(void* context, int64_t begin, int64_t end);
+void run_serially(int64_t begin, int64_t end, int64_t, Body body, void* context) {
+  body(context, begin, end);
+}
+
+}  // namespace
+
+const BuiltKernel* find_built(std::string_view name) {
+  const auto found = table().find(name);
+  return found != table().end() ? found->second : nullptr;
+}
+
+void run_built(const BuiltKernel& kernel, void* result, std::span<const void* const> operands,
+               std::span<const int64_t> sizes, bool is_parallel) {
+  constexpr int kMost = 8;
+  std::array<void*, kMost> arrays{};
+  WEFT_ASSERT(kernel.num_arrays <= kMost, "too many arrays");
+  for (int i = 0; i < kernel.num_arrays; ++i) {
+    const int operand = kernel.arrays[i];
+    arrays[static_cast<size_t>(i)] =
+        operand < 0 ? result : const_cast<void*>(operands[static_cast<size_t>(operand)]);
+  }
+  kernel.function(arrays.data(), sizes.data(), kernel.functions,
+                  is_parallel ? &parallel_for_raw : &run_serially);
+}
+
+}  // namespace weft::kernels

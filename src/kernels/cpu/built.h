@@ -1,0 +1,22 @@
+// Kernels that weft's code generator wrote when the library was built, one for each level of instructions:
+// eager operators run what compiled graphs would run.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "kernels/cpu/built_table.h"
+
+namespace weft::kernels {
+
+// Of this processor's level; null where there is none of the name (in the program that writes them, of any).
+const BuiltKernel* find_built(std::string_view name);
+
+// Contiguous operands and result, which may be one of the operands where the kernel goes element by element.
+// `sizes`: those of the operands' dimensions that differ, in order. `is_parallel`: on all threads, else on
+// this one.
+void run_built(const BuiltKernel& kernel, void* result, std::span<const void* const> operands,
+               std::span<const int64_t> sizes, bool is_parallel);
+
+}  // namespace weft::kernels

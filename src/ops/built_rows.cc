@@ -1,0 +1,29 @@
+#include "ops/built_rows.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "kernels/cpu/built.h"
+#include "weft/dtype.h"
+
+namespace weft::ops {
+
+Tensor run_built_rows(std::string_view name, const Tensor& x, int64_t dim, const Shape& result,
+                      int64_t longest) {
+  const int64_t ndim = x.dim();
+  if (x.is_traced() || x.device().type != DeviceType::CPU || ndim == 0 || (dim != -1 && dim != ndim - 1))
+    return {};
+  const int64_t length = x.shape().back();
+  if (length > longest || x.numel() == 0 || !x.is_contiguous()) return {};
+  const kernels::BuiltKernel* const kernel =
+      kernels::find_built(fmt::format("{}_rows_{}", name, weft::name(x.dtype())));
+  if (kernel == nullptr) return {};
+  const Tensor out = Tensor::empty(result, x.dtype());
+  const void* const elements = x.data();
+  run_built(*kernel, out.data(), std::span(&elements, 1), std::array{x.numel() / length, length},
+            /*is_parallel=*/true);
+  return out;
+}
+
+}  // namespace weft::ops

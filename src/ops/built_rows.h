@@ -1,0 +1,17 @@
+// Composites along the last dimension that are one kernel, where the build has written it
+// (tools/write_kernels.cc).
+#pragma once
+
+#include <string_view>
+
+#include "weft/tensor.h"
+
+namespace weft::ops {
+
+// `name` along `dim` of x with the result's shape; an undefined tensor where there is none for this call: x
+// is traced, not contiguous, of another dtype or on another device, `dim` is not the last one, or rows have
+// more elements than `longest`.
+Tensor run_built_rows(std::string_view name, const Tensor& x, int64_t dim, const Shape& result,
+                      int64_t longest);
+
+}  // namespace weft::ops

@@ -1,0 +1,195 @@
+// Writes the kernels that eager operators run: `weft_write_kernels LEVEL VECTOR_BYTES FILES OUT_PREFIX` makes
+// OUT_PREFIX0.cc … with weft's own code generator, for one level of instructions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "codegen/prelude.h"
+#include "compiler/fuse.h"
+#include "compiler/stages.h"
+#include "ir/trace.h"
+#include "ops/pointwise.h"
+#include "ops/registry.h"
+#include "scalar/elementary.h"
+#include "scalar/vector_math.h"
+
+namespace weft {
+namespace {
+
+using ops::Attrs;
+using ops::OpKind;
+
+std::string symbol_prefix;  // "weft_avx2_"
+
+struct Written {
+  std::string name;    // "erf_f32"
+  std::string symbol;  // with the level before it
+  std::string body;
+  std::vector<std::string> functions;  // what its `functions` parameter holds
+  std::vector<int> arrays;
+};
+
+using Program = std::function<Tensor(const std::vector<Tensor>& operands)>;
+
+// Of a function over vectors; empty for those over one number, with which a kernel gains nothing.
+std::string symbol_of(const void* address) {
+  for (const scalar::MathFunction& function : scalar::all_math_functions())
+    if (function.address == address && function.lanes > 1) return function.name;
+  return "";
+}
+
+// The kernel of a program over contiguous operands; an empty name where it is not exactly one.
+Written write_kernel(const std::string& name, const std::vector<std::vector<int>>& shapes,
+                     const std::vector<DType>& dtypes, int vector_bytes, const Program& program) {
+  ir::GraphTracer tracer("built");
+  std::map<int, Sym> sizes;  // by number
+  std::vector<Tensor> operands;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    ops::TensorType type{dtypes[i], {}, Device{}};
+    for (int number : shapes[i]) {
+      const auto [found, is_new] = sizes.try_emplace(number);
+      if (is_new) found->second = tracer.graph().env().new_symbol(1024 + number);
+      type.shape.push_back(found->second);
+    }
+    operands.push_back(tracer.input(std::move(type), fmt::format("x{}", i)));
+  }
+  Tensor result;
+  {
+    ops::TracerScope scope(&tracer);
+    result = program(operands);
+  }
+  const std::unique_ptr<ir::Graph> graph = tracer.finish({result});
+  compiler::run_graph_stages(*graph);
+  const compiler::FusionPlan plan = compiler::fuse(*graph);
+  if (plan.steps.size() != 1 || plan.steps[0].node != nullptr || !graph->env().guards().empty()) return {};
+  nest::LoopNest nest = compiler::make_nest(plan.steps[0].group, plan.memory, {vector_bytes, true});
+  nest.name = symbol_prefix + name;
+  nest.comments.clear();
+  const codegen::PrintedKernel printed = compiler::print_kernel(nest);
+  Written written{name, nest.name, printed.body, {}, {}};
+  for (const void* address : printed.functions) {
+    written.functions.push_back(symbol_of(address));
+    if (written.functions.back().empty()) return {};
+  }
+  for (const nest::Buffer& buffer : nest.buffers) {
+    const auto& inputs = graph->inputs();
+    const auto found = std::find(inputs.begin(), inputs.end(), buffer.value);
+    written.arrays.push_back(found != inputs.end() ? static_cast<int>(found - inputs.begin()) : -1);
+  }
+  return written;
+}
+
+// Every pointwise operator with its parameters' defaults.
+void write_pointwise(int vector_bytes, std::vector<Written>& all) {
+  for (const auto& [name, op] : ops::all_ops()) {
+    if (op->kind != OpKind::Pointwise || op->loops == nullptr || op->default_params == nullptr ||
+        name != op->name)
+      continue;
+    for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) {
+      if (!(op->dtypes & ops::dtype_bit(dtype))) continue;
+      size_t count = 0;
+      Attrs attrs;
+      for (const ops::Param& param : op->params) {
+        if (param.is_tensor())
+          ++count;
+        else
+          attrs.set(param.name, param.default_value);
+      }
+      std::vector<DType> dtypes(count, dtype);
+      if (name == "where") dtypes[0] = DType::Bool;
+      Written written = write_kernel(
+          fmt::format("{}_{}", name, weft::name(dtype)), std::vector<std::vector<int>>(count, {0}), dtypes,
+          vector_bytes,
+          [&](const std::vector<Tensor>& operands) { return ops::call(*op, {operands, attrs}).at(0); });
+      if (!written.name.empty()) all.push_back(std::move(written));
+    }
+  }
+}
+
+// Operators along the last dimension of a matrix.
+void write_rows(int vector_bytes, std::vector<Written>& all) {
+  const auto add = [&](const char* name, DType dtype, Attrs attrs) {
+    all.push_back(write_kernel(fmt::format("{}_rows_{}", name, weft::name(dtype)), {{0, 1}}, {dtype},
+                               vector_bytes, [&](const std::vector<Tensor>& operands) {
+                                 return ops::call(ops::get_op(name), {operands, attrs}).at(0);
+                               }));
+  };
+  const Attrs along{{"dim", Sym(1)}}, over{{"dim", SymShape{Sym(1)}}, {"keepdim", false}};
+  for (const DType dtype : {DType::F32, DType::F64}) {
+    for (const char* name : {"softmax", "log_softmax"}) add(name, dtype, along);
+    for (const char* name : {"logsumexp", "amin", "amax"}) add(name, dtype, over);
+    for (const char* name : {"sum", "prod"}) {
+      Attrs attrs = over;
+      attrs.set("dtype", {});
+      add(name, dtype, attrs);
+    }
+    Attrs norm = over;
+    norm.set("ord", 2.0);
+    add("vector_norm", dtype, norm);
+  }
+}
+
+constexpr std::string_view kTable =
+#include "embedded/built_table.h"
+    ;
+
+std::string text_of(const Written& written) {
+  std::string text = written.body;
+  for (const std::string& function : written.functions)
+    text = fmt::format("extern \"C\" void {}();\n{}", function, text);
+  std::string list;
+  for (const std::string& function : written.functions) list += fmt::format("(const void*)&{}, ", function);
+  if (!list.empty())
+    text += fmt::format("const void* const functions_of_{}[] = {{{}}};\n", written.name, list);
+  list.clear();
+  for (int array : written.arrays) list += fmt::format("{}, ", array);
+  return text + fmt::format("const signed char arrays_of_{}[] = {{{}}};\n", written.name, list);
+}
+
+}  // namespace
+}  // namespace weft
+
+int main(int argc, char** argv) {
+  using namespace weft;
+  if (argc != 5) {
+    fmt::print(stderr, "usage: weft_write_kernels LEVEL VECTOR_BYTES FILES OUT_PREFIX\n");
+    return 2;
+  }
+  try {
+    const std::string level = argv[1], prefix = argv[4];
+    symbol_prefix = fmt::format("weft_{}_", level);
+    const int vector_bytes = std::atoi(argv[2]), files = std::atoi(argv[3]);
+    std::vector<Written> all;
+    write_pointwise(vector_bytes, all);
+    write_rows(vector_bytes, all);
+    std::erase_if(all, [](const Written& written) { return written.name.empty(); });
+    for (int part = 0; part < files; ++part) {
+      std::string bodies, table;
+      for (size_t i = static_cast<size_t>(part); i < all.size(); i += static_cast<size_t>(files)) {
+        const Written& written = all[i];
+        bodies += text_of(written);
+        table += fmt::format(
+            "    {{\"{0}\", &{1}, {2}, arrays_of_{0}, {3}}},\n", written.name, written.symbol,
+            written.functions.empty() ? "nullptr" : "functions_of_" + written.name, written.arrays.size());
+      }
+      std::ofstream file(fmt::format("{}{}.cc", prefix, part));
+      file << "// Written by tools/write_kernels.cc.\n"
+           << kTable << "namespace {\n"
+           << codegen::prelude() << scalar::all_elementary_sources() << bodies
+           << fmt::format("const weft::kernels::BuiltKernel kernels[] = {{\n{}}};\n}}  // namespace\n", table)
+           << fmt::format("extern \"C\" const weft::kernels::BuiltKernels weft_built_{}_{}", level, part)
+           << "{kernels, sizeof(kernels) / sizeof(kernels[0])};\n";
+      if (!file.flush()) throw std::runtime_error(fmt::format("cannot write {}{}.cc", prefix, part));
+    }
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "weft_write_kernels: {}\n", error.what());
+    return 1;
+  }
+}
