@@ -11,6 +11,7 @@
 #include "core/printable.h"
 #include "core/suggest.h"
 #include "errors.h"
+#include "ops/autocast.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -220,6 +221,20 @@ void bind_dtypes(nb::module_& m) {
         set_default_float(given);
       },
       nb::arg("d"), "Sets it, for the whole process.");
+  m.def(
+      "_autocast",
+      [] {
+        const ops::Autocast state = ops::autocast();
+        return nb::make_tuple(state.enabled, to_python(state.dtype), state.keeps_casts);
+      },
+      "Of this thread, on the CPU: whether operators cast, the dtype of products, whether casts are to be "
+      "kept.");
+  m.def(
+      "_set_autocast",
+      [](bool enabled, nb::handle dtype, bool keeps_casts) {
+        ops::set_autocast({enabled, dtype_of_python(dtype), keeps_casts});
+      },
+      nb::arg("enabled"), nb::arg("dtype"), nb::arg("keeps_casts"));
 
   nb::class_<Device> device(
       m, "device",

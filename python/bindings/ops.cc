@@ -13,6 +13,7 @@
 #include "memory_format.h"
 #include "once.h"
 #include "op_arguments.h"
+#include "ops/autocast.h"
 #include "ops/torch_rules.h"
 #include "weft/error.h"
 
@@ -156,6 +157,8 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
     OpArguments arguments = parse_arguments(*self.op, args, nargs, keywords, &out, rules);
     const OpDef& op = meant(*self.op, arguments, rules);
     check(op, arguments);
+    // What writes into a tensor given has its dtype.
+    if (!out && rules == Promotion::Torch) ops::autocast_operands(op, arguments.operands, arguments.attrs);
     PyObject *const requires_grad = arguments.requires_grad, *const memory_format = arguments.memory_format;
     const std::vector<Tensor> results = run(op, std::move(arguments), rules);
     if (!out) {
@@ -191,6 +194,8 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
   OpArguments arguments = parse_arguments(*self.op, args, nargs, keywords, nullptr, rules);
   const OpDef& op = meant(*self.op, arguments, rules);
   check(op, arguments);
+  if (self.style != CallStyle::InPlace && rules == Promotion::Torch)
+    ops::autocast_operands(op, arguments.operands, arguments.attrs);
   const std::vector<Tensor> results = run(op, std::move(arguments), rules);
   if (self.style != CallStyle::InPlace) return wrap(op, results, rules);
   store(op, *tensor_of_python(args[0]), results.at(0), rules);

@@ -448,7 +448,14 @@ static V constant_call(Evaluator& ev, CallArgs& args) {
 constexpr const char* kPromoteTypes = "promote_types";
 constexpr const char* kDefaultDType = "get_default_dtype";
 constexpr const char* kDefaultDevice = "get_default_device";
+constexpr const char* kAutocast = "_autocast";
+constexpr const char* kSetAutocast = "_set_autocast";
 
+// What is called from here on is recorded under this state; the program's is set when the segment has run.
+static V set_autocast(Evaluator& ev, CallArgs& args) {
+  ev.note_effect();
+  return constant_call<kSetAutocast>(ev, args);
+}
 
 void register_weft_tensors() {
   register_lowering("weft._C.device", new_device);
@@ -458,6 +465,8 @@ void register_weft_tensors() {
   register_lowering("weft._C.promote_types", constant_call<kPromoteTypes>);
   register_lowering("weft._C.get_default_dtype", constant_call<kDefaultDType>);
   register_lowering("weft._C.get_default_device", constant_call<kDefaultDevice>);
+  register_lowering("weft._C._autocast", constant_call<kAutocast>);
+  register_lowering("weft._C._set_autocast", set_autocast);
 }
 
 }  // namespace weft::capture

@@ -50,7 +50,8 @@ Evaluator::Evaluator(const State& state, History& history, const Settings& setti
     : settings_(settings),
       history_(history),
       variant_(std::make_shared<Variant>()),
-      tracer_(utf8(state.frames.back().code->code()->co_name)) {
+      tracer_(utf8(state.frames.back().code->code()->co_name)),
+      autocast_(ops::autocast()) {
   for (size_t f = 0; f < state.frames.size(); ++f) {
     const Frame& from = state.frames[f];
     AbstractFrame frame{from.code, from.globals, from.builtins, {}, {}, from.ip, from.on_return, nullptr};
@@ -77,6 +78,12 @@ Evaluator::Evaluator(const State& state, History& history, const Settings& setti
 
 std::shared_ptr<Variant> Evaluator::evaluate() {
   ops::TracerScope scope(&tracer_);
+  // Operators that are recorded cast as the state says where they are called; the program's changes of it when the
+  // segment has run.
+  struct AutocastScope {
+    ops::Autocast before = ops::autocast();
+    ~AutocastScope() { ops::set_autocast(before); }
+  } autocast_scope;
   std::string reason;
   bool is_planned = false, keeps_variables = false, is_last = false;
   while (true) {

@@ -345,6 +345,7 @@ class Evaluator {
       native_verdicts_;       // loop heads that were looked at: why not native
   Place place_;               // what is being evaluated, in the outermost sense
   std::vector<V> under_way_;  // generators that have something to do when they end
+  ops::Autocast autocast_;    // of the segment's start
   V handled_;                 // the exception being handled, when that changed inside the segment
   int64_t num_effects_ = 0;
   struct Advance {

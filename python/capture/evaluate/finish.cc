@@ -84,6 +84,12 @@ void Evaluator::write_effects() {
     step.args = {slot_of(handled_)};
     variant_->steps.push_back(std::move(step));
   }
+  if (const ops::Autocast now = ops::autocast(); now != autocast_) {
+    BuildStep step{};
+    step.op = BuildOp::SetAutocast;
+    step.autocast = now;
+    variant_->steps.push_back(std::move(step));
+  }
   for (const std::string& key : global_order_) {
     const auto& [place, value] = global_stores_.at(key);
     BuildStep step{};

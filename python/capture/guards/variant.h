@@ -10,6 +10,7 @@
 #include "capture/perform/state.h"
 #include "ir/graph.h"
 #include "ir/trace.h"
+#include "ops/autocast.h"
 #include "weft/error.h"
 
 namespace weft::capture {
@@ -48,6 +49,7 @@ struct BuildStep {
     SetCell,
     SetGlobal,
     SetHandled,
+    SetAutocast,
   };
   Op op;
   int dst = -1;
@@ -70,6 +72,7 @@ struct BuildStep {
   bool is_view = false;       // Output: of another array's memory; others are in one piece
   bool has_base = false;      // Output: NumPy has another array that owns the memory
   bool is_read_only = false;  // Output: NumPy lets nobody write through it
+  ops::Autocast autocast = {};
   bool shares_root = false;   // Output: another result looks at the same memory, so this one cannot be copied
 };
 

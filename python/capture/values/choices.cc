@@ -16,13 +16,16 @@ std::atomic<DType> default_float{DType::F64};
 }  // namespace
 
 Choices choices() {
-  return {default_float.load(std::memory_order_relaxed), python::default_device(), weft::default_float()};
+  return {default_float.load(std::memory_order_relaxed), python::default_device(), weft::default_float(),
+          ops::autocast()};
 }
 
 void set_default_float(DType dtype) { default_float = dtype; }
 
 std::string Choices::str() const {
-  return are_usual() ? "" : fmt::format("{} {} {}", name(default_float), device.str(), name(torch_float));
+  if (are_usual()) return "";
+  return fmt::format("{} {} {} {}{}{}", name(default_float), device.str(), name(torch_float),
+                     autocast.enabled, name(autocast.dtype), autocast.keeps_casts);
 }
 
 }  // namespace weft::capture

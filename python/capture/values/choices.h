@@ -1,9 +1,11 @@
-// What the program has chosen besides the arguments of a call: weft.config and `with weft.device(...)`.
+// What the program has chosen besides the arguments of a call: weft.config, `with weft.device(...)`, `with
+// torch.autocast(...)`.
 // Captures are kept for each choice.
 #pragma once
 
 #include <string>
 
+#include "ops/autocast.h"
 #include "weft/device.h"
 #include "weft/dtype.h"
 
@@ -13,9 +15,11 @@ struct Choices {
   DType default_float = DType::F64;  // of arrays that NumPy makes of no other floating-point array
   Device device;                     // where arrays live
   DType torch_float = DType::F32;    // PyTorch's default dtype
+  ops::Autocast autocast;
 
   bool are_usual() const {
-    return default_float == DType::F64 && device == Device{} && torch_float == DType::F32;
+    return default_float == DType::F64 && device == Device{} && torch_float == DType::F32 &&
+           autocast == ops::Autocast{};
   }
   bool on_meta() const { return device.type == DeviceType::Meta; }
   std::string str() const;  // empty for the usual ones

@@ -135,7 +135,7 @@ def _replacement(function):
         return function
     from weft.nn import _scripted
 
-    return _scripted.replacement(function) or function
+    return _scripted.replacement(function) or getattr(function, "_without_autocast", function)
 
 
 def describe_function(function, place):

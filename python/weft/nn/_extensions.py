@@ -3,7 +3,7 @@
 import enum
 
 import weft as _weft
-from weft import Tensor
+from weft import Tensor, _autocast
 
 from ._types import BroadcastingList1, BroadcastingList2, BroadcastingList3
 
@@ -118,6 +118,7 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     return _weft.zeros_like(logits).scatter(dim, index, 1.0)
 
 
+@_autocast.unchanged
 def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
     """Products of groups: of mat_a[M, K] with mat_b[G, K, N], rows up to offs[g] being those of group g; of
     mat_a[G, M, K] with mat_b[K, N], whose columns offs splits; of mat_a[M, K] with mat_b[K, N], where it splits K; or

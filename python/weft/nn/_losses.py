@@ -3,7 +3,7 @@
 from typing import Callable, Optional
 
 import weft as _weft
-from weft import Tensor
+from weft import Tensor, _autocast
 
 
 def _reduction(size_average, reduce, reduction):
@@ -116,6 +116,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     )
 
 
+@_autocast.float32
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     if weight is not None:
         return _reduced(_weft.huber_loss(input, target, reduction="none", delta=delta) * weight, reduction)
@@ -158,6 +159,7 @@ def _older(size_average: Optional[bool], reduce: Optional[bool], reduction: str)
     return "mean"
 
 
+@_autocast.float32
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
                      size_average: Optional[bool] = None, eps: float = 1e-8, reduce: Optional[bool] = None,
                      reduction: str = "mean") -> Tensor:  # fmt: skip
@@ -201,6 +203,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor, full: bool = F
     return _reduced(loss, reduction)
 
 
+@_autocast.float32
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Optional[bool] = None,
                          reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """input where target is 1, max(0, margin - input) where it is -1; elsewhere the sum of both."""
@@ -210,6 +213,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
     return _reduced(loss, _older(size_average, reduce, reduction))
 
 
+@_autocast.float32
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
                           size_average: Optional[bool] = None, reduce: Optional[bool] = None,
                           reduction: str = "mean") -> Tensor:  # fmt: skip
@@ -224,6 +228,7 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     return _reduced(loss, _older(size_average, reduce, reduction))
 
 
+@_autocast.float32
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None, reduce: Optional[bool] = None,
                      reduction: str = "mean") -> Tensor:  # fmt: skip
     """log(1 + exp(-target * input))."""
@@ -234,6 +239,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: Optional[bool]
     return _reduced(loss, _older(size_average, reduce, reduction))
 
 
+@_autocast.float32
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
                         size_average: Optional[bool] = None, reduce: Optional[bool] = None,
                         reduction: str = "mean") -> Tensor:  # fmt: skip
@@ -252,6 +258,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Optional[
     return _reduced(loss.mean(-1), _older(size_average, reduce, reduction))
 
 
+@_autocast.float32
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Optional[Tensor] = None,
                       size_average: Optional[bool] = None, reduce: Optional[bool] = None,
                       reduction: str = "mean") -> Tensor:  # fmt: skip
@@ -271,6 +278,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     )
 
 
+@_autocast.float32
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None,
                            reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """sum over targets j and other classes i of max(0, 1 - (input[j] - input[i])) / C. target: int[N, C] or [C], the
@@ -286,6 +294,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Optional
     return _reduced(loss, _older(size_average, reduce, reduction))
 
 
+@_autocast.float32
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0,
                         eps: float = 1e-6, swap: bool = False, size_average: Optional[bool] = None,
                         reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:  # fmt: skip
@@ -315,6 +324,7 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
 # ---- connectionist temporal classification -------------------------------------------------------------------
 
 
+@_autocast.float32
 def ctc_loss(
     log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False
 ):

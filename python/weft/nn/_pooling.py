@@ -3,7 +3,7 @@
 from typing import List, Optional
 
 import weft as _weft
-from weft import Tensor
+from weft import Tensor, _autocast
 
 
 def _sizes(output_size, input, rank):
@@ -140,6 +140,7 @@ def _fractional(name, rank, input, kernel_size, output_size, output_ratio, sampl
     return tuple(each if input.dim() == rank + 2 else each.squeeze(0) for each in results)
 
 
+@_autocast.float32
 def fractional_max_pool2d_with_indices(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
@@ -148,6 +149,7 @@ def fractional_max_pool2d_with_indices(
     )
 
 
+@_autocast.float32
 def fractional_max_pool3d_with_indices(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
@@ -156,6 +158,7 @@ def fractional_max_pool3d_with_indices(
     )
 
 
+@_autocast.float32
 def fractional_max_pool2d(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
@@ -165,6 +168,7 @@ def fractional_max_pool2d(
     return both if return_indices else both[0]
 
 
+@_autocast.float32
 def fractional_max_pool3d(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):

@@ -506,15 +506,16 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 
 def _rms_norm_of_dtypes(input, normalized_shape, weight, eps):
-    """rms_norm of complex numbers, or with a weight of another dtype, which promotes."""
+    """rms_norm of complex numbers, or with a weight of another dtype: rounded to the input's once, at the end."""
     if tuple(input.shape[input.dim() - len(normalized_shape) :]) != tuple(normalized_shape):
         raise RuntimeError(f"rms_norm: expected input[*, {list(normalized_shape)}], got {list(input.shape)}")
     dims = list(range(-len(normalized_shape), 0))
     wide = input.float() if input.dtype in (_weft.float16, _weft.bfloat16) else input
     if eps is None:
         eps = 2.0**-52 if wide.dtype in (_weft.float64, _weft.complex128) else 2.0**-23
-    result = (wide * _weft.rsqrt((wide * wide).mean(dims, keepdim=True) + eps)).to(input.dtype)
-    return result if weight is None else result * weight
+    result = wide * _weft.rsqrt((wide * wide).mean(dims, keepdim=True) + eps)
+    result = result if weight is None else result * weight
+    return (result if input.is_complex() or not result.is_complex() else result.real).to(input.dtype)
 
 
 def group_norm(input: Tensor, num_groups: int, weight: Optional[Tensor] = None, bias: Optional[Tensor] = None,

@@ -3,6 +3,7 @@
 import functools
 
 import weft as _weft
+from weft import _autocast
 
 from . import _names, _table
 
@@ -50,7 +51,7 @@ def _in_place(name, find):
     def resolve():
         nonlocal function
         if function is None:
-            function = find()
+            function = _autocast.in_place(find())
         return method
 
     def method(self, *args, **kwargs):

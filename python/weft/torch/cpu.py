@@ -2,6 +2,8 @@
 
 import contextlib
 
+from .amp import _cpu as amp  # noqa: F401
+
 __path__ = []  # modules below are made by the table
 
 

@@ -3,7 +3,7 @@
 import math
 
 import weft as _weft
-from weft import Tensor  # noqa: F401
+from weft import Tensor, _autocast  # noqa: F401
 
 from ._functions._numeric import COMPLEX, FLOATS, HALF, complex_dtype, need_tensor, written
 
@@ -98,7 +98,7 @@ def _of_line(name, transform, doc, only_real=False, as_complex=False):
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return function
+    return _autocast.float32(function)
 
 
 fft = _of_line("fft", _fft, "y[k] = the sum of x[j] * exp(-2 pi i j k / n) along a dimension.")
@@ -161,7 +161,7 @@ def _of_space(name, last, others, doc, only_real=False, last_first=False, apart=
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return function
+    return _autocast.float32(function)
 
 
 fftn = _of_space("fftn", _fft, _fft, "fft along several dimensions: all, the last len(s), or `dim`.")
@@ -194,7 +194,7 @@ def _of_plane(name, transform):
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{transform.__name__} along two dimensions."
-    return function
+    return _autocast.float32(function)
 
 
 fft2 = _of_plane("fft2", fftn)

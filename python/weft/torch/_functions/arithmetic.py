@@ -4,6 +4,7 @@ from builtins import complex as _complex
 
 import weft as _weft
 from weft import Tensor as _Tensor
+from weft import _autocast
 from weft import return_types as _types
 
 from ._support import DTypeError, all_written, is_inexact, need_floating, need_tensor, promoted, written
@@ -184,6 +185,7 @@ def frexp(input, *, out=None):
     )
 
 
+@_autocast.float32
 def polar(abs, angle, *, out=None):
     """The complex numbers of absolute values and angles."""
     need_tensor("polar", abs, "abs")
@@ -488,6 +490,7 @@ def _combine(function, input, product, beta, alpha, out):
     return written(out, (input if beta == 1 else input * beta) + scaled)
 
 
+@_autocast.narrow
 def addmm(input, *args, mat1=None, mat2=None, beta=1, alpha=1, out=None, out_dtype=None):
     """beta * input + alpha * (mat1 @ mat2)."""
     input, mat1, mat2, beta, alpha = _operands("addmm", input, args, mat1, mat2, beta, alpha)
@@ -517,6 +520,7 @@ def _operands(function, input, args, first, second, beta, alpha):
     return (*given, beta, alpha)
 
 
+@_autocast.unchanged
 def addmv(input, *args, mat=None, vec=None, beta=1, alpha=1, out=None):
     """beta * input + alpha * (mat @ vec)."""
     input, mat, vec, beta, alpha = _operands("addmv", input, args, mat, vec, beta, alpha)
@@ -524,6 +528,7 @@ def addmv(input, *args, mat=None, vec=None, beta=1, alpha=1, out=None):
     return _combine("addmv", input, _weft.matmul(mat, vec), beta, alpha, out)
 
 
+@_autocast.unchanged
 def addr(input, *args, vec1=None, vec2=None, beta=1, alpha=1, out=None):
     """beta * input + alpha * outer(vec1, vec2)."""
     input, vec1, vec2, beta, alpha = _operands("addr", input, args, vec1, vec2, beta, alpha)
@@ -537,6 +542,7 @@ def addr(input, *args, vec1=None, vec2=None, beta=1, alpha=1, out=None):
     return _combine("addr", input.to(dtype), product, beta, alpha, out)
 
 
+@_autocast.narrow
 def addbmm(input, *args, batch1=None, batch2=None, beta=1, alpha=1, out=None):
     """beta * input + alpha * the sum of batch1[i] @ batch2[i]."""
     input, batch1, batch2, beta, alpha = _operands("addbmm", input, args, batch1, batch2, beta, alpha)
@@ -545,6 +551,7 @@ def addbmm(input, *args, batch1=None, batch2=None, beta=1, alpha=1, out=None):
     return _combine("addbmm", input, product, beta, alpha, out)
 
 
+@_autocast.narrow
 def baddbmm(input, *args, batch1=None, batch2=None, beta=1, alpha=1, out=None, out_dtype=None):
     """beta * input + alpha * (batch1[i] @ batch2[i])."""
     input, batch1, batch2, beta, alpha = _operands("baddbmm", input, args, batch1, batch2, beta, alpha)
@@ -554,6 +561,7 @@ def baddbmm(input, *args, batch1=None, batch2=None, beta=1, alpha=1, out=None, o
     return written(out, result if out_dtype is None else result.to(out_dtype))
 
 
+@_autocast.unchanged
 def mv(input, vec, *, out=None):
     """The product of a matrix and a vector."""
     need_tensor("mv", input)
@@ -562,6 +570,7 @@ def mv(input, vec, *, out=None):
     return written(out, _weft.matmul(input, vec))
 
 
+@_autocast.narrow
 def mm(input, mat2, *, out=None, out_dtype=None):
     """The product of two matrices."""
     need_tensor("mm", input)
@@ -574,6 +583,7 @@ def mm(input, mat2, *, out=None, out_dtype=None):
 dsmm = spmm = mm
 
 
+@_autocast.narrow
 def bmm(input, mat2, *, out_dtype=None, out=None):
     """The products of two batches of matrices."""
     need_tensor("bmm", input)
@@ -583,6 +593,7 @@ def bmm(input, mat2, *, out_dtype=None, out=None):
     return written(out, result if out_dtype is None else result.to(out_dtype))
 
 
+@_autocast.unchanged
 def dot(input, tensor, *, out=None):
     """The sum of products of two vectors."""
     need_tensor("dot", input)
@@ -592,6 +603,7 @@ def dot(input, tensor, *, out=None):
     return written(out, _weft.dot(input, tensor))
 
 
+@_autocast.unchanged
 def ger(input, vec2, *, out=None):
     """The outer product of two vectors."""
     need_tensor("ger", input)
@@ -618,6 +630,7 @@ def pdist(input, p=2.0):
     return _weft.vector_norm(first - second, float(p), [1])
 
 
+@_autocast.float32
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """The p-norm distances between the rows of two (batches of) matrices."""
     need_tensor("cdist", x1, "x1")

@@ -1,6 +1,7 @@
 """torch.linalg: factors of matrices (LU, Cholesky, LDL, QR), and systems of equations."""
 
 import weft as _weft
+from weft import _autocast
 from weft.return_types import LinAlgError
 
 from ._numeric import (
@@ -42,6 +43,7 @@ def _not_positive(function, info):
         )
 
 
+@_autocast.float32
 def cholesky_ex(A, *, upper=False, check_errors=False, out=None):
     """The triangular factor L with L L^H = A, and where it fails: no error."""
     need_matrices("linalg.cholesky_ex" if check_errors else "linalg.cholesky", A, square=True)
@@ -52,6 +54,7 @@ def cholesky_ex(A, *, upper=False, check_errors=False, out=None):
     return all_written(out, linalg_cholesky_ex(factor, info))
 
 
+@_autocast.float32
 def cholesky(A, *, upper=False, out=None):
     """The lower (or upper) triangular factor of a positive-definite matrix."""
     need_matrices("linalg.cholesky", A, square=True)
@@ -59,6 +62,7 @@ def cholesky(A, *, upper=False, out=None):
     return written(out, columns(adjoint_of(factor) if upper else factor))
 
 
+@_autocast.float32
 def cholesky_solve(input, L, upper=False, *, out=None):
     """x with A x = input, from A's Cholesky factor."""
     B = need_tensor("cholesky_solve", input)
@@ -79,6 +83,7 @@ def cholesky_solve(input, L, upper=False, *, out=None):
     return written(out, columns(_weft.solve_triangular(second, inner, True)))
 
 
+@_autocast.float32
 def cholesky_inverse(L, upper=False, *, out=None):
     """The inverse of A, from its Cholesky factor."""
     need_matrices("cholesky_inverse", L, "L", square=True)
@@ -177,6 +182,7 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
     return written(out, columns(_weft.lu_solve(LU, pivots, B, adjoint)))
 
 
+@_autocast.float32
 def lu_solve_of(b, LU_data, LU_pivots, *, out=None):
     """torch.lu_solve: linalg.lu_solve with its arguments reversed."""
     return lu_solve(LU_data, LU_pivots, b, out=out)
@@ -216,6 +222,7 @@ def solve_ex(A, B, *, left=True, check_errors=False, out=None):
     return all_written(out, linalg_solve_ex(x.squeeze(-1) if vector else x, info))
 
 
+@_autocast.float32
 def solve(A, B, *, left=True, out=None):
     """x with A x = B, or x A = B; a LinAlgError where A is singular."""
     a, b, vector = _system("linalg.solve", A, B, left)
@@ -223,6 +230,7 @@ def solve(A, B, *, left=True, out=None):
     return written(out, x.squeeze(-1) if vector else x)
 
 
+@_autocast.float32
 def inv_ex(A, *, check_errors=False, out=None):
     """The inverse, and where A is singular: no error."""
     need_matrices("linalg.inv_ex" if check_errors else "linalg.inv", A, square=True)
@@ -237,12 +245,14 @@ def inv_ex(A, *, check_errors=False, out=None):
     return all_written(out, linalg_inv_ex(columns(inverse), info))
 
 
+@_autocast.float32
 def inv(A, *, out=None):
     """The inverse; a LinAlgError where A is singular."""
     need_matrices("linalg.inv", A, square=True)
     return written(out, columns(_weft.inv(A)))
 
 
+@_autocast.float32
 def inverse(input, *, out=None):
     """torch.inverse: linalg.inv."""
     return inv(input, out=out)
@@ -265,6 +275,7 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
     return written(out, columns(x))
 
 
+@_autocast.float32
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, out=None):
     """torch.triangular_solve: x with A x = b, and A."""
     need_matrices("triangular_solve", A, square=True)
@@ -308,6 +319,7 @@ def ldl_solve(LD, pivots, B, *, hermitian=False, out=None):
 
 
 # ---- QR ----
+@_autocast.float32
 def qr(A, mode="reduced", *, out=None):
     """Q with orthonormal columns and upper triangular R with A = Q R."""
     if mode not in ("reduced", "complete", "r"):
@@ -320,6 +332,7 @@ def qr(A, mode="reduced", *, out=None):
     return all_written(out, linalg_qr(Q, columns(R)))
 
 
+@_autocast.float32
 def geqrf(input, *, out=None):
     """R, below it the vectors of the reflections that Q is made of, and their factors."""
     need_matrices("geqrf", input, "input")
@@ -327,6 +340,7 @@ def geqrf(input, *, out=None):
     return all_written(out, geqrf_factors(columns(a), tau))
 
 
+@_autocast.float32
 def householder_product(input, tau, *, out=None):
     """The first columns of the product of reflections: Q, from geqrf's results."""
     function = "torch.linalg.householder_product"
@@ -344,11 +358,13 @@ def householder_product(input, tau, *, out=None):
     return written(out, columns(_weft.householder_product(input, tau)))
 
 
+@_autocast.float32
 def orgqr(input, input2, *, out=None):
     """torch.orgqr: linalg.householder_product."""
     return householder_product(input, input2, out=out)
 
 
+@_autocast.float32
 def ormqr(input, tau, other, left=True, transpose=False, *, out=None):
     """The product of `other` with the whole Q of geqrf's results, or its adjoint."""
     need_matrices("torch.ormqr", input, "input")

@@ -2,6 +2,7 @@
 
 import weft as _weft
 from weft import Tensor as _Tensor
+from weft import _autocast
 from weft import return_types as _types
 
 from ._support import (
@@ -207,6 +208,7 @@ def index_add(input, dim, index, source, *, alpha=1, out=None):
     return written(out, _weft.index_add(input, dim, _with_dimension(index), source, alpha=alpha))
 
 
+@_autocast.widest
 def index_copy(input, dim, index, source, *, out=None):
     """The input with `source` written at indices of a dimension."""
     need_tensor("index_copy", input)

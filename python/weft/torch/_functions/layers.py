@@ -2,6 +2,7 @@
 
 import weft as _weft
 from weft import Tensor as _Tensor
+from weft import _autocast
 from weft.nn import functional as _F
 
 from ._support import is_integer, need_tensor, refuse_bool, written
@@ -171,6 +172,7 @@ def relu_(input):
 # ---- convolution, pooling, sampling --------------------------------------------------------------------------
 
 
+@_autocast.narrow
 def conv_tbc(input, weight, bias, pad=0):
     """A convolution of [time, batch, channels] with [width, channels, filters]."""
     moved = _weft.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad)

@@ -3,6 +3,7 @@
 import math
 
 import weft as _weft
+from weft import _autocast
 
 from ._numeric import (
     COMPLEX,
@@ -223,6 +224,7 @@ def renorm_into(self, p, dim, maxnorm):
 
 
 # ---- of singular values ----
+@_autocast.float32
 def cond(A, p=None, *, out=None):
     """The condition number: the norm of A times that of its inverse; of the largest by the smallest singular value."""
     need_matrices("linalg.cond", A)
@@ -277,6 +279,7 @@ def _magnitudes(x, hermitian):
     return _weft.abs(_weft.eigvalsh(x)) if hermitian else _weft.svdvals(x)
 
 
+@_autocast.float32
 def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None):
     """How many singular values are larger than max(atol, rtol * the largest)."""
     need_matrices("linalg.matrix_rank", A, square=hermitian)
@@ -320,11 +323,13 @@ def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None, out=None):
     return written(out, _weft.matmul(left * inverse.unsqueeze(-2).to(left.dtype), right))
 
 
+@_autocast.float32
 def pinverse(input, rcond=1e-15):
     """torch.pinverse: linalg.pinv with a relative bound of 1e-15."""
     return pinv(input, rcond)
 
 
+@_autocast.float32
 def matrix_sqrth(A):
     """The square root of a symmetric (Hermitian) positive-definite matrix, of which the lower half is read."""
     need_matrices("linalg.matrix_sqrth", A, square=True)

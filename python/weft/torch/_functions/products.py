@@ -3,6 +3,7 @@
 import math
 
 import weft as _weft
+from weft import _autocast
 
 from ._numeric import HALF, is_inexact, need_matrices, need_tensor, written
 from .factors import inv, solve
@@ -24,6 +25,7 @@ def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     return _weft.diagonal(A, offset, dim1, dim2)
 
 
+@_autocast.narrow
 def vecdot(x, y, *, dim=-1, out=None):
     """The sum of conj(x) * y along a dimension."""
     need_tensor("linalg.vecdot", x, "x")
@@ -148,6 +150,7 @@ def chain_matmul(*matrices, out=None):
     return written(out, matrices[0] if len(matrices) == 1 else multi_dot(matrices))
 
 
+@_autocast.float32
 def tensorinv(A, ind=2, *, out=None):
     """The inverse of what A is as a map from its last to its first `ind` dimensions."""
     need_tensor("linalg.tensorinv", A, "A")
@@ -161,6 +164,7 @@ def tensorinv(A, ind=2, *, out=None):
     return written(out, inv(A.reshape(math.prod(rows), math.prod(cols))).reshape(cols + rows))
 
 
+@_autocast.float32
 def tensorsolve(A, B, dims=None, *, out=None):
     """x with tensordot(A, x) = B."""
     need_tensor("linalg.tensorsolve", A, "A")

@@ -2,6 +2,7 @@
 
 import weft as _weft
 from weft import Tensor as _Tensor
+from weft import _autocast
 from weft import return_types as _types
 
 from ._support import (
@@ -241,11 +242,13 @@ def _quantile(function, input, q, dim, keepdim, interpolation, ignore_nan):
     return result.movedim(-1, 0) if q.dim() else result.squeeze(-1)
 
 
+@_autocast.float32
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """Quantiles of all elements or along `dim`, a first dimension for several q. NaN where one is among them."""
     return written(out, _quantile("quantile", input, q, dim, keepdim, interpolation, False))
 
 
+@_autocast.float32
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """quantile of what is no NaN."""
     return written(out, _quantile("nanquantile", input, q, dim, keepdim, interpolation, True))

@@ -2,6 +2,7 @@
 
 import weft as _weft
 from weft import Tensor as _Tensor
+from weft import _autocast
 
 from ._support import copied, dimension, is_integer, need_tensor, promoted, written
 
@@ -607,6 +608,7 @@ def _parts_of_complex(input):
     return _weft.bitcast(input.unsqueeze(-1), real)
 
 
+@_autocast.float32
 def view_as_complex(input):
     """The complex tensor whose real and imaginary parts the last dimension, of size 2, is."""
     need_tensor("view_as_complex", input)

@@ -3,6 +3,7 @@
 import math
 
 import weft as _weft
+from weft import _autocast
 
 from ._numeric import (
     adjoint_of,
@@ -27,12 +28,14 @@ old_svd_result = named("svd", "U S V")
 slogdet_result = named("slogdet", "sign logabsdet")
 
 
+@_autocast.float32
 def eig(A, *, out=None):
     """Eigenvalues and eigenvectors, complex."""
     values, vectors = _weft.eig(need_matrices("linalg.eig", A, square=True))
     return all_written(out, linalg_eig(values, columns(vectors)))
 
 
+@_autocast.float32
 def eigvals(A, *, out=None):
     """Eigenvalues, complex."""
     return written(out, _weft.eigvals(need_matrices("linalg.eigvals", A, square=True)))
@@ -46,12 +49,14 @@ def _upper(UPLO):
     return UPLO.upper() == "U"
 
 
+@_autocast.float32
 def eigh(A, UPLO="L", *, out=None):
     """Ascending eigenvalues, and eigenvectors, of symmetric or Hermitian matrices."""
     values, vectors = _weft.eigh(need_matrices("linalg.eigh", A, square=True), _upper(UPLO))
     return all_written(out, linalg_eigh(values, columns(vectors)))
 
 
+@_autocast.float32
 def eigvalsh(A, UPLO="L", *, out=None):
     """Ascending eigenvalues of symmetric or Hermitian matrices."""
     return written(out, _weft.eigvalsh(need_matrices("linalg.eigvalsh", A, square=True), _upper(UPLO)))
@@ -64,6 +69,7 @@ def _no_driver(function, driver):
         )
 
 
+@_autocast.float32
 def svd(A, full_matrices=True, *, driver=None, out=None):
     """U, the singular values, and V^H."""
     _no_driver("linalg.svd", driver)
@@ -71,12 +77,14 @@ def svd(A, full_matrices=True, *, driver=None, out=None):
     return all_written(out, linalg_svd(columns(U), S, columns(Vh)))
 
 
+@_autocast.float32
 def svdvals(A, *, driver=None, out=None):
     """Singular values, descending."""
     _no_driver("linalg.svd", driver)
     return written(out, _weft.svdvals(need_matrices("linalg.svdvals", A)))
 
 
+@_autocast.float32
 def old_svd(input, some=True, compute_uv=True, *, out=None):
     """torch.svd: U, the singular values, and V; zeros for U and V unless `compute_uv`."""
     need_matrices("linalg.svd", input, "A")
@@ -119,6 +127,7 @@ def logdet(input):
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
+@_autocast.float32
 def lstsq(A, B, rcond=None, *, driver=None):
     """The x of least norm that minimizes the norm of A x - B; residuals, rank and singular values as the driver has them."""
     need_matrices("torch.linalg.lstsq", A, "input")

@@ -3,6 +3,7 @@
 import math
 
 import weft as _weft
+from weft import _autocast
 
 from ._numeric import FLOATS, HALF, is_inexact, need_tensor, transposed
 
@@ -132,6 +133,7 @@ def _whole_window(window, n_fft, win_length, dtype):
     return window if win_length == n_fft else _weft.pad(window, [left, n_fft - win_length - left])
 
 
+@_autocast.float32
 def stft(
     input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False,
     onesided=None, return_complex=None, align_to_window=None,
