@@ -92,6 +92,16 @@ def test_containers_and_strings():
     check(f, ["b", "ab", "c"], {"a": 5, "z": 7})
 
 
+def test_what_has_a_length_is_a_condition():
+    def f(word: str, words: List[str], table: Dict[str, int]):
+        while words and not word:
+            words.pop()
+        return bool(word), bool(words), 1 if table else 2
+
+    check(f, "", ["a", "b"], {"a": 5})
+    check(f, "b", ["a", "b"], {})
+
+
 def test_type_comments():
     def f(x, n, names):
         # type: (Tensor, int, Optional[List[str]]) -> Tuple[Tensor, int]

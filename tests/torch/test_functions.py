@@ -448,6 +448,9 @@ def test_settings():
     torch.set_float32_matmul_precision("highest")
     assert torch.sym_max(3, 4.0) == 4.0 and torch.sym_int(2.7) == 2 and torch.sym_sum([1, 2]) == 3
     assert torch.get_device(X) == -1
+    torch._assert(True, "not raised")
+    with pytest.raises(AssertionError, match="said"):
+        torch._assert(False, "said")
 
 
 def test_compile_takes_pytorchs_arguments():

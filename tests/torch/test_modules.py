@@ -318,6 +318,8 @@ def test_hub_downloads_nothing(tmp_path):
         torch.hub.load_state_dict_from_url(address, model_dir=tmp_path)
     (tmp_path / "weights.pth").write_bytes(file.getvalue())
     assert torch.hub.load_state_dict_from_url(address, model_dir=tmp_path)["w"].tolist() == [1, 1]
+    assert torch.hub.HASH_REGEX.search("net-0f3a.pth").group(1) == "0f3a"
+    assert torch.hub.get_dir() == f"{torch.hub._get_torch_home()}/hub"
 
 
 def test_what_compilers_and_profilers_have():

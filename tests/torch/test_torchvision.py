@@ -1,5 +1,6 @@
 """weft.torchvision: boxes, regions, layers, transforms and files."""
 
+import importlib
 import io
 
 import numpy as np
@@ -388,7 +389,15 @@ def test_grids_of_images():
 
 
 def test_names_that_are_left_out():
-    with pytest.raises(AttributeError, match="not written yet"):
-        torchvision.__getattr__("models")
+    from weft.torchvision import _absent_names
+
+    for reason, modules in _absent_names.MODULES.items():
+        for name, names in modules.items():
+            module = importlib.import_module(f"weft.torchvision.{name}")
+            with pytest.raises(NotImplementedError, match=f"torchvision's, but not weft's: {reason}"):
+                getattr(module, names.split()[0])()
+    assert torchvision.models is importlib.import_module("weft.torchvision.models")
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("weft.torchvision.models.nothing")
     with pytest.raises(AttributeError, match="no attribute"):
         torchvision.__getattr__("nothing")

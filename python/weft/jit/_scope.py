@@ -120,6 +120,8 @@ def _describe_callable(value, place, name):
     if module == "builtins" and getattr(builtins, own_name, None) is value:
         return ("name", own_name)
     if isinstance(value, types.FunctionType):
+        if (module or "").startswith("weft.torch._functions.") and _jit.has_builtin(f"aten::{own_name}"):
+            return ("member", "torch", own_name)
         return describe_function(_replacement(value), place)
     if module is not None and module.partition(".")[0] == "weft":
         return _operator(own_name)

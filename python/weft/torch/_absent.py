@@ -33,7 +33,7 @@ REGROUPED = {
     "distributed.c10d_logger": "weft.torch.distributed",
     "fx._compatibility": "weft.torch.fx",
     "jit._script": "weft.torch.jit weft.jit",
-    "jit.annotations": "weft.torch.jit weft.jit",
+    "jit.annotations": "weft.torch.jit weft.jit typing",
     "_dynamo.decorators": "weft.torch._dynamo",
     "_jit_internal": "weft.torch.jit weft.jit",
     "_tensor": "weft.torch",
@@ -77,7 +77,8 @@ class _Absent(type):
     """The class of stand-ins for what is not there: they can be named, subclassed and asked about, not called."""
 
     def __call__(cls, *args, **kwargs):
-        raise NotImplementedError(f"{cls._name} is PyTorch's, but not weft's: {cls._reason}")
+        owner = "torchvision" if cls._name.startswith("torchvision.") else "PyTorch"
+        raise NotImplementedError(f"{cls._name} is {owner}'s, but not weft's: {cls._reason}")
 
     def __repr__(cls):
         return f"<{cls._name}: not weft's>"
@@ -127,11 +128,9 @@ def _make_lazy(module, places, public, reason):
     module.__getattr__, module.__dir__ = __getattr__, __dir__
 
 
-def _absent_module(name):
+def _absent_module(name, table="weft.torch._absent_names"):
     """(names, reason) of a module that is not weft's; None of any other."""
-    from . import _absent_names
-
-    for reason, modules in _absent_names.MODULES.items():
+    for reason, modules in importlib.import_module(table).MODULES.items():
         if name in modules:
             return frozenset(modules[name].split()), reason
         if any(other.startswith(name + ".") for other in modules):
@@ -139,21 +138,23 @@ def _absent_module(name):
     return None
 
 
+_PACKAGES = ("weft.torch", "weft.torchvision")
+
+
 class _Finder:
-    """On sys.meta_path, after Python's own: modules below weft.torch of which there is no file."""
+    """On sys.meta_path, after Python's own: modules below weft.torch and weft.torchvision of which there is no file."""
 
     def find_spec(self, fullname, path=None, target=None):
-        prefix, _, name = fullname.partition("weft.torch.")
-        if prefix or not name:
+        package = next((one for one in _PACKAGES if fullname.startswith(one + ".")), None)
+        if package is None:
             return None
-        if name in REGROUPED:
-            found = frozenset(), ""
-        else:
-            found = _absent_module(name)
+        name = fullname[len(package) + 1 :]
+        places = REGROUPED.get(name, "") if package == "weft.torch" else ""
+        found = (frozenset(), "") if places else _absent_module(name, f"{package}._absent_names")
         if found is None:
             return None
         spec = importlib.machinery.ModuleSpec(fullname, self, is_package=True)
-        spec.loader_state = (REGROUPED.get(name, ""), *found)
+        spec.loader_state = (places, *found)
         return spec
 
     def create_module(self, spec):

@@ -18,7 +18,10 @@ MODULES = {
             ChainedScheduler ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts CyclicLR
             ExponentialLR LRScheduler LambdaLR LinearLR MultiStepLR MultiplicativeLR OneCycleLR
             PolynomialLR ReduceLROnPlateau SequentialLR StepLR""",
-        "optim.optimizer": "Optimizer register_optimizer_step_post_hook register_optimizer_step_pre_hook",
+        "optim.optimizer": """
+            Optimizer ParamsT _default_to_fused_or_foreach _get_capturable_supported_devices
+            _use_grad_for_differentiable register_optimizer_step_post_hook
+            register_optimizer_step_pre_hook required""",
         "optim.swa_utils": """
             AveragedModel SWALR get_ema_avg_fn get_ema_multi_avg_fn get_swa_avg_fn
             get_swa_multi_avg_fn update_bn""",

@@ -1,18 +1,23 @@
 """torch.hub's names. Files that are in the cache are loaded; nothing is downloaded."""
 
 import os
+import re
 from urllib.parse import urlparse
 
 _hub_dir = None
 READ_DATA_CHUNK = 128 * 1024
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # of a file's name: the first digits of its checksum
+
+
+def _get_torch_home():
+    """The folder that the cache is in: $TORCH_HOME, or ~/.cache/torch."""
+    home = os.environ.get("TORCH_HOME") or os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "torch")
+    return os.path.expanduser(home)
 
 
 def get_dir():
-    """The folder of the cache: that of set_dir(), $TORCH_HOME/hub, or ~/.cache/torch/hub."""
-    if _hub_dir is not None:
-        return _hub_dir
-    home = os.environ.get("TORCH_HOME") or os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "torch")
-    return os.path.join(os.path.expanduser(home), "hub")
+    """The folder of the cache: that of set_dir(), or `hub` in that of _get_torch_home()."""
+    return _hub_dir if _hub_dir is not None else os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d):

@@ -5,17 +5,17 @@ source: torchvision 0.29's documentation and behaviour.
 
 import importlib as _importlib
 
+from weft.torch import _absent
+
 __version__ = "0.29.0"
 
-_PARTS = ("datasets", "extension", "io", "models", "ops", "transforms", "utils")
+_absent.install()
 
 
 def __getattr__(name):
-    if name not in ("io", "ops", "transforms", "utils"):
-        if name in _PARTS:
-            raise AttributeError(f"torchvision.{name} is torchvision's, but not weft's: not written yet")
-        raise AttributeError(f"module 'torchvision' has no attribute '{name}'")
-    return _importlib.import_module(f"{__name__}.{name}")
+    if name in ("datasets", "io", "models", "ops", "transforms", "utils"):
+        return _importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'torchvision' has no attribute '{name}'")
 
 
 def get_image_backend():

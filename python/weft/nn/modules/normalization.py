@@ -13,9 +13,6 @@ from .module import Module
 class _NormBase(Module):
     _version = 2  # num_batches_tracked came with it
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
-    running_mean: Optional[Tensor]
-    running_var: Optional[Tensor]
-    num_batches_tracked: Optional[Tensor]
     num_features: int
     eps: float
     affine: bool
@@ -93,7 +90,8 @@ class _BatchNorm(_NormBase):
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        mean, var = self.running_mean, self.running_var
+        mean: Optional[Tensor] = self.running_mean
+        var: Optional[Tensor] = self.running_var
         use_batch = self.training or (mean is None and var is None)
         factor = 0.0
         if self.momentum is not None:

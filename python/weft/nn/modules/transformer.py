@@ -19,7 +19,7 @@ from .normalization import LayerNorm
 # key_padding_mask[N, S] of keys. is_causal says of a mask that it is the causal one; the mask itself still counts.
 
 
-def _activation_of(activation):
+def _get_activation_fn(activation):
     if not isinstance(activation, str):
         return activation
     if activation not in ("relu", "gelu"):
@@ -65,7 +65,7 @@ class TransformerEncoderLayer(Module):
         self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
-        self.activation = _activation_of(activation)
+        self.activation = _get_activation_fn(activation)
         self.activation_relu_or_gelu = _kind_of(self.activation)
 
     def _is_one_operator(self, src, src_mask, src_key_padding_mask):
@@ -141,7 +141,7 @@ class TransformerDecoderLayer(Module):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.dropout3 = Dropout(dropout)
-        self.activation = _activation_of(activation)
+        self.activation = _get_activation_fn(activation)
 
     def forward(
         self,

@@ -13,6 +13,14 @@ _state = {
 }
 
 
+def _assert(condition: bool, message: str):
+    """Python's assert as a function.
+
+    raises: AssertionError with the message unless the condition holds.
+    """
+    assert condition, message
+
+
 def use_deterministic_algorithms(mode, *, warn_only=False):
     """Notes the choice; weft's operators are deterministic."""
     _state["deterministic"], _state["deterministic_warn_only"] = bool(mode), bool(warn_only)

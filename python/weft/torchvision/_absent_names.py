@@ -1,0 +1,227 @@
+"""The modules of torchvision that programs import and weft does not have: their public names, by the reason.
+
+Importing them succeeds, so that a program that only uses them elsewhere runs; using a name raises with the reason.
+
+source: the public names of torchvision 0.29.
+"""
+
+DATASETS = "weft reads images and tensors, and no data sets"
+MODELS = "not written yet"
+
+MODULES = {
+    DATASETS: {
+        "datasets": """
+            CIFAR10 CIFAR100 CLEVRClassification CREStereo Caltech101 Caltech256 CarlaStereo
+            CelebA Cityscapes CocoCaptions CocoDetection Country211 DTD DatasetFolder EMNIST
+            ETH3DStereo EuroSAT FER2013 FGVCAircraft FakeData FallingThingsStereo FashionMNIST
+            Flickr30k Flickr8k Flowers102 FlyingChairs FlyingThings3D Food101 GTSRB HD1K HMDB51
+            INaturalist ImageFolder ImageNet Imagenette InStereo2k KMNIST Kinetics Kitti
+            Kitti2012Stereo Kitti2015Stereo KittiFlow LFWPairs LFWPeople LSUN LSUNClass MNIST
+            Middlebury2014Stereo MovingMNIST Omniglot OxfordIIITPet PCAM PhotoTour Places365
+            QMNIST RenderedSST2 SBDataset SBU SEMEION STL10 SUN397 SVHN SceneFlowStereo Sintel
+            SintelStereo StanfordCars UCF101 USPS VOCDetection VOCSegmentation VisionDataset
+            WIDERFace""",
+        "datasets.folder": """
+            DatasetFolder IMG_EXTENSIONS ImageFolder VisionDataset accimage_loader
+            default_loader find_classes has_file_allowed_extension is_image_file make_dataset
+            pil_loader""",
+        "datasets.utils": """
+            USER_AGENT calculate_md5 check_integrity check_md5 download_and_extract_archive
+            download_file_from_google_drive download_url extract_archive iterable_to_str
+            list_dir list_files verify_str_arg""",
+        "datasets.vision": "StandardTransform VisionDataset",
+    },
+    MODELS: {
+        "models": """
+            AlexNet AlexNet_Weights ConvNeXt ConvNeXt_Base_Weights ConvNeXt_Large_Weights
+            ConvNeXt_Small_Weights ConvNeXt_Tiny_Weights DenseNet DenseNet121_Weights
+            DenseNet161_Weights DenseNet169_Weights DenseNet201_Weights EfficientNet
+            EfficientNet_B0_Weights EfficientNet_B1_Weights EfficientNet_B2_Weights
+            EfficientNet_B3_Weights EfficientNet_B4_Weights EfficientNet_B5_Weights
+            EfficientNet_B6_Weights EfficientNet_B7_Weights EfficientNet_V2_L_Weights
+            EfficientNet_V2_M_Weights EfficientNet_V2_S_Weights GoogLeNet GoogLeNetOutputs
+            GoogLeNet_Weights Inception3 InceptionOutputs Inception_V3_Weights MNASNet
+            MNASNet0_5_Weights MNASNet0_75_Weights MNASNet1_0_Weights MNASNet1_3_Weights MaxVit
+            MaxVit_T_Weights MobileNetV2 MobileNetV3 MobileNet_V2_Weights
+            MobileNet_V3_Large_Weights MobileNet_V3_Small_Weights RegNet RegNet_X_16GF_Weights
+            RegNet_X_1_6GF_Weights RegNet_X_32GF_Weights RegNet_X_3_2GF_Weights
+            RegNet_X_400MF_Weights RegNet_X_800MF_Weights RegNet_X_8GF_Weights
+            RegNet_Y_128GF_Weights RegNet_Y_16GF_Weights RegNet_Y_1_6GF_Weights
+            RegNet_Y_32GF_Weights RegNet_Y_3_2GF_Weights RegNet_Y_400MF_Weights
+            RegNet_Y_800MF_Weights RegNet_Y_8GF_Weights ResNeXt101_32X8D_Weights
+            ResNeXt101_64X4D_Weights ResNeXt50_32X4D_Weights ResNet ResNet101_Weights
+            ResNet152_Weights ResNet18_Weights ResNet34_Weights ResNet50_Weights ShuffleNetV2
+            ShuffleNet_V2_X0_5_Weights ShuffleNet_V2_X1_0_Weights ShuffleNet_V2_X1_5_Weights
+            ShuffleNet_V2_X2_0_Weights SqueezeNet SqueezeNet1_0_Weights SqueezeNet1_1_Weights
+            SwinTransformer Swin_B_Weights Swin_S_Weights Swin_T_Weights Swin_V2_B_Weights
+            Swin_V2_S_Weights Swin_V2_T_Weights VGG VGG11_BN_Weights VGG11_Weights
+            VGG13_BN_Weights VGG13_Weights VGG16_BN_Weights VGG16_Weights VGG19_BN_Weights
+            VGG19_Weights ViT_B_16_Weights ViT_B_32_Weights ViT_H_14_Weights ViT_L_16_Weights
+            ViT_L_32_Weights VisionTransformer Weights WeightsEnum Wide_ResNet101_2_Weights
+            Wide_ResNet50_2_Weights alexnet convnext_base convnext_large convnext_small
+            convnext_tiny densenet121 densenet161 densenet169 densenet201 efficientnet_b0
+            efficientnet_b1 efficientnet_b2 efficientnet_b3 efficientnet_b4 efficientnet_b5
+            efficientnet_b6 efficientnet_b7 efficientnet_v2_l efficientnet_v2_m
+            efficientnet_v2_s get_model get_model_builder get_model_weights get_weight googlenet
+            inception_v3 list_models maxvit_t mnasnet0_5 mnasnet0_75 mnasnet1_0 mnasnet1_3
+            mobilenet_v2 mobilenet_v3_large mobilenet_v3_small regnet_x_16gf regnet_x_1_6gf
+            regnet_x_32gf regnet_x_3_2gf regnet_x_400mf regnet_x_800mf regnet_x_8gf
+            regnet_y_128gf regnet_y_16gf regnet_y_1_6gf regnet_y_32gf regnet_y_3_2gf
+            regnet_y_400mf regnet_y_800mf regnet_y_8gf resnet101 resnet152 resnet18 resnet34
+            resnet50 resnext101_32x8d resnext101_64x4d resnext50_32x4d shufflenet_v2_x0_5
+            shufflenet_v2_x1_0 shufflenet_v2_x1_5 shufflenet_v2_x2_0 squeezenet1_0 squeezenet1_1
+            swin_b swin_s swin_t swin_v2_b swin_v2_s swin_v2_t vgg11 vgg11_bn vgg13 vgg13_bn
+            vgg16 vgg16_bn vgg19 vgg19_bn vit_b_16 vit_b_32 vit_h_14 vit_l_16 vit_l_32
+            wide_resnet101_2 wide_resnet50_2""",
+        "models.alexnet": "AlexNet AlexNet_Weights alexnet",
+        "models.convnext": """
+            CNBlock CNBlockConfig ConvNeXt ConvNeXt_Base_Weights ConvNeXt_Large_Weights
+            ConvNeXt_Small_Weights ConvNeXt_Tiny_Weights LayerNorm2d convnext_base
+            convnext_large convnext_small convnext_tiny""",
+        "models.densenet": """
+            DenseNet DenseNet121_Weights DenseNet161_Weights DenseNet169_Weights
+            DenseNet201_Weights densenet121 densenet161 densenet169 densenet201""",
+        "models.detection": """
+            FCOS FCOS_ResNet50_FPN_Weights FasterRCNN
+            FasterRCNN_MobileNet_V3_Large_320_FPN_Weights
+            FasterRCNN_MobileNet_V3_Large_FPN_Weights FasterRCNN_ResNet50_FPN_V2_Weights
+            FasterRCNN_ResNet50_FPN_Weights KeypointRCNN KeypointRCNN_ResNet50_FPN_Weights
+            MaskRCNN MaskRCNN_ResNet50_FPN_V2_Weights MaskRCNN_ResNet50_FPN_Weights RetinaNet
+            RetinaNet_ResNet50_FPN_V2_Weights RetinaNet_ResNet50_FPN_Weights
+            SSD300_VGG16_Weights SSDLite320_MobileNet_V3_Large_Weights
+            fasterrcnn_mobilenet_v3_large_320_fpn fasterrcnn_mobilenet_v3_large_fpn
+            fasterrcnn_resnet50_fpn fasterrcnn_resnet50_fpn_v2 fcos_resnet50_fpn
+            keypointrcnn_resnet50_fpn maskrcnn_resnet50_fpn maskrcnn_resnet50_fpn_v2
+            retinanet_resnet50_fpn retinanet_resnet50_fpn_v2 ssd300_vgg16
+            ssdlite320_mobilenet_v3_large""",
+        "models.detection.anchor_utils": "AnchorGenerator DefaultBoxGenerator",
+        "models.detection.backbone_utils": "BackboneWithFPN mobilenet_backbone resnet_fpn_backbone",
+        "models.detection.faster_rcnn": """
+            FastRCNNConvFCHead FastRCNNPredictor FasterRCNN
+            FasterRCNN_MobileNet_V3_Large_320_FPN_Weights
+            FasterRCNN_MobileNet_V3_Large_FPN_Weights FasterRCNN_ResNet50_FPN_V2_Weights
+            FasterRCNN_ResNet50_FPN_Weights TwoMLPHead fasterrcnn_mobilenet_v3_large_320_fpn
+            fasterrcnn_mobilenet_v3_large_fpn fasterrcnn_resnet50_fpn fasterrcnn_resnet50_fpn_v2""",
+        "models.detection.generalized_rcnn": "GeneralizedRCNN",
+        "models.detection.image_list": "ImageList",
+        "models.detection.mask_rcnn": """
+            MaskRCNN MaskRCNNHeads MaskRCNNPredictor MaskRCNN_ResNet50_FPN_V2_Weights
+            MaskRCNN_ResNet50_FPN_Weights maskrcnn_resnet50_fpn maskrcnn_resnet50_fpn_v2""",
+        "models.detection.retinanet": """
+            RetinaNet RetinaNetClassificationHead RetinaNetHead RetinaNetRegressionHead
+            RetinaNet_ResNet50_FPN_V2_Weights RetinaNet_ResNet50_FPN_Weights
+            retinanet_resnet50_fpn retinanet_resnet50_fpn_v2""",
+        "models.detection.roi_heads": """
+            RoIHeads expand_boxes expand_masks expand_masks_tracing_scale fastrcnn_loss
+            heatmaps_to_keypoints keypointrcnn_inference keypointrcnn_loss keypoints_to_heatmap
+            maskrcnn_inference maskrcnn_loss paste_mask_in_image paste_masks_in_image
+            project_masks_on_boxes""",
+        "models.detection.rpn": """
+            RPNHead RegionProposalNetwork concat_box_prediction_layers permute_and_flatten""",
+        "models.detection.transform": "GeneralizedRCNNTransform resize_boxes resize_keypoints",
+        "models.efficientnet": """
+            EfficientNet EfficientNet_B0_Weights EfficientNet_B1_Weights EfficientNet_B2_Weights
+            EfficientNet_B3_Weights EfficientNet_B4_Weights EfficientNet_B5_Weights
+            EfficientNet_B6_Weights EfficientNet_B7_Weights EfficientNet_V2_L_Weights
+            EfficientNet_V2_M_Weights EfficientNet_V2_S_Weights FusedMBConv FusedMBConvConfig
+            MBConv MBConvConfig efficientnet_b0 efficientnet_b1 efficientnet_b2 efficientnet_b3
+            efficientnet_b4 efficientnet_b5 efficientnet_b6 efficientnet_b7 efficientnet_v2_l
+            efficientnet_v2_m efficientnet_v2_s""",
+        "models.feature_extraction": """
+            DualGraphModule LeafModuleAwareTracer NodePathTracer create_feature_extractor
+            get_graph_node_names""",
+        "models.googlenet": """
+            BasicConv2d GoogLeNet GoogLeNetOutputs GoogLeNet_Weights Inception InceptionAux
+            googlenet""",
+        "models.inception": """
+            BasicConv2d Inception3 InceptionA InceptionAux InceptionB InceptionC InceptionD
+            InceptionE InceptionOutputs Inception_V3_Weights inception_v3""",
+        "models.maxvit": """
+            MBConv MaxVit MaxVitBlock MaxVitLayer MaxVit_T_Weights PartitionAttentionLayer
+            RelativePositionalMultiHeadAttention SwapAxes WindowDepartition WindowPartition
+            maxvit_t""",
+        "models.mnasnet": """
+            MNASNet MNASNet0_5_Weights MNASNet0_75_Weights MNASNet1_0_Weights MNASNet1_3_Weights
+            mnasnet0_5 mnasnet0_75 mnasnet1_0 mnasnet1_3""",
+        "models.mobilenet": "mv2_all mv3_all",
+        "models.mobilenetv2": "InvertedResidual MobileNetV2 MobileNet_V2_Weights mobilenet_v2",
+        "models.mobilenetv3": """
+            InvertedResidual InvertedResidualConfig MobileNetV3 MobileNet_V3_Large_Weights
+            MobileNet_V3_Small_Weights mobilenet_v3_large mobilenet_v3_small""",
+        "models.optical_flow": "RAFT Raft_Large_Weights Raft_Small_Weights raft_large raft_small",
+        "models.quantization": """
+            GoogLeNet_QuantizedWeights Inception_V3_QuantizedWeights
+            MobileNet_V2_QuantizedWeights MobileNet_V3_Large_QuantizedWeights
+            QuantizableGoogLeNet QuantizableInception3 QuantizableMobileNetV2
+            QuantizableMobileNetV3 QuantizableResNet QuantizableShuffleNetV2
+            ResNeXt101_32X8D_QuantizedWeights ResNeXt101_64X4D_QuantizedWeights
+            ResNet18_QuantizedWeights ResNet50_QuantizedWeights
+            ShuffleNet_V2_X0_5_QuantizedWeights ShuffleNet_V2_X1_0_QuantizedWeights
+            ShuffleNet_V2_X1_5_QuantizedWeights ShuffleNet_V2_X2_0_QuantizedWeights googlenet
+            inception_v3 mobilenet_v2 mobilenet_v3_large resnet18 resnet50 resnext101_32x8d
+            resnext101_64x4d shufflenet_v2_x0_5 shufflenet_v2_x1_0 shufflenet_v2_x1_5
+            shufflenet_v2_x2_0""",
+        "models.regnet": """
+            AnyStage BlockParams BottleneckTransform RegNet RegNet_X_16GF_Weights
+            RegNet_X_1_6GF_Weights RegNet_X_32GF_Weights RegNet_X_3_2GF_Weights
+            RegNet_X_400MF_Weights RegNet_X_800MF_Weights RegNet_X_8GF_Weights
+            RegNet_Y_128GF_Weights RegNet_Y_16GF_Weights RegNet_Y_1_6GF_Weights
+            RegNet_Y_32GF_Weights RegNet_Y_3_2GF_Weights RegNet_Y_400MF_Weights
+            RegNet_Y_800MF_Weights RegNet_Y_8GF_Weights ResBottleneckBlock SimpleStemIN
+            regnet_x_16gf regnet_x_1_6gf regnet_x_32gf regnet_x_3_2gf regnet_x_400mf
+            regnet_x_800mf regnet_x_8gf regnet_y_128gf regnet_y_16gf regnet_y_1_6gf
+            regnet_y_32gf regnet_y_3_2gf regnet_y_400mf regnet_y_800mf regnet_y_8gf""",
+        "models.resnet": """
+            BasicBlock Bottleneck ResNeXt101_32X8D_Weights ResNeXt101_64X4D_Weights
+            ResNeXt50_32X4D_Weights ResNet ResNet101_Weights ResNet152_Weights ResNet18_Weights
+            ResNet34_Weights ResNet50_Weights Wide_ResNet101_2_Weights Wide_ResNet50_2_Weights
+            conv1x1 conv3x3 resnet101 resnet152 resnet18 resnet34 resnet50 resnext101_32x8d
+            resnext101_64x4d resnext50_32x4d wide_resnet101_2 wide_resnet50_2""",
+        "models.segmentation": """
+            DeepLabV3 DeepLabV3_MobileNet_V3_Large_Weights DeepLabV3_ResNet101_Weights
+            DeepLabV3_ResNet50_Weights FCN FCN_ResNet101_Weights FCN_ResNet50_Weights LRASPP
+            LRASPP_MobileNet_V3_Large_Weights deeplabv3_mobilenet_v3_large deeplabv3_resnet101
+            deeplabv3_resnet50 fcn_resnet101 fcn_resnet50 lraspp_mobilenet_v3_large""",
+        "models.segmentation.deeplabv3": """
+            ASPP ASPPConv ASPPPooling DeepLabHead DeepLabV3 DeepLabV3_MobileNet_V3_Large_Weights
+            DeepLabV3_ResNet101_Weights DeepLabV3_ResNet50_Weights deeplabv3_mobilenet_v3_large
+            deeplabv3_resnet101 deeplabv3_resnet50""",
+        "models.segmentation.fcn": """
+            FCN FCNHead FCN_ResNet101_Weights FCN_ResNet50_Weights fcn_resnet101 fcn_resnet50""",
+        "models.shufflenetv2": """
+            InvertedResidual ShuffleNetV2 ShuffleNet_V2_X0_5_Weights ShuffleNet_V2_X1_0_Weights
+            ShuffleNet_V2_X1_5_Weights ShuffleNet_V2_X2_0_Weights channel_shuffle
+            shufflenet_v2_x0_5 shufflenet_v2_x1_0 shufflenet_v2_x1_5 shufflenet_v2_x2_0""",
+        "models.squeezenet": """
+            Fire SqueezeNet SqueezeNet1_0_Weights SqueezeNet1_1_Weights squeezenet1_0
+            squeezenet1_1""",
+        "models.swin_transformer": """
+            PatchMerging PatchMergingV2 ShiftedWindowAttention ShiftedWindowAttentionV2
+            SwinTransformer SwinTransformerBlock SwinTransformerBlockV2 Swin_B_Weights
+            Swin_S_Weights Swin_T_Weights Swin_V2_B_Weights Swin_V2_S_Weights Swin_V2_T_Weights
+            shifted_window_attention swin_b swin_s swin_t swin_v2_b swin_v2_s swin_v2_t""",
+        "models.vgg": """
+            VGG VGG11_BN_Weights VGG11_Weights VGG13_BN_Weights VGG13_Weights VGG16_BN_Weights
+            VGG16_Weights VGG19_BN_Weights VGG19_Weights cfgs make_layers vgg11 vgg11_bn vgg13
+            vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn""",
+        "models.video": """
+            MC3_18_Weights MViT MViT_V1_B_Weights MViT_V2_S_Weights R2Plus1D_18_Weights
+            R3D_18_Weights S3D S3D_Weights Swin3D_B_Weights Swin3D_S_Weights Swin3D_T_Weights
+            SwinTransformer3d VideoResNet mc3_18 mvit_v1_b mvit_v2_s r2plus1d_18 r3d_18 s3d
+            swin3d_b swin3d_s swin3d_t""",
+        "models.video.resnet": """
+            BasicBlock BasicStem Bottleneck Conv2Plus1D Conv3DNoTemporal Conv3DSimple
+            MC3_18_Weights R2Plus1D_18_Weights R2Plus1dStem R3D_18_Weights VideoResNet mc3_18
+            r2plus1d_18 r3d_18""",
+        "models.vision_transformer": """
+            ConvStemConfig Encoder EncoderBlock MLPBlock ViT_B_16_Weights ViT_B_32_Weights
+            ViT_H_14_Weights ViT_L_16_Weights ViT_L_32_Weights VisionTransformer
+            interpolate_embeddings vit_b_16 vit_b_32 vit_h_14 vit_l_16 vit_l_32""",
+        "models._utils": """
+            D IntermediateLayerGetter M V W _ModelURLs _make_divisible _ovewrite_named_param
+            _ovewrite_value_param handle_legacy_interface kwonly_to_pos_or_kw""",
+        "models._api": """
+            BUILTIN_MODELS M Weights WeightsEnum _get_enum_from_fn get_model get_model_builder
+            get_model_weights get_weight list_models register_model""",
+    },
+}
