@@ -16,11 +16,12 @@ using ops::Param;
 
 // Other names of parameters, as NumPy and PyTorch have them.
 constexpr std::pair<std::string_view, std::string_view> kParamAliases[] = {
-    {"axis", "dim"},        {"axis", "dims"},        {"keepdims", "keepdim"}, {"axes", "dims"},
-    {"axes", "dim"},        {"input", "x"},          {"self", "x"},           {"other", "y"},
-    {"size", "shape"},      {"fill_value", "value"}, {"stop", "end"},         {"num", "steps"},
-    {"ddof", "correction"}, {"arrays", "tensors"},   {"exponent", "y"},       {"dimension", "dim"},
-    {"x1", "x"},            {"x2", "y"},
+    {"axis", "dim"},         {"axis", "dims"},      {"keepdims", "keepdim"},
+    {"axes", "dims"},        {"axes", "dim"},       {"input", "x"},
+    {"self", "x"},           {"other", "y"},        {"size", "shape"},
+    {"fill_value", "value"}, {"stop", "end"},       {"num", "steps"},
+    {"ddof", "correction"},  {"arrays", "tensors"}, {"exponent", "y"},
+    {"dimension", "dim"},    {"x1", "x"},           {"x2", "y"},
 };
 
 const char* expected(Param::Type type) {
@@ -233,7 +234,8 @@ class Matcher {
     // PyTorch looks at the first one only: x.repeat(2, True) is x.repeat(2, 1).
     return !PyBool_Check(args[0]) && std::all_of(args, args + count, [](PyObject* arg) {
       if (PyLong_Check(arg) || symbolic_int(arg)) return true;
-      if (const Tensor* tensor = tensor_of_python(arg)) return tensor->dim() == 0 && is_integral(tensor->dtype());
+      if (const Tensor* tensor = tensor_of_python(arg))
+        return tensor->dim() == 0 && is_integral(tensor->dtype());
       return PyIndex_Check(arg) && !PySequence_Check(arg);
     });
   }
