@@ -16,10 +16,12 @@ using ops::Param;
 
 // Other names of parameters, as NumPy and PyTorch have them.
 constexpr std::pair<std::string_view, std::string_view> kParamAliases[] = {
-    {"axis", "dim"},        {"axis", "dims"},        {"keepdims", "keepdim"}, {"axes", "dims"},
-    {"axes", "dim"},        {"input", "x"},          {"self", "x"},           {"other", "y"},
-    {"size", "shape"},      {"fill_value", "value"}, {"stop", "end"},         {"num", "steps"},
-    {"ddof", "correction"}, {"arrays", "tensors"},   {"exponent", "y"},
+    {"axis", "dim"},         {"axis", "dims"},      {"keepdims", "keepdim"},
+    {"axes", "dims"},        {"axes", "dim"},       {"input", "x"},
+    {"self", "x"},           {"other", "y"},        {"size", "shape"},
+    {"fill_value", "value"}, {"stop", "end"},       {"num", "steps"},
+    {"ddof", "correction"},  {"arrays", "tensors"}, {"exponent", "y"},
+    {"dimension", "dim"},    {"x1", "x"},           {"x2", "y"},
 };
 
 const char* expected(Param::Type type) {
@@ -192,6 +194,7 @@ class Matcher {
     positional(args, nargs);
     const size_t count = keywords ? static_cast<size_t>(PyTuple_GET_SIZE(keywords)) : 0;
     for (size_t i = 0; i < count; ++i) keyword(PyTuple_GET_ITEM(keywords, i), args[nargs + i], out);
+    if (op.name == "arange" && !values_[0]) std::swap(values_[0], values_[1]);  // arange(end=n)
   }
   PyObject* operator[](size_t i) const { return values_[i]; }
   MatchedArguments release(PyObject* out) { return {std::move(values_), out, std::move(collected_)}; }
@@ -230,7 +233,10 @@ class Matcher {
   static bool all_integers(PyObject* const* args, size_t count) {
     // PyTorch looks at the first one only: x.repeat(2, True) is x.repeat(2, 1).
     return !PyBool_Check(args[0]) && std::all_of(args, args + count, [](PyObject* arg) {
-      return PyLong_Check(arg) || symbolic_int(arg);
+      if (PyLong_Check(arg) || symbolic_int(arg)) return true;
+      if (const Tensor* tensor = tensor_of_python(arg))
+        return tensor->dim() == 0 && is_integral(tensor->dtype());
+      return PyIndex_Check(arg) && !PySequence_Check(arg);
     });
   }
 

@@ -128,15 +128,15 @@ def disable(fn=None, recursive=True, *, reason=None):
     """The function `fn` as one that is never compiled: a compiled function that calls it ends its graph there, and Python
     performs the call. Of a weft.nn.Module, calls of its forward(). Without fn, a decorator.
 
-    recursive: expected to be True: what fn calls is performed by Python too, but for compiled functions.
+    recursive: True or False: what fn calls is performed by Python too, but for compiled functions, either way.
     reason:    why, for WEFT_LOGS=graph_breaks and weft.compiler.explain.
 
     raises: TypeError unless fn is callable and reason a str.
     """
     if reason is not None and not isinstance(reason, str):
         raise TypeError(f"weft.compiler.disable: expected reason to be a str, got {type(reason).__name__}")
-    if recursive is not True:
-        raise TypeError(f"weft.compiler.disable: expected recursive to be True, got {recursive!r}")
+    if not isinstance(recursive, bool):
+        raise TypeError(f"weft.compiler.disable: expected recursive to be a bool, got {recursive!r}")
     if fn is None:
         return functools.partial(disable, reason=reason)
     if not callable(fn):

@@ -35,6 +35,33 @@ def test_max_and_min_have_dtype_and_names(dtype):
     assert torch.max(x).dtype == dtype and torch.max(x).dim() == 0
 
 
+@pytest.mark.parametrize(
+    ("numpys", "expected"),
+    [
+        (lambda x: x.all(axis=1), lambda x: x.all(1)),
+        (lambda x: x.any(axis=0, keepdims=True), lambda x: x.any(0, True)),
+        (lambda x: x.max(axis=1).values, lambda x: x.max(1).values),
+        (lambda x: x.min(axis=1, keepdims=True)[1], lambda x: x.min(1, True)[1]),
+        (lambda x: x.sort(axis=0)[0], lambda x: x.sort(0)[0]),
+        (lambda x: x.median(axis=1)[0], lambda x: x.median(1)[0]),
+        (lambda x: torch.logsumexp(x, axis=1), lambda x: torch.logsumexp(x, 1)),
+        (lambda x: torch.softmax(x, axis=1), lambda x: torch.softmax(x, 1)),
+        (lambda x: x.log_softmax(axis=0), lambda x: x.log_softmax(0)),
+        (lambda x: torch.var_mean(x, axis=0)[1], lambda x: x.mean(0)),
+        (lambda x: x.gather(axis=1, index=torch.tensor([[0]])), lambda x: x[:1, :1]),
+        (lambda x: x.index_select(axis=0, index=torch.tensor([1])), lambda x: x[1:]),
+        (lambda x: x.unfold(dimension=1, size=2, step=1), lambda x: x.unfold(1, 2, 1)),
+        (lambda x: torch.mul(x1=x, x2=x), lambda x: x * x),
+        (lambda x: x.reshape(torch.tensor(6) // 2, -1), lambda x: x.reshape(3, 2)),
+        (lambda x: torch.zeros(torch.tensor(2), 3), lambda x: torch.zeros(2, 3)),
+        (lambda x: torch.arange(end=torch.tensor(3)), lambda x: torch.arange(3)),
+    ],
+)
+def test_numpys_names_and_sizes_that_are_tensors(numpys, expected):
+    assert torch.equal(numpys(X), expected(X))
+    torch.testing.assert_close(weft.compile(numpys)(X), expected(X))
+
+
 def test_max_forms():
     same(torch.max(X, torch.tensor(3.5)), [[3.5, 3.5, 3.5], [4.0, 6.0, 5.0]])
     same(torch.max(X, other=X), X.tolist())

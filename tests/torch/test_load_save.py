@@ -208,6 +208,11 @@ def test_safetensors_shared_and_strided(tmp_path):
         safetensors_torch.save_file({"x": base.t()}, tmp_path / "x")
     with pytest.raises(RuntimeError, match="share memory"):
         safetensors_torch.save_file({"x": base, "y": base[0]}, tmp_path / "x")
+    safetensors_torch.save_file({"x": base[1], "y": base[0]}, tmp_path / "x")
+    with safetensors.safe_open(tmp_path / "x", framework="pt", backend="pread") as file:
+        assert torch.equal(file.get_tensors()["x"], base[1])
+    assert safetensors_torch.storage_ptr(base[1]) == base.data_ptr()
+    assert safetensors_torch.storage_size(base[1]) == 24
     model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3))
     model[1].weight = model[0].weight
     safetensors_torch.save_model(model, tmp_path / "m")

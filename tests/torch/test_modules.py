@@ -22,7 +22,10 @@ MODULES = """
     torch_version types typing utils utils.benchmark utils.checkpoint utils.collect_env utils.cpp_extension utils.data
     utils.data.dataloader utils.data.dataset utils.data.distributed utils.data.sampler utils.dlpack utils.hooks
     utils.model_zoo utils.tensorboard utils._pytree version xpu _dynamo _dynamo.config _functorch.config _inductor
-    _inductor.config _ops _tensor _higher_order_ops _subclasses
+    _inductor.config _ops _tensor _higher_order_ops _subclasses _C _C._nn _dynamo._trace_wrapped_higher_order_op
+    _higher_order_ops.associative_scan distributed.tensor._utils distributed.tensor.placement_types
+    distributed.checkpoint.default_planner distributions.constraints distributions.multivariate_normal return_types
+    utils._python_dispatch
 """.split()
 
 
@@ -363,6 +366,68 @@ def test_distributions():
     np.testing.assert_allclose(categorical.entropy().numpy(), [1.0297, 0.8979], atol=1e-4)
     with pytest.raises(NotImplementedError, match="not weft's"):
         distributions.StudentT(1.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda c: c.boolean, [False, True, False, True, False]),
+        (lambda c: c.positive_integer, [False, False, False, True, True]),
+        (lambda c: c.unit_interval, [False, True, True, True, False]),
+        (lambda c: c.integer_interval(0, 1), [False, True, False, True, False]),
+        (lambda c: c.cat([c.positive, c.real], 0, [2, 3]), [False, False, True, True, True]),
+        (lambda c: c.real_vector, True),
+        (lambda c: c.simplex, False),
+    ],
+)
+def test_constraints(make, expected):
+    constraints = importlib.import_module("weft.torch.distributions.constraints")
+    assert make(constraints).check(torch.tensor([-1.0, 0.0, 0.5, 1.0, 2.0])).tolist() == expected
+
+
+def test_constraints_of_matrices():
+    constraints = importlib.import_module("weft.torch.distributions.constraints")
+    matrix = torch.tensor([[[2.0, 1.0], [1.0, 2.0]], [[1.0, 2.0], [2.0, 1.0]]])
+    assert constraints.positive_definite.check(matrix).tolist() == [True, False]
+    assert constraints.symmetric.check(matrix[0]).item() and not constraints.lower_triangular.check(matrix[0])
+    assert repr(constraints.greater_than(1.0)) == "GreaterThan(lower_bound=1.0)"
+    with pytest.raises(ValueError, match="dependent"):
+        constraints.dependent.check(matrix)
+
+
+def test_checks():
+    torch._check(True)
+    with pytest.raises(RuntimeError, match="at least 3, got 2"):
+        torch._check(2 >= 3, lambda: f"at least 3, got {2}")
+    with pytest.raises(ValueError, match="True"):
+        torch._check_value(False)
+    with pytest.raises(IndexError, match="all of them"):
+        torch._check_tensor_all_with(IndexError, torch.tensor([True, False]), "all of them")
+    with pytest.raises(TypeError, match="Tensor"):
+        torch._check(torch.tensor(True))
+    assert not isinstance(3, torch.SymInt)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 5, 8])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_associative_scan(size, reverse):
+    scan = importlib.import_module("weft.torch._higher_order_ops").associative_scan
+    x = torch.arange(2.0 * size).reshape(2, size) + 1
+    found = scan(lambda a, b: {"x": a["x"] + b["x"]}, {"x": x}, 1, reverse=reverse)["x"]
+    expected = x.flip(1).cumsum(1).flip(1) if reverse else x.cumsum(1)
+    assert torch.equal(found, expected)
+
+
+def test_placements_are_described():
+    tensor = importlib.import_module("weft.torch.distributed.tensor")
+    assert tensor.Shard(1) == tensor.Shard(dim=1) != tensor.Shard(0)
+    assert [str(p) for p in (tensor.Shard(1), tensor.Replicate(), tensor.Partial())] == [
+        "S(1)",
+        "R",
+        "P(sum)",
+    ]
+    with pytest.raises(NotImplementedError, match="processes"):
+        tensor.distribute_tensor(torch.ones(2))
 
 
 def test_storages():

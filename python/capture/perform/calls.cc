@@ -1,4 +1,6 @@
 // Calls, functions and structural matching, performed for real.
+#include <algorithm>
+
 #include "capture/objects/classes.h"
 #include "capture/perform/concrete.h"
 #include "interpreter_lock.h"
@@ -18,6 +20,11 @@ CallSlots call_slots(const Frame& frame, size_t count) {
   PyObject *a = frame.stack[base].get(), *b = frame.stack[base + 1].get();
   if (!a) return {b, base + 2};
   return {a, b ? base + 1 : base + 2};
+}
+
+// Are the frame's variables its own? While CPython's frame of it is linked in, they are there.
+bool holds_variables(const Frame& frame) {
+  return std::any_of(frame.locals.begin(), frame.locals.end(), [](const Ref& local) { return bool(local); });
 }
 
 // What super() takes from the frame that calls it: the class whose method that is, and its first argument.
@@ -46,7 +53,7 @@ void call(Frame& frame, size_t count, PyObject* kwnames) {
   const CallSlots slots = call_slots(frame, count);
   std::vector<PyObject*> args;
   for (size_t i = slots.first; i < frame.stack.size(); ++i) args.push_back(frame.stack[i].get());
-  if (args.empty() && slots.callable == reinterpret_cast<PyObject*>(&PySuper_Type))
+  if (args.empty() && slots.callable == reinterpret_cast<PyObject*>(&PySuper_Type) && holds_variables(frame))
     args = arguments_of_super(frame);
   const size_t named = kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0;
   Ref result = checked(python::calling_python(

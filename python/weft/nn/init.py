@@ -127,6 +127,9 @@ def _fan(tensor, mode):
     return _fans(tensor)[0 if mode.lower() == "fan_in" else 1]
 
 
+_calculate_correct_fan = _fan
+
+
 def calculate_gain(nonlinearity, param=None):
     """What a layer's deviation is multiplied by, so that the nonlinearity after it keeps the signal's size."""
     gains = {"relu": math.sqrt(2.0), "tanh": 5.0 / 3.0, "selu": 0.75}

@@ -31,6 +31,8 @@ REGROUPED = {
     "distributed.distributed_c10d": "weft.torch.distributed",
     "distributed.constants": "weft.torch.distributed",
     "distributed.c10d_logger": "weft.torch.distributed",
+    "distributed._tensor": "weft.torch.distributed.tensor",
+    "distributed.tensor.placement_types": "weft.torch.distributed.tensor",
     "fx._compatibility": "weft.torch.fx",
     "jit._script": "weft.torch.jit weft.jit",
     "jit.annotations": "weft.torch.jit weft.jit typing",
@@ -69,7 +71,18 @@ REGROUPED = {
     "_library.custom_ops": "weft.torch.library",
     "_custom_ops": "weft.torch.library",
     "_VF": "weft.torch",
+    "return_types": "weft.return_types",
     "_C._nn": "weft.nn.functional",
+    **{
+        f"distributions.{name}": "weft.torch.distributions"
+        for name in """
+        bernoulli beta binomial categorical cauchy chi2 continuous_bernoulli dirichlet distribution exp_family exponential
+        fishersnedecor gamma generalized_pareto geometric gumbel half_cauchy half_normal independent inverse_gamma kl
+        kumaraswamy laplace lkj_cholesky log_normal logistic_normal lowrank_multivariate_normal mixture_same_family
+        multinomial multivariate_normal negative_binomial normal one_hot_categorical pareto poisson relaxed_bernoulli
+        relaxed_categorical studentT transformed_distribution transforms uniform von_mises weibull wishart
+        """.split()
+    },
 }
 
 
@@ -150,7 +163,9 @@ class _Finder:
             return None
         name = fullname[len(package) + 1 :]
         places = REGROUPED.get(name, "") if package == "weft.torch" else ""
-        found = (frozenset(), "") if places else _absent_module(name, f"{package}._absent_names")
+        found = _absent_module(name, f"{package}._absent_names")
+        if places:
+            found = found or (frozenset(), "")
         if found is None:
             return None
         spec = importlib.machinery.ModuleSpec(fullname, self, is_package=True)

@@ -203,14 +203,20 @@ MODULES = {
             size_based_auto_wrap_policy transformer_auto_wrap_policy wrap""",
         "distributed.fsdp.fully_sharded_data_parallel": "FullyShardedDataParallel OptimStateKeyType",
         "distributed.tensor": """
-            DTensor Partial Placement Replicate Shard distribute_module distribute_tensor empty full
-            linspace logspace ones rand randn zeros""",
+            DTensor distribute_module distribute_tensor empty full linspace logspace ones rand randn
+            zeros""",
+        "distributed.tensor._utils": """
+            ExplicitRedistributionContext compute_global_tensor_shape compute_local_shape_and_global_offset
+            compute_local_stride compute_local_tensor_info normalize_to_torch_size try_find_mesh_from_args""",
+        "distributed.tensor.device_mesh": "DeviceMesh init_device_mesh",
+        "distributed.tensor.experimental": """
+            context_parallel implicit_replication local_map register_sharding""",
         "distributed.tensor.parallel": """
             ColwiseParallel ParallelStyle PrepareModuleInput PrepareModuleInputOutput
             PrepareModuleOutput RowwiseParallel SequenceParallel loss_parallel parallelize_module""",
         "distributed._tensor": """
-            DTensor DeviceMesh Partial Placement Replicate Shard distribute_module distribute_tensor
-            empty full init_device_mesh ones rand randn zeros""",
+            DTensor DeviceMesh distribute_module distribute_tensor empty full init_device_mesh ones
+            rand randn zeros""",
         "distributed.device_mesh": "DeviceMesh init_device_mesh",
         "distributed.checkpoint": """
             BytesStorageMetadata CheckpointException CheckpointableTensor ChunkStorageMetadata
@@ -222,6 +228,11 @@ MODULES = {
         "distributed.checkpoint.state_dict": """
             StateDictOptions get_model_state_dict get_optimizer_state_dict get_state_dict
             set_model_state_dict set_optimizer_state_dict set_state_dict""",
+        "distributed.checkpoint.default_planner": """
+            DefaultLoadPlanner DefaultSavePlanner create_default_global_load_plan
+            create_default_global_save_plan create_default_local_load_plan
+            create_default_local_save_plan""",
+        "distributed.checkpoint.hf_storage": "HuggingFaceStorageReader HuggingFaceStorageWriter",
         "distributed.algorithms": "Join JoinHook Joinable",
         "distributed.algorithms._checkpoint.checkpoint_wrapper": """
             ActivationWrapper CheckpointImpl CheckpointWrapper OffloadWrapper
@@ -387,6 +398,9 @@ MODULES = {
             augment_model_with_bundled_inputs bundle_inputs bundle_large_tensor bundle_randn""",
     },
     INTERNAL: {
+        "_C": """
+            Argument Block CompilationUnit DispatchKey DispatchKeySet FunctionSchema Graph Node
+            ScriptFunction ScriptMethod ScriptModule ScriptObject Type Use Value""",
         "_dynamo.utils": """
             ChromiumEventLogger CleanupHook CleanupManager CompilationMetrics CompileCounterInt
             CompileEventLogLevel CompileEventLogger CompileTimeInstructionCounter

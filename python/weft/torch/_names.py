@@ -231,8 +231,12 @@ FUNCTIONS = Namespace(
             sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite
             sym_max sym_min sym_not sym_sqrt sym_sum to_dlpack typename use_deterministic_algorithms
             while_loop""",
+        "weft.torch._functions.checks": """
+            SymBool SymFloat SymInt _check _check_index _check_is_size _check_not_implemented _check_tensor_all
+            _check_tensor_all_with _check_type _check_value _check_with""",
         "weft.torch._functions.vmap": """
             vmap""",
+        "weft.nn.functional:grouped_mm": "_grouped_mm",
         "weft.torch._functions.in_place": """
             abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_
             asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_
@@ -261,8 +265,7 @@ FUNCTIONS = Namespace(
             PyTorchFileWriter RRefType SUM ScriptClass ScriptClassFunction ScriptDict ScriptDictIterator
             ScriptDictKeyIterator ScriptFunction ScriptList ScriptListIterator ScriptMethod ScriptModule
             ScriptModuleSerializer ScriptObject ScriptObjectProperty SerializationStorageContext
-            StaticModule StreamObjType StringType SymBool SymBoolType SymFloat SymInt SymIntType
-            TYPE_CHECKING Tag TensorType ThroughputBenchmark TracingState TupleType Type USE_GLOBAL_DEPS
+            StaticModule StreamObjType StringType SymBoolType SymIntType TYPE_CHECKING Tag TensorType ThroughputBenchmark TracingState TupleType Type USE_GLOBAL_DEPS
             USE_RTLD_GLOBAL_WITH_LIBTORCH UnionType Use Value classproperty cudnn_affine_grid_generator
             cudnn_batch_norm cudnn_convolution cudnn_convolution_add_relu cudnn_convolution_relu
             cudnn_convolution_transpose cudnn_grid_sampler cudnn_is_acceptable get_file_path

@@ -21,17 +21,18 @@ STANDS_FOR = {
     "safetensors": "weft.torch._safetensors",
 }
 TORCHVISION_VERSION = "0.29.2"
-SAFETENSORS_VERSION = "0.5.3"
 
 
 def stand_in():
     """From now on `import torch` finds weft.torch."""
     for name in [name for name in sys.modules if name.split(".")[0] in STANDS_FOR]:
         del sys.modules[name]
+    from . import _safetensors
+
     versions = {
         "torch": _table.TORCH_VERSION,
         "torchvision": TORCHVISION_VERSION,
-        "safetensors": SAFETENSORS_VERSION,
+        "safetensors": _safetensors.__version__,
     }
     for alias, real in STANDS_FOR.items():
         _aliases.add(alias, real, versions[alias])

@@ -148,6 +148,9 @@ class OwnDict(dict):
         LOG.append("keys")
         return super().keys()
 
+    def get(self, key):
+        return super().get(str(key))
+
 
 class Mapping:
     def keys(self):
@@ -492,6 +495,7 @@ hooked = _module("hooked_module")
 missing, everything, both = Missing(), Everything(), Both()
 described = Described()
 mapping, numeric, textual = Mapping(), Numeric(), Textual()
+own_dict = OwnDict(a=1)
 array_protocol, ufunc_protocol = ArrayProtocol(), UfuncProtocol()
 
 EXPRESSIONS = """
@@ -542,6 +546,8 @@ OwnDict(a=1)['a']
 'a' in OwnDict(a=1)
 list(OwnDict(a=1))
 OwnDict(a=1).get('a')
+own_dict.get('a')
+own_dict.keys()
 dict(mapping)
 {**mapping}
 a_of(**mapping)

@@ -12,6 +12,9 @@ __all__ = ["AuxOutput", "AuxRequest", "BlockMask", "and_masks", "create_block_ma
            "or_masks"]  # fmt: skip
 
 
+_DEFAULT_SPARSE_BLOCK_SIZE = 128  # a side of the blocks of a mask
+
+
 class AuxRequest(NamedTuple):
     """What flex_attention gives beside its output."""
 

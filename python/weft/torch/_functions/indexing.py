@@ -140,8 +140,9 @@ def _shape_of(*tensors):
 # ---- gathering -----------------------------------------------------------------------------------------------
 
 
-def gather(input, dim, index, *, sparse_grad=False, out=None):
+def gather(input, dim=None, index=None, *, sparse_grad=False, out=None, axis=None):
     """result[i] = input[j], j = i but j[dim] = index[i]."""
+    dim = dim if axis is None else axis
     need_tensor("gather", input)
     index = _positions("gather", index)
     dim = dimension("gather", dim, input.dim())
@@ -181,8 +182,9 @@ def take_along_dim(input, indices, dim=None, *, out=None):
     return written(out, _weft.take_along_dim(input, at, dim))
 
 
-def index_select(input, dim, index, *, out=None):
+def index_select(input, dim=None, index=None, *, out=None, axis=None):
     """The input at indices of a dimension."""
+    dim = dim if axis is None else axis
     need_tensor("index_select", input)
     return written(out, _weft.index_select(input, dim, _positions("index_select", index)))
 

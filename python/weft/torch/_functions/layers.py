@@ -125,18 +125,22 @@ def batch_norm_update_stats(input, running_mean, running_var, momentum):
 # ---- activations ---------------------------------------------------------------------------------------------
 
 
-def softmax(input, dim, dtype=None, *, out=None):
+def softmax(input, dim=None, dtype=None, *, out=None, axis=None):
     """exp(input) / the sum of exp(input) along `dim`."""
-    return written(out, _softmax("softmax", _weft.softmax, input, dim, dtype))
+    return written(out, _softmax("softmax", _weft.softmax, input, dim if axis is None else axis, dtype))
 
 
-def log_softmax(input, dim, dtype=None, *, out=None):
+def log_softmax(input, dim=None, dtype=None, *, out=None, axis=None):
     """The logarithm of softmax."""
-    return written(out, _softmax("log_softmax", _weft.log_softmax, input, dim, dtype))
+    return written(
+        out, _softmax("log_softmax", _weft.log_softmax, input, dim if axis is None else axis, dtype)
+    )
 
 
 def _softmax(function, operator, input, dim, dtype):
     need_tensor(function, input)
+    if dim is None:
+        raise TypeError(f"{function}() missing 1 required positional argument: 'dim'")
     x = input if dtype is None else input.to(dtype)
     if not x.is_floating_point():
         raise NotImplementedError(f'"{function}_lastdim_kernel_impl" not implemented for {x.dtype}')

@@ -42,14 +42,14 @@ def _truth(function, operator, input, dim, keepdim, out):
     return written(out, operator(input) if dim is None and not keepdim else operator(input, dim, keepdim))
 
 
-def all(input, dim=None, keepdim=False, *, out=None):
+def all(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=False):
     """Whether all elements, or all over dimensions, differ from zero; of dim=() each element."""
-    return _truth("all", _weft.all, input, dim, keepdim, out)
+    return _truth("all", _weft.all, input, dim if axis is None else axis, keepdim or keepdims, out)
 
 
-def any(input, dim=None, keepdim=False, *, out=None):
+def any(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=False):
     """Whether an element, or one over dimensions, differs from zero; of dim=() each element."""
-    return _truth("any", _weft.any, input, dim, keepdim, out)
+    return _truth("any", _weft.any, input, dim if axis is None else axis, keepdim or keepdims, out)
 
 
 # ---- extremes ------------------------------------------------------------------------------------------------
@@ -78,14 +78,14 @@ def _extreme(name, input, dim, keepdim, other, out):
     return all_written(out, result)
 
 
-def max(input, dim=None, keepdim=False, *, other=None, out=None):
+def max(input, dim=None, keepdim=False, *, other=None, out=None, axis=None, keepdims=False):
     """The largest element, max(input, dim): values and indices along a dimension, max(input, other): maximum."""
-    return _extreme("max", input, dim, keepdim, other, out)
+    return _extreme("max", input, dim if axis is None else axis, keepdim or keepdims, other, out)
 
 
-def min(input, dim=None, keepdim=False, *, other=None, out=None):
+def min(input, dim=None, keepdim=False, *, other=None, out=None, axis=None, keepdims=False):
     """The smallest element, min(input, dim): values and indices along a dimension, min(input, other): minimum."""
-    return _extreme("min", input, dim, keepdim, other, out)
+    return _extreme("min", input, dim if axis is None else axis, keepdim or keepdims, other, out)
 
 
 def aminmax(input, *, dim=None, keepdim=False, out=None):
@@ -112,8 +112,9 @@ def _no_median(input):
     return _weft.full((), -(2**63), dtype=_weft.int64).to(input.dtype)
 
 
-def sort(input, dim=-1, descending=False, stable=False, *, out=None):
+def sort(input, dim=-1, descending=False, stable=False, *, out=None, axis=None):
     """The elements in order along `dim`, and their indices."""
+    dim = dim if axis is None else axis
     need_tensor("sort", input)
     refuse_complex("sort", input)
     if isinstance(dim, bool):
@@ -147,8 +148,9 @@ def nanmedian(input, dim=None, keepdim=False, *, out=None):
     return all_written(out, _types.nanmedian(values, indices))
 
 
-def median(input, dim=None, keepdim=False, *, out=None):
+def median(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=False):
     """The median, the lower of two; along `dim` with its index."""
+    dim, keepdim = dim if axis is None else axis, keepdim or keepdims
     need_tensor("median", input)
     refuse_complex("median", input)
     refuse_bool("median", input)
@@ -259,8 +261,8 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", ou
 
 def _axes_and_keepdim(args, kwargs):
     """The dim and keepdim of (dim, unbiased, keepdim) or (unbiased)."""
-    dim = kwargs.get("dim", args[0] if args and not isinstance(args[0], bool) else None)
-    return dim, kwargs.get("keepdim", args[2] if len(args) > 2 else False)
+    dim = kwargs.get("dim", kwargs.get("axis", args[0] if args and not isinstance(args[0], bool) else None))
+    return dim, kwargs.get("keepdim", kwargs.get("keepdims", args[2] if len(args) > 2 else False))
 
 
 def var_mean(input, *args, **kwargs):
@@ -494,8 +496,11 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     return tuple(_gradient_along(x, step, axis, edge_order) for axis, step in zip(axes, steps))
 
 
-def logsumexp(input, dim, keepdim=False, *, out=None):
+def logsumexp(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=False):
     """log(sum(exp(input))) over dimensions, without overflow."""
+    dim, keepdim = dim if axis is None else axis, keepdim or keepdims
+    if dim is None:
+        raise TypeError("logsumexp() missing 1 required positional argument: 'dim'")
     need_tensor("logsumexp", input)
     if input.numel() == 0:
         summed = _weft.sum(_weft.exp(input), dim, keepdim)

@@ -10,7 +10,7 @@ import os
 import weft
 from weft import _C
 
-__version__ = "0.5.3"
+__version__ = "0.8.0"
 
 MAX_HEADER = 100_000_000
 DTYPES = {
@@ -175,7 +175,7 @@ class safe_open:
     raises: FileNotFoundError; SafetensorError for a damaged file.
     """
 
-    def __init__(self, filename, framework="pt", device="cpu"):
+    def __init__(self, filename, framework="pt", device="cpu", *, backend="mmap"):
         if framework not in ("pt", "torch", "pytorch", "np", "numpy"):
             raise SafetensorError(f"framework {framework!r} is not weft's: expected 'pt' or 'numpy'")
         if not os.path.exists(filename):
@@ -219,6 +219,10 @@ class safe_open:
 
     def get_tensor(self, name):
         return self._convert(self._find(name))
+
+    def get_tensors(self):
+        """All tensors by name."""
+        return {name: self.get_tensor(name) for name in self.offset_keys()}
 
     def get_slice(self, name):
         return _Slice(self._find(name), self._convert)

@@ -7,10 +7,48 @@ import weft
 from . import _bytes_tensor, map_file, parts, read_header, serialize_file, tensor_of
 
 
+def storage_ptr(tensor):
+    """The address of the memory that the tensor is a view of."""
+    return tensor.untyped_storage().data_ptr()
+
+
+def storage_size(tensor):
+    """The bytes of the memory that the tensor is a view of."""
+    return tensor.untyped_storage().nbytes()
+
+
+def _end_ptr(tensor):
+    """The address behind the tensor's last element."""
+    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    return tensor.data_ptr() + ((last + 1) * tensor.element_size() if tensor.numel() else 0)
+
+
+def _is_complete(tensor):
+    """Does the tensor fill the memory that it is a view of?"""
+    return tensor.data_ptr() == storage_ptr(tensor) and tensor.nbytes == storage_size(tensor)
+
+
+def _find_shared_tensors(state_dict):
+    """The names in sets: of each set, tensors that overlap in memory."""
+    areas = {}
+    for name, tensor in state_dict.items():
+        if tensor.device.type != "meta" and storage_size(tensor):
+            area = tensor.data_ptr(), _end_ptr(tensor), name
+            areas.setdefault((tensor.device, storage_ptr(tensor)), []).append(area)
+    found = []
+    for here in areas.values():
+        end = None
+        for begin, stop, name in sorted(here):
+            if end is None or begin >= end:
+                found.append(set())
+            found[-1].add(name)
+            end = stop
+    return found
+
+
 def _check(tensors):
     if not isinstance(tensors, dict):
         raise ValueError(f"Expected a dict of [str, torch.Tensor] but received {type(tensors)}")
-    places = {}
     for name, tensor in tensors.items():
         if not isinstance(tensor, weft.Tensor):
             raise ValueError(f"Key `{name}` is invalid, expected torch.Tensor but received {type(tensor)}")
@@ -20,9 +58,7 @@ def _check(tensors):
                 "to save tensors which are reference of each other in which case it's recommended to save only the full "
                 "tensors, or you need to call `.contiguous()` on your tensor to pack it before saving."
             )
-        if tensor.numel():
-            places.setdefault(weft._C._storage_bytes(tensor).data_ptr(), []).append(name)
-    shared = [set(names) for names in places.values() if len(names) > 1]
+    shared = [names for names in _find_shared_tensors(tensors) if len(names) > 1]
     if shared:
         raise RuntimeError(
             f"Some tensors share memory, this will lead to duplicate memory on disk and potential differences when loading them "

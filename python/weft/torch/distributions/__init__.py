@@ -1,5 +1,7 @@
 """torch.distributions' names: sampling, log_prob, entropy, mean and variance of the common distributions."""
 
+import importlib
+
 from ._base import Distribution, ExponentialFamily, Independent, kl_divergence, register_kl  # noqa: F401
 from ._continuous import (  # noqa: F401
     Beta,
@@ -43,4 +45,9 @@ def __getattr__(name):
         from .. import _absent
 
         return _absent.absent(f"torch.distributions.{name}", "not written yet", __name__)
+    if not name.startswith("__"):
+        try:
+            return importlib.import_module(f"{__name__}.{name}")
+        except ModuleNotFoundError:
+            pass
     raise AttributeError(f"module 'torch.distributions' has no attribute {name!r}")

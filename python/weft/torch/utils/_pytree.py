@@ -208,6 +208,14 @@ _register(
 )
 
 
+_tuple_flatten, _tuple_unflatten = SUPPORTED_NODES[tuple].flatten_fn, SUPPORTED_NODES[tuple].unflatten_fn
+_list_flatten, _list_unflatten = SUPPORTED_NODES[list].flatten_fn, SUPPORTED_NODES[list].unflatten_fn
+_dict_flatten, _dict_unflatten = SUPPORTED_NODES[dict].flatten_fn, SUPPORTED_NODES[dict].unflatten_fn
+_tuple_flatten_with_keys = SUPPORTED_NODES[tuple].flatten_with_keys_fn
+_list_flatten_with_keys = SUPPORTED_NODES[list].flatten_with_keys_fn
+_dict_flatten_with_keys = SUPPORTED_NODES[dict].flatten_with_keys_fn
+
+
 def is_namedtuple(obj):
     return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 

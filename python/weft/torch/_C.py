@@ -1,0 +1,24 @@
+"""torch._C's names that programs use: PyTorch's functions and classes of C++, found here under torch."""
+
+import importlib
+
+from weft import device
+
+from . import _absent
+
+__path__ = []  # torch._C._nn is made by the table
+
+_absent_name = _absent.names(__name__)
+
+
+def _get_accelerator(check=False):
+    """The device that computes: the CPU."""
+    return device("cpu")
+
+
+def __getattr__(name):
+    if not name.startswith("__"):
+        value = getattr(importlib.import_module("weft.torch"), name, None)
+        if value is not None:
+            return value
+    return _absent_name(name)
