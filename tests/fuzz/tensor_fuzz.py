@@ -1,300 +1,345 @@
-"""Differential fuzzing of weft.compile over tensors: random modules and functions, plain and compiled.
+"""Differential fuzzing of weft.compile over tensors: random programs, plain and compiled.
 
-    tensor_fuzz.py [--programs N] [--seed S] [--minutes M]
+    python tests/fuzz/tensor_fuzz.py [--programs 1000] [--seed 0] [--minutes M] [--torch] [--compiled 8] [--workers 2]
+    python tests/fuzz/tensor_fuzz.py --seed 1234 --programs 1      # one of them again
 
-A program is a module with layers, buffers, numbers, lists and hooks, and a forward of random statements: operators,
-views, slices by symbolic integers, updates in place, out=, assigned buffers, branches on sizes, on flags and on data,
-loops, containers, globals, closures and functions that are not compiled. It is made
-twice from one seed; one of the two is compiled. Both are called, changed in the same way, and called again, with other
-sizes too; results, states and what was logged must be the same. Prints the source of a program that differs, and exits
-with 1.
+A program (tensor_programs.py) is a function, a method or a module's forward of random statements: operators on any dtype and
+layout (tensor_calls.py), views and updates through them, branches and loops on sizes, flags and data, containers, exceptions,
+random numbers; around it is what it reads (tensor_surroundings.py): globals, objects, closures, classes, modules with buffers and
+hooks. It is made twice; one of the two is compiled. Both are called, changed in the same way and called again, with
+arguments of other sizes, dtypes and layouts, or that share memory, or by several threads. After each step everything that results
+and namespaces reach must be the same, the generators' states and the program's ambient settings too (tensor_values.py).
+
+Programs run in the reference interpreter, where numbers are equal bit for bit, and every so manieth in compiled code, where those
+whose sums are rounded have a tolerance. A program that differs is shrunk, and printed with its steps.
 """
 
+from __future__ import annotations
+
 import argparse
-import random
+import contextlib
+import functools
+import importlib
+import multiprocessing
+import os
+import signal
 import sys
+import threading
 import time
 import traceback
+import warnings
 
-import numpy as np
+import tensor_programs
 import weft
-from weft import nn
+from program_shrink import without_lines
+from tensor_values import TOLERANCE, Difference, compare
 
-WIDTH = 4
-UNARY = [
-    "relu()",
-    "sigmoid()",
-    "tanh()",
-    "abs()",
-    "neg()",
-    "exp().clamp(max=5.0)",
-    "contiguous()",
-    "clone()",
-    "float()",
-]
-KEEPING = ["softmax(-1)", "cumsum(0)", "flip(0)", "roll(1, 0)", "sort(0)[0]", "double().float()", "detach()"]
+SECONDS_PER_STEP = 30
+SECONDS_TO_SHRINK = 60
+PROGRAMS_PER_PROCESS = 400
+MODES = {
+    "interpreted": {"WEFT_INTERPRET": "1", "WEFT_KERNEL_OPTIMIZATION": "0"},
+    "quick": {"WEFT_INTERPRET": "0", "WEFT_KERNEL_OPTIMIZATION": "0"},
+    "compiled": {"WEFT_INTERPRET": "0", "WEFT_KERNEL_OPTIMIZATION": "2"},
+}
+# Of a namespace, what is not compared: what every namespace has.
+USUAL = {*tensor_programs.namespace(weft, True, None), "__builtins__"} - {"GENERATOR"}
 
 
-class Program:
-    """Source text of a class M(nn.Module) and of the changes between its calls."""
-
-    def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.lines, self.names, self.count = [], ["x"], 0
-        self.returned = None
-
-    def pick(self, *choices):
-        return self.random.choice(choices)
-
-    def name(self):
-        return self.random.choice(self.names)
-
-    def number(self):
-        return self.pick(
-            "2.0", "0.5", "-1.5", "3", "self.scale", "FACTOR[0]", "self.options['k']", "bias", "self.calls"
-        )
-
-    def new(self):
-        self.count += 1
-        return f"v{self.count}"
-
-    def expression(self):
-        a, b = self.name(), self.name()
-        kind = self.random.randrange(18)
-        if kind == 15:
-            return self.pick(
-                f"weft.cat([{a}[k:], {a}[:k]], 0)",
-                f"{a} * {b}[:k].mean(0)",
-                f"{a} + {b}[-k:].sum(0, keepdim=True)",
-                f"{a} + weft.arange(k + 1).sum()",
-                f"{a} + weft.arange(k, k + 4)",
-                f"{a}.narrow(0, 0, 1) + {b}",
-                f"{a} * k",
-                f"{a}[:, : k + 1].sum(1, keepdim=True) + {b}",
-            )
-        if kind == 16:
-            return f"{self.pick('outside', 'helper')}({a}, {self.pick('k', '2', 'self.scale')})"
-        if kind == 17:
-            return self.pick(
-                f"{a}.reshape(-1).reshape({b}.shape)",
-                f"{a} + len({b})",
-                f"{a}.clone().masked_fill({b} > 0, 0.5)",
-                f"{a}.chunk(2, 1)[0].repeat(1, 2)",
-                f"weft.stack([{a}, {b}]).amax(0)",
-                f"{a}.unsqueeze(0).expand(2, -1, -1).mean(0)",
-            )
-        if kind < 3:
-            return f"{a} {self.pick('+', '-', '*')} {b}"
-        if kind < 5:
-            return f"{a} {self.pick('+', '-', '*', '/')} {self.number().replace('self.calls', '(self.calls + 1)')}"
-        if kind < 7:
-            return f"{a}.{self.pick(*UNARY)}"
-        if kind < 8:
-            return f"{a}.{self.pick(*KEEPING)}"
-        if kind < 9:
-            return f"self.layers[{self.pick('0', '-1')}]({a})"
-        if kind < 10:
-            return f"self.{self.pick('first', 'last')}({a})"
-        if kind < 11:
-            return f"weft.where({a} > {b}, {a}, {b})"
-        if kind < 12:
-            return f"{a} + self.{self.pick('shift', 'first.weight[0]', 'last.bias')}"
-        if kind < 13:
-            return f"weft.cat([{a}, {b}], 0)[: x.shape[0]]"
-        if kind < 14:
-            return f"helper({a}, {self.number()})"
-        return f"({a} @ {b}.t()).sum(-1, keepdim=True) * {a}"
-
-    def statement(self, indent, depth):
-        kind = self.random.randrange(20)
-        put = lambda text: self.lines.append("    " * indent + text)  # noqa: E731
-        if kind < 10 or depth > 2:
-            expression, name = self.expression(), self.new()
-            put(f"{name} = {expression}")
-            if depth == 0:
-                self.names.append(name)
-            else:
-                put(f"{self.name()} = {name}")
-        elif kind < 12:
-            fresh = [n for n in self.names if n != "x"]
-            put("pass")
-            if fresh:
-                target = self.random.choice(fresh)
-                put(f"{target} = {target}.clone()" if self.random.random() < 0.5 else "pass")
-                put(
-                    self.pick(
-                        f"{target} += {self.name()}",
-                        f"{target}.mul_({self.number()})",
-                        f"{target}[0] = {self.name()}[-1]",
-                        f"{target}[:, 1:3].add_(1)",
-                        f"{target}.t()[0] *= 2",
-                    )
-                )
-        elif kind < 13:
-            put(
-                self.pick(
-                    "self.shift.add_(0.5)",
-                    f"self.shift[1] = {self.name()}.mean()",
-                    "self.total += x.shape[0]",
-                    f"self.shift = self.shift * 0.5 + {self.name()}.mean(0)",
-                    f"self.shift = {self.name()}[0].clone()",
-                    f"self.shift[: k + 1] = {self.name()}[0, : k + 1]",
-                    f"weft.add(self.shift, {self.name()}[0], out=self.shift)",
-                )
-            )
-        elif kind < 14:
-            put(self.pick("self.calls += 1", "self.log.append(x.shape[0])", "LOG.append(len(self.layers))"))
-        elif kind < 17:
-            condition = self.pick(
-                "self.flag", "x.shape[0] > 3", "self.training", f"{self.name()}.sum() > 0", "bias > 1",
-                f"{self.name()}.mean().item() > 0", "len(self.log) % 2", "FACTOR[0] > 1",
-            )  # fmt: skip
-            put(f"if {condition}:")
-            put("    pass")
-            self.statement(indent + 1, depth + 1)
-            if self.random.random() < 0.5:
-                put("else:")
-                put("    pass")
-                self.statement(indent + 1, depth + 1)
-        elif kind < 19:
-            loop = self.pick("for layer in self.layers:", "for i in range(2):", "for row in [x, x * 2]:")
-            put(loop)
-            put("    pass")
-            target = self.name()
-            if "layer" in loop:
-                put(f"    {target} = layer({target})")
-            elif "row" in loop:
-                put(f"    {target} = {target} + row")
-            else:
-                self.statement(indent + 1, depth + 1)
-        else:
-            put(f"pair = ({self.name()}, {{'a': {self.name()}}})")
-            put(f"{self.name()} = pair[0] + pair[1]['a']")
-
-    def source(self):
-        for _ in range(self.random.randint(3, 10)):
-            self.statement(2, 0)
-        results = [self.name() for _ in range(self.random.randint(1, 3))]
-        layer = self.pick("nn.Linear(4, 4)", "nn.LayerNorm(4)", "nn.ReLU()", "nn.Linear(4, 4, bias=False)")
-        lines = [
-            "FACTOR, LOG = [1.5], []",
-            "def helper(x, k):",
-            "    return x * k + 1",
-            "@weft.compiler.disable",
-            "def outside(x, k):",
-            "    return x - k",
-            "class M(nn.Module):",
-            "    def __init__(self):",
-            "        super().__init__()",
-            "        self.first, self.last = nn.Linear(4, 4), nn.Linear(4, 4)",
-            f"        self.layers = nn.ModuleList([{layer}, nn.Tanh()])",
-            "        self.scale, self.flag, self.calls, self.log, self.total = 1.5, False, 0, [], 0",
-            "        self.options = {'k': 2.0}",
-            "        self.register_buffer('shift', weft.ones(4))",
-            "    def forward(self, x, bias=0.5, k=1):",
-            *self.lines,
-            f"        return {', '.join(results)}{',' if len(results) == 1 else ''}",
-        ]
-        return "\n".join(lines)
-
-    def change(self):
-        return self.pick(
-            "m.first.weight.mul_(0.5)", "m.scale = 2.5", "m.flag = not m.flag", "m.eval()", "m.train()",
-            "m.layers.append(filled(nn.Linear(4, 4), 7))", "m.options['k'] = 3.0", "FACTOR[0] = 0.5", "m.shift.fill_(2)",
-            "m.last.register_forward_hook(lambda mod, args, out: out * 2)", "m.first = nn.Identity()",
-            "m.first.__dict__['forward'] = lambda x: x + 2", "m.layers[0] = nn.Sigmoid()", "pass",
-            "m.last.bias = nn.Parameter(weft.ones(4))", "m.first.float()", "m.last.weight.numpy()[1] = 0.25",
-        )  # fmt: skip
+class TimedOut(BaseException):
+    """Not an Exception: no program handles it."""
 
 
-def filled(module, seed):
-    numbers = np.random.default_rng(seed)
-    for parameter in module.parameters():
-        parameter.copy_(weft.tensor(numbers.standard_normal(tuple(parameter.shape)).astype(np.float32) * 0.5))
-    return module
+@contextlib.contextmanager
+def time_limit(seconds):
+    def time_out(*_):
+        raise TimedOut(f"more than {seconds} s")
 
-
-def made(text, seed):
-    namespace = {"weft": weft, "nn": nn, "filled": filled}
-    exec(compile(text, f"<program {seed}>", "exec"), namespace)
-    namespace["m"] = filled(namespace["M"](), seed)
-    return namespace
-
-
-def outcome(call, *args, **kwargs):
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    saved = signal.signal(signal.SIGALRM, time_out)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        return call(*args, **kwargs), None
-    except Exception as error:
-        return None, f"{type(error).__name__}: {error}"
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, saved)
 
 
-def is_same(a, b):
+class Side:
+    """One of the two runs of a program: its namespace, and the state of the process while it runs."""
+
+    def __init__(self, library, program, compiled):
+        self.library = library
+        self.namespace = tensor_programs.namespace(library, program.is_exact, compiled)
+        self.ambient = None
+        weft.random.manual_seed(1)
+        self.run(program.text())
+
+    def run(self, text):
+        """The exception's text, or None."""
+        library = self.library
+        if self.ambient:
+            self.enter()
+        try:
+            with time_limit(SECONDS_PER_STEP):
+                exec(compile(text, "<program>", "exec"), self.namespace)
+            return None
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        finally:
+            self.ambient = (weft.random.get_rng_state(), ambient(library))
+
+    def enter(self):
+        state, settings = self.ambient
+        weft.random.set_rng_state(state)
+        set_ambient(self.library, settings)
+
+    def state(self):
+        return {name: value for name, value in self.namespace.items() if name not in USUAL}
+
+
+def ambient(library):
+    """Settings of the process that programs change."""
+    return {
+        name: getattr(library, getter)()
+        for name, (getter, setter) in AMBIENT.items()
+        if hasattr(library, getter) and hasattr(library, setter)
+    }
+
+
+AMBIENT = {
+    "grad": ("is_grad_enabled", "set_grad_enabled"),
+    "dtype": ("get_default_dtype", "set_default_dtype"),
+    "threads": ("get_num_threads", "set_num_threads"),
+}
+
+
+def set_ambient(library, settings):
+    for name, value in settings.items():
+        getattr(library, AMBIENT[name][1])(value)
+
+
+def check(program, library, mode):
+    """Raises Difference where the compiled program and the plain one disagree."""
+    usual = ambient(library)
+    try:
+        plain = Side(library, program, tensor_programs.ungraded)
+        set_ambient(library, usual)
+        compiled = Side(library, program, functools.partial(library.compile, **program.settings))
+        tolerance = 0.0 if program.is_exact else TOLERANCE
+        for number, step in enumerate(program.steps):
+            expected, got = plain.run(step), compiled.run(step)
+            if expected != got:
+                raise Difference(f"step {number}: raised {got}, not {expected}")
+            try:
+                compare("", compiled.state(), plain.state(), tolerance)
+                compare("settings", compiled.ambient[1], plain.ambient[1])
+                compare("random numbers' state", compiled.ambient[0], plain.ambient[0], layouts=False)
+            except Difference as difference:
+                raise Difference(f"step {number}: {difference}") from None
+    finally:
+        set_ambient(library, usual)
+
+
+def failure(program, library, mode):
+    """What differs, or None."""
+    saved = {name: os.environ.get(name) for name in MODES[mode]}
+    os.environ.update(MODES[mode])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            check(program, library, mode)
+    except Difference as difference:
+        return str(difference)
+    except TimedOut as error:
+        return f"timed out: {error}"
+    except Exception:
+        return traceback.format_exc()
+    finally:
+        for name, value in saved.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+    return None
+
+
+def failure_in_child(program, library, mode):
+    """The same, found by a process of its own, which may die."""
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=lambda: theirs.send(failure(program, library, mode)))
+    child.start()
+    theirs.close()
+    try:
+        message = ours.recv()
+    except EOFError:
+        message = "died"
+    child.join()
+    return f"the process died, exit code {child.exitcode}" if message == "died" else message
+
+
+# ---- shrinking -------------------------------------------------------------------------------------------------------
+def kind_of(message):
+    """What has to stay: a program that raises is no smaller case of a wrong element."""
+    text = message.strip().split("\n")[-1].split(": ", 1)[-1]
     return (
-        a.dtype == b.dtype
-        and a.shape == b.shape
-        and np.allclose(a.numpy(), b.numpy(), 1e-3, 1e-4, equal_nan=True)
+        "died"
+        if "died" in text
+        else "raised"
+        if text.startswith("raised")
+        else "memory"
+        if "memory" in text
+        else "strides"
+        if "strides" in text
+        else "differs"
     )
 
 
-def difference(seed):
-    program = Program(seed)
-    text = program.source()
-    plain, compiled = made(text, seed), made(text, seed)
-    function = weft.compile(compiled["m"], dynamic=program.pick(None, None, True, False))
-    steps = []
-    for call in range(6):
-        rows = program.pick(2, 3, 3, 4, 6)
-        x = np.random.default_rng(seed + call).standard_normal((rows, WIDTH)).astype(np.float32)
-        keywords = program.pick({}, {"k": program.pick(1, 2, 3)}, {"bias": program.pick(0.5, 1.5, 2)})
-        steps.append(f"call with {rows} rows, {keywords}")
-        arguments = [weft.tensor(x), weft.tensor(x)]
-        expected, refused = outcome(plain["m"], arguments[0], **keywords)
-        got, refusal = outcome(function, arguments[1], **keywords)
-        what = None
-        if (refused is None) != (refusal is None) or (refused and refused != refusal):
-            what = f"raised {refusal}, not {refused}"
-        elif refused is None and not all(is_same(a, b) for a, b in zip(expected, got)):
-            what = f"results\n{got}\nnot\n{expected}"
-        elif not is_same(*arguments) or not is_same(plain["m"].shift, compiled["m"].shift):
-            what = "an argument or a buffer"
-        else:
-            states = [(n["m"].calls, n["m"].log, n["m"].total, n["LOG"]) for n in (plain, compiled)]
-            if states[0] != states[1]:
-                what = f"state {states[1]}, not {states[0]}"
-        if what:
-            return f"seed {seed}: {what}\n{text}\n" + "\n".join(steps)
-        if refused:
+def shrunk(program, message, library, mode):
+    wanted, deadline = kind_of(message), time.monotonic() + SECONDS_TO_SHRINK
+
+    def fails(candidate):
+        try:
+            compile(candidate.text(), "<program>", "exec")
+        except SyntaxError:
             return None
-        change = program.change()
-        steps.append(change)
-        for namespace in (plain, compiled):
-            outcome(exec, change, namespace)
-    return None
+        found = failure_in_child(candidate, library, mode)
+        if not found or found.startswith(("Traceback", "timed")) != message.startswith(
+            ("Traceback", "timed")
+        ):
+            return None
+        if "raised" in found and ("NameError" in found.split("not", 1)[-1] or "SyntaxError" in found):
+            return None  # another program
+        return found if kind_of(found) == wanted else None
+
+    changed = True
+    while changed and time.monotonic() < deadline:
+        changed = False
+        for field in ("steps", "lines"):
+            for fewer in without_lines(getattr(program, field)):
+                if time.monotonic() > deadline:
+                    break
+                smaller = tensor_programs.dataclasses.replace(program, **{field: fewer})
+                if found := fails(smaller):
+                    program, message, changed = smaller, found, True
+                    break
+    return program, message
+
+
+def report(seed, program, message, mode):
+    lines = [
+        f"seed {seed} ({mode}, {program.settings}): {message}",
+        program.text(),
+        "# steps",
+        *program.steps,
+    ]
+    return "\n".join(lines)
+
+
+# ---- running ---------------------------------------------------------------------------------------------------------
+def mode_of(seed, share):
+    """Every `share`-th program is compiled, a third of these with optimization; the others are interpreted."""
+    if not share or seed % share:
+        return "interpreted"
+    return "quick" if (seed // share) % 3 else "compiled"
+
+
+def difference(seed, library=weft, mode=None, share=8, shrinks=False, in_child=False):
+    """What is wrong with the program of this seed, as a text; None where nothing is."""
+    mode = mode or mode_of(seed, share)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        usual = ambient(library)
+        try:
+            weft.random.manual_seed(0)
+            program = tensor_programs.generate(seed, library)
+        finally:
+            set_ambient(library, usual)
+    message = (failure_in_child if in_child else failure)(program, library, mode)
+    if not message:
+        return None
+    if shrinks:
+        program, message = shrunk(program, message, library, mode)
+    return report(seed, program, message, mode)
+
+
+def library_of(options):
+    return importlib.import_module("weft.torch") if options.torch else weft
+
+
+def run_seeds(options, seeds, state):
+    """In one process, which lives for some programs only, since kernels stay loaded."""
+    library = library_of(options)
+    for seed in seeds:
+        if time.monotonic() > options.deadline:
+            break
+        state[0] = seed
+        try:
+            found = difference(seed, library, options.mode, options.compiled, options.shrink)
+        except Exception:
+            found = f"seed {seed}: the generator failed\n{traceback.format_exc()}"
+        state[1] += 1
+        if found:
+            state[2] += 1
+            print(found, end="\n\n", flush=True)
+        if seed % 16 == 0:
+            weft.compiler.reset()
+
+
+def show_crash(options, seed):
+    print(
+        difference(seed, library_of(options), options.mode, options.compiled, options.shrink, in_child=True),
+        flush=True,
+    )
+
+
+def run_worker(options, number, state):
+    seeds = range(options.seed + number, options.seed + options.programs, options.workers)
+    context = multiprocessing.get_context("fork")
+    while seeds and time.monotonic() < options.deadline:
+        process = context.Process(target=run_seeds, args=(options, seeds[:PROGRAMS_PER_PROCESS], state))
+        process.start()
+        process.join()
+        if process.exitcode:
+            state[2] += 1
+            seeds = seeds[seeds.index(state[0]) :]
+            print(f"seed {seeds[0]}: the process died, exit code {process.exitcode}", flush=True)
+            process = context.Process(target=show_crash, args=(options, seeds[0]))
+            process.start()
+            process.join()
+            seeds = seeds[1:]
+        else:
+            seeds = seeds[PROGRAMS_PER_PROCESS:]
 
 
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--programs", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--programs", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0, help="the first program's")
     parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--compiled", type=int, default=8, help="compile every so manieth program; 0: none")
+    parser.add_argument("--mode", choices=MODES, help="of all programs")
+    parser.add_argument("--workers", type=int, default=1, help="processes at a time")
+    parser.add_argument("--torch", action="store_true", help="programs use weft.torch's names")
+    parser.add_argument("--no-shrink", dest="shrink", action="store_false")
     options = parser.parse_args()
-    start, failures, tried = time.monotonic(), 0, 0
-    for seed in range(options.seed, options.seed + options.programs):
-        if time.monotonic() - start > options.minutes * 60:
-            break
-        tried += 1
-        try:
-            found = difference(seed)
-        except Exception:
-            found = f"seed {seed}: {traceback.format_exc()}"
-        if found:
-            failures += 1
-            print(found, end="\n\n", flush=True)
-        if seed % 50 == 0:
-            weft.compiler.reset()
-    print(f"{tried} programs, {failures} failures")
+    start = time.monotonic()
+    options.deadline = start + options.minutes * 60
+    context = multiprocessing.get_context("fork")
+    states = [context.Array("q", 3) for _ in range(options.workers)]  # the seed, programs tried, failures
+    workers = [threading.Thread(target=run_worker, args=(options, *each)) for each in enumerate(states)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    tried, failures = (sum(state[i] for state in states) for i in (1, 2))
+    seconds = time.monotonic() - start
+    print(f"{tried} programs from seed {options.seed}: {failures} differ; {tried / seconds:.1f} programs/s")
     return failures > 0
 
 
