@@ -208,7 +208,7 @@ class Printer {
   }
 
   int64_t grain(double cost_per_item) const {
-    constexpr double kTaskNanoseconds = 20000;
+    constexpr double kTaskNanoseconds = 8000;
     return std::max<int64_t>(1, static_cast<int64_t>(kTaskNanoseconds / std::max(cost_per_item, 0.01)));
   }
 

@@ -1,8 +1,11 @@
 #include "core/copy.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
+#include <type_traits>
+#include <vector>
 
 #include "weft/parallel.h"
 
@@ -70,12 +73,8 @@ class Copy {
       });
       return;
     }
-    parallel(outer_count(axes_.size() - 1), inner.size, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const auto [to, from] = offsets(i, axes_.size() - 1);
-        copy_row(to, from, inner.size);
-      }
-    });
+    parallel(outer_count(axes_.size() - 1), inner.size,
+             [&](int64_t begin, int64_t end) { copy_rows(begin, end); });
   }
 
  private:
@@ -93,6 +92,55 @@ class Copy {
       from += i * axes_[d].from;
     }
     return {to, from};
+  }
+
+  // Rows begin to end of all but the last axis, counted on without divisions.
+  void copy_rows(int64_t begin, int64_t end) const {
+    const size_t num_axes = axes_.size() - 1;
+    const Axis& inner = axes_.back();
+    std::vector<int64_t> index(num_axes);
+    int64_t to = 0, from = 0;
+    for (size_t d = num_axes, rest = static_cast<size_t>(begin); d-- > 0;) {
+      index[d] = static_cast<int64_t>(rest % static_cast<size_t>(axes_[d].size));
+      rest /= static_cast<size_t>(axes_[d].size);
+      to += index[d] * axes_[d].to;
+      from += index[d] * axes_[d].from;
+    }
+    const bool is_run = is_plain_ && inner.to == 1 && inner.from == 1;
+    const int64_t bytes = inner.size * to_size_;
+    for (int64_t row = begin; row < end; ++row) {
+      if (is_run)
+        copy_run(to_ + to * to_size_, from_ + from * from_size_, bytes);
+      else
+        copy_row(to, from, inner.size);
+      for (size_t d = num_axes; d-- > 0;) {
+        to += axes_[d].to;
+        from += axes_[d].from;
+        if (++index[d] < axes_[d].size) break;
+        to -= axes_[d].size * axes_[d].to;
+        from -= axes_[d].size * axes_[d].from;
+        index[d] = 0;
+      }
+    }
+  }
+
+  // A short row is two overlapping pieces of one size.
+  static void copy_run(char* to, const char* from, int64_t bytes) {
+    const auto in_pieces = [&]<size_t kSize>(std::integral_constant<size_t, kSize>) {
+      std::array<char, kSize> first, last;
+      std::memcpy(first.data(), from, kSize);
+      std::memcpy(last.data(), from + bytes - kSize, kSize);
+      std::memcpy(to, first.data(), kSize);
+      std::memcpy(to + bytes - kSize, last.data(), kSize);
+    };
+    if (bytes > 64 || bytes < 8)
+      std::memmove(to, from, static_cast<size_t>(bytes));
+    else if (bytes > 32)
+      in_pieces(std::integral_constant<size_t, 32>{});
+    else if (bytes >= 16)
+      in_pieces(std::integral_constant<size_t, 16>{});
+    else
+      in_pieces(std::integral_constant<size_t, 8>{});
   }
 
   void copy_row(int64_t to, int64_t from, int64_t n) const {

@@ -245,7 +245,7 @@ def test_a_disabled_module():
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"fn": 3}, {"fn": double, "reason": 3}, {"fn": double, "recursive": False}]
+    "arguments", [{"fn": 3}, {"fn": double, "reason": 3}, {"fn": double, "recursive": 1}]
 )
 def test_wrong_arguments_of_disable(arguments):
     with pytest.raises(TypeError, match="weft.compiler.disable"):

@@ -34,6 +34,10 @@ def known_differences():
     return known
 
 
+def depends_on_processor(reason):
+    return reason.startswith("# On some processors")
+
+
 # Of the calls that agree, one in so many is made in a compiled function, too.
 EVERY = 12
 
@@ -50,7 +54,7 @@ def test_weft_answers_as_pytorch_does(outcomes):
     found = {(kind, code): text for code, kind, text in outcomes if kind in ("differs", "refused")}
     known = known_differences()
     new = {row: text for row, text in found.items() if row not in known}
-    gone = [row for row in known if row not in found]
+    gone = [row for row, why in known.items() if row not in found and not depends_on_processor(why)]
     assert new == {}
     # Methods that weft.torch has set answer more alike than weft's own.
     assert gone == [] or "weft.torch" in sys.modules, "these agree now: their rows must go"

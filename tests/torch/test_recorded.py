@@ -33,7 +33,8 @@ def test_what_is_listed_does_differ():
     import weft.torch as torch
 
     found = {case["code"] for _, case, _ in recorded.differences(recorded.Recorded(), torch)}
-    assert not sorted(set(listed()) - found)
+    always = {code for code, reason in listed().items() if not reason.startswith("On some processors")}
+    assert not sorted(always - found)
 
 
 def test_every_listed_call_has_a_reason():

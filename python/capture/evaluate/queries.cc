@@ -143,6 +143,7 @@ std::vector<V> Evaluator::elements(const V& value) {
     case Kind::Instance: return elements(iterator(value));
     case Kind::Set: return elements(const_value(checked(PySequence_Tuple(value->object.get()))));
     case Kind::Array:
+    case Kind::Tensor:
     case Kind::Iter: {
       if (value->kind == Kind::Iter && value->iter == IterKind::Generator) return all_of_generator(value);
       std::vector<V> result;
