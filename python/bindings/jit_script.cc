@@ -218,6 +218,10 @@ class PythonResolver final : public jit::Resolver {
     const GilAcquire gil;
     return nb::cast<bool>(scope_->attr("has_member")(type.name(), name));
   }
+  std::optional<bool> is_instance(const jit::ClassType& type, const std::string& name) override {
+    const GilAcquire gil;
+    return nb::cast<std::optional<bool>>(scope_->attr("is_instance")(type.name(), name));
+  }
 
  private:
   std::shared_ptr<nb::object> scope_;
@@ -261,6 +265,8 @@ void set_defaults(jit::Schema& schema, const nb::dict& defaults) {
       argument.default_value = repeats
                                    ? IValue(std::vector<int64_t>(static_cast<size_t>(argument.list_length),
                                                                  nb::cast<int64_t>(value)))
+                               : value.is_none() && argument.type->is(jit::TypeKind::Tensor)
+                                   ? IValue()  // as if it were Optional[Tensor]
                                    : to_ivalue(value, argument.type);
     } catch (const Error& error) {
       throw_error(error.kind(),

@@ -1,6 +1,7 @@
 """torch.nn: modules' attributes, hooks and states, import paths, parametrizations, and devices that hold nothing."""
 
 import importlib
+from typing import List, Optional
 
 import numpy as np
 import pytest
@@ -284,3 +285,23 @@ def test_compiled_modules_are_eager():
     layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2)).eval()
     x = weft.ones((4, 3))
     np.testing.assert_allclose(np.asarray(weft.compile(layer)(x)), np.asarray(layer(x)), rtol=1e-5)
+
+
+class Collecting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.ReLU(), nn.Tanh()
+
+    def forward(self, x):
+        out = torch.jit.annotate(List[Optional[torch.Tensor]], [])
+        found: list[torch.Tensor] = torch.jit.annotate(list[torch.Tensor], [])
+        for layer in self.children():
+            x = layer(x)
+            out.append(x)
+        return found, out
+
+
+def test_annotations_and_children_compile():
+    model = Collecting()
+    x = torch.arange(6.0) - 3
+    torch.testing.assert_close(torch.compile(model, fullgraph=True)(x), model(x))

@@ -18,9 +18,31 @@ def chosen(x, index: Optional[torch.Tensor] = None):
     return torch.softmax(x, dim=-1) if index is None else torch.index_select(x, 1, index)
 
 
+def cast(x, mask: torch.Tensor = None):
+    return x.long(), x.bool(), x.double() / 3, x.half().float()
+
+
+def as_square(x, size: Optional[List[int]] = None):
+    if size is None:
+        size = 3, 4
+    return x.reshape(size[0], size[1])
+
+
+def drawn(x):
+    return (torch.rand(2, 6) < 1) & (x >= 0)
+
+
 @pytest.mark.parametrize(
     "function, arguments",
-    [(split_by_sizes, ([1, 2, 3],)), (chosen, ()), (chosen, (torch.tensor([4, 0]),))],
+    [
+        (split_by_sizes, ([1, 2, 3],)),
+        (chosen, ()),
+        (chosen, (torch.tensor([4, 0]),)),
+        (cast, ()),
+        (as_square, ()),
+        (as_square, ([6, 2],)),
+        (drawn, ()),
+    ],
 )
 def test_functions(function, arguments):
     expected, found = function(X, *arguments), torch.jit.script(function)(X, *arguments)
@@ -46,3 +68,23 @@ def test_a_norm_s_buffers_are_tensors_or_none(tracked):
     else:
         assert norm.num_batches_tracked is None
     torch.testing.assert_close(torch.jit.script(nn.BatchNorm1d(6).eval())(X), X, atol=1e-4, rtol=1e-4)
+
+
+class Chosen(nn.Module):
+    """Its forward is a method that __init__ chooses."""
+
+    def __init__(self, doubles, layer):
+        super().__init__()
+        self.layer = layer
+        self.forward = self.double if doubles else self.triple
+
+    def double(self, x):
+        return x * 2 if isinstance(self.layer, nn.Identity) else self.layer(x * 2)
+
+    def triple(self, x):
+        return x * 3 if isinstance(self.layer, (nn.Identity, nn.Dropout)) else x
+
+
+def test_forward_is_what_the_object_says_and_classes_are_known():
+    for chosen in (Chosen(True, nn.Identity()), Chosen(False, nn.ReLU()), Chosen(True, nn.ReLU())):
+        torch.testing.assert_close(torch.jit.script(chosen)(X - 3), chosen(X - 3))

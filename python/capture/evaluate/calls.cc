@@ -108,7 +108,7 @@ V Evaluator::call_with_cache(PyObject* function, const CallArgs& args) {
   for (const auto& [key, value] : args.keywords)
     if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
   const Ref result = checked(PyObject_Call(function, positional.get(), keywords.get()));
-  if (!is_plain_value(result.get()))
+  if (!is_plain_value(result.get()) && !is_annotation(result.get()))
     graph_break(fmt::format("a call of {}, which has a cache", callable_name(function)));
   return const_value(result);
 }
@@ -198,8 +198,8 @@ void Evaluator::bind(AbstractFrame& frame, const std::vector<V>& defaults,
   }
 }
 
-// What a function of weft's own answers to captured programs: a value in its dict, or its argument, pinned where that is
-// the function itself; null for all others.
+// What a function of weft's own answers to captured programs: a value in its dict, or its argument, pinned
+// where that is the function itself; null for all others.
 static V answer_when_captured(Evaluator& ev, PyObject* function, const CallArgs& args) {
   static constinit InternedName name("_when_captured");
   PyObject* const attributes = reinterpret_cast<PyFunctionObject*>(function)->func_dict;

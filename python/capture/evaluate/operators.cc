@@ -371,8 +371,12 @@ V Evaluator::subscript(const V& container, const V& key) {
       PyObject* object = container->object.get();
       Ref index = constant(key);
       if (!index && key->kind == Kind::SymInt) index = int_value(sym_specialize(key->sym))->object;
+      const bool is_class = PyType_Check(object);
+      const auto* type = reinterpret_cast<PyTypeObject*>(object);
+      if (index && (is_annotation(object) || (is_class && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE))))
+        return const_value(checked(PyObject_GetItem(object, index.get())));  // List[int], list[int]
       if (index && is_foldable(object) &&
-          (!PyType_Check(object) || is_enum_class(reinterpret_cast<PyTypeObject*>(object))))
+          (!is_class || is_enum_class(reinterpret_cast<PyTypeObject*>(object))))
         return const_value(checked(PyObject_GetItem(object, index.get())));
       break;
     }

@@ -193,7 +193,8 @@ bool is_known_by_identity(PyObject* object) {
          type == &PyMethodDescr_Type || PyFrozenSet_CheckExact(object) ||
          (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE && std::string_view(type->tp_name) == "numpy.ufunc") ||
          is_cached_function(object) || find_lowering(object) || find_replacement(object) ||
-         compiled_function(object) || is_weft_operator(object) || is_weft_constant(object);
+         compiled_function(object) || is_weft_operator(object) || is_weft_constant(object) ||
+         is_annotation(object);
 }
 
 }  // namespace

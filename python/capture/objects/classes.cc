@@ -102,6 +102,15 @@ Ref of_enum_module(const char* name) {
 
 }  // namespace
 
+bool is_annotation(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (Py_IS_TYPE(object, &Py_GenericAliasType)) return true;
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
+  static constinit InternedName module_name("__module__");
+  PyObject* module = _PyType_Lookup(type, module_name);
+  return module && PyUnicode_Check(module) && PyUnicode_CompareWithASCIIString(module, "typing") == 0;
+}
+
 bool is_enum_class(PyTypeObject* type) {
   static constinit MadeOnce<Ref> meta;
   const Ref& found = meta.get([] { return of_enum_module("EnumMeta"); });

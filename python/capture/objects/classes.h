@@ -29,6 +29,8 @@ bool is_frozen_dataclass(PyTypeObject* type);
 Ref real_exception(PyObject* type, const Ref& args);
 
 bool is_enum_class(PyTypeObject* type);
+// List[int], Optional[Tensor], typing.List: what annotations are made of never changes.
+bool is_annotation(PyObject* object);
 bool is_enum_member(PyObject* object);
 // A function of the enum module itself, which its classes copy into the program's.
 bool is_enum_function(PyObject* function);

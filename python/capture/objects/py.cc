@@ -85,7 +85,7 @@ bool is_inert(PyObject* object) {
   }
   return (Py_TYPE(object)->tp_flags & (Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_IMMUTABLETYPE)) !=
              Py_TPFLAGS_HEAPTYPE ||
-         is_enum_member(object) || is_weft_constant(object);
+         is_enum_member(object) || is_weft_constant(object) || is_annotation(object);
 }
 
 static Ref plain_repr(PyObject* object) {

@@ -27,6 +27,7 @@ class ModuleClass:
         self.type = _jit.define_module(name)
         self.functions = {}  # attributes that are callables, by name
         self.failed = {}  # why an attribute has no type, by name
+        self.forward = None  # the function that the objects' forward() is
         self.members = {}  # descriptions of the members that were asked for
 
 
@@ -75,6 +76,7 @@ class _Contents:
             attributes,
             constants,
             functions,
+            id(_forward_of(self.module)),
             hooks,
             tuple(self.failed),
             tuple(sorted(self.persistent.items())),
@@ -111,7 +113,7 @@ class _Contents:
             "_non_persistent_buffers_set",
         )
         for name, value in module.__dict__.items():
-            if name not in internal:
+            if name not in internal and not (name == "forward" and isinstance(value, types.MethodType)):
                 yield name, value
         for name in [*constants, *self._annotations]:
             if (
@@ -244,6 +246,7 @@ def _class_of(module, contents):
     if isinstance(module, _LISTS + _DICTS):
         known.type.set_container("dict" if isinstance(module, _DICTS) else "list")
     known.functions, known.failed = contents.functions, contents.failed
+    known.forward = _forward_of(module)
     _define_members(known, module)
     return known
 
@@ -265,13 +268,21 @@ def _define_members(known, module):
         name for name in dir(cls) if _marks.mark_of(inspect.getattr_static(cls, name)) is _marks.Mark.EXPORT
     ]
     compiles_all = not issubclass(cls, ScriptModule)  # whose @script_method methods are marked as exported
-    if compiles_all and cls.forward is not Module.forward and _marks.mark_of(cls.forward) is None:
+    forward = _forward_of(module)
+    if compiles_all and forward is not Module.forward and _marks.mark_of(forward) is None:
         names = ["forward", *(name for name in names if name != "forward")]
     for name in names:
         member(known.type.name, name, "")
     for store, is_pre_hook in (("_forward_pre_hooks", True), ("_forward_hooks", False)):
         for hook in getattr(module, store).values():
             _define_hook(known, hook, is_pre_hook)
+
+
+def _forward_of(module):
+    """The function that forward() is: the class's, or that of a method which __init__ chose."""
+    chosen = module.__dict__.get("forward")
+    own = isinstance(chosen, types.MethodType) and chosen.__self__ is module
+    return chosen.__func__ if own else type(module).forward
 
 
 def _define_property(known, name, value):
@@ -308,7 +319,15 @@ def has_member(type_name, name):
     )
 
 
+def is_instance(type_name, python_class):
+    """Is what the type is compiled from an instance of the class of modules?"""
+    known = _by_name.get(type_name)
+    return known is not None and issubclass(known.python_class, python_class)
+
+
 def _class_attribute(known, name):
+    if name == "forward":
+        return known.forward
     return inspect.getattr_static(known.python_class, name, None)
 
 

@@ -32,6 +32,8 @@ def _members_of_jit():
 
 
 _special = {}
+# Functions of these modules are Python for weft, and a builtin of their name, where there is one, for TorchScript.
+_OPERATORS_IN_PYTHON = ("weft.torch._functions.", "weft._drawing")
 
 
 def _special_forms():
@@ -120,7 +122,7 @@ def _describe_callable(value, place, name):
     if module == "builtins" and getattr(builtins, own_name, None) is value:
         return ("name", own_name)
     if isinstance(value, types.FunctionType):
-        if (module or "").startswith("weft.torch._functions.") and _jit.has_builtin(f"aten::{own_name}"):
+        if (module or "").startswith(_OPERATORS_IN_PYTHON) and _jit.has_builtin(f"aten::{own_name}"):
             return ("member", "torch", own_name)
         return describe_function(_replacement(value), place)
     if module is not None and module.partition(".")[0] == "weft":
@@ -198,13 +200,17 @@ class Scope:
             return None
         return describe(found, place, name)
 
-    def type(self, name, place):
-        from . import _types
-
+    def _find_dotted(self, name):
         first, *rest = name.split(".")
         found = self.find(first)
         for part in rest:
             found = getattr(found, part, _MISSING)
+        return found
+
+    def type(self, name, place):
+        from . import _types
+
+        found = self._find_dotted(name)
         if found is _MISSING:
             return None
         with called_from(place):
@@ -225,3 +231,12 @@ class Scope:
         from . import _recursive
 
         return _recursive.has_member(type_name, name)
+
+    def is_instance(self, type_name, name):
+        """Is a module of the type an instance of the class of modules that the dotted name means? None: it means none."""
+        from . import _recursive
+
+        found = self._find_dotted(name)
+        if not isinstance(found, type) or not issubclass(found, weft.nn.Module):
+            return None
+        return _recursive.is_instance(type_name, found)

@@ -406,8 +406,11 @@ std::vector<IValue> bind_arguments(const Schema& schema, std::vector<IValue> pos
                                                                    argument.default_value->elements())
                                                     : *argument.default_value;
     }
+    // The default of a Tensor may be None, which no other value of it is.
+    const bool is_no_tensor =
+        values[i]->is_none() && argument.default_value && argument.default_value->is_none();
     IValue value = coerce(argument, std::move(*values[i]));
-    if (!accepts(*argument.type, value)) {
+    if (!is_no_tensor && !accepts(*argument.type, value)) {
       fail(fmt::format("argument '{}': expected {}, got {}", argument.name, argument.type->str(),
                        value.type()->str()));
     }

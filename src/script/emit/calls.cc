@@ -66,6 +66,9 @@ class CaptureResolver final : public Resolver {
   bool has_member(const ClassType& type, const std::string& name) override {
     return outer_.resolver().has_member(type, name);
   }
+  std::optional<bool> is_instance(const ClassType& type, const std::string& name) override {
+    return outer_.resolver().is_instance(type, name);
+  }
 
   std::vector<ir::Value*> captured;
 

@@ -382,9 +382,10 @@ namespace {
 struct TypeTest {
   std::vector<TypePtr> types;
   std::set<TypeKind> kinds;
+  bool is_instance = false;
 
   bool holds_for(const Type& type) const {
-    if (kinds.count(type.kind())) return true;
+    if (is_instance || kinds.count(type.kind())) return true;
     for (const TypePtr& wanted : types) {
       if (type.is_subtype_of(*wanted)) return true;
     }
@@ -392,10 +393,18 @@ struct TypeTest {
   }
 };
 
-void add_tested(const Expr& expr, Resolver& resolver, TypeTest& test) {
+// Whether a module is of one of the classes of modules is known when the script is compiled.
+void add_tested(const Expr& expr, Resolver& resolver, const Type& tested, TypeTest& test) {
   if (const auto* tuple = expr.as<Expr::Tuple>()) {
-    for (const ExprPtr& element : tuple->elements) add_tested(*element, resolver, test);
+    for (const ExprPtr& element : tuple->elements) add_tested(*element, resolver, tested, test);
     return;
+  }
+  if (tested.is(TypeKind::Class)) {
+    if (const auto is_instance =
+            resolver.is_instance(static_cast<const ClassType&>(tested), dotted_name(expr))) {
+      test.is_instance = test.is_instance || *is_instance;
+      return;
+    }
   }
   const auto* name = expr.as<Expr::Name>();
   if (name && (name->id == "list" || name->id == "List"))
@@ -411,11 +420,11 @@ void add_tested(const Expr& expr, Resolver& resolver, TypeTest& test) {
 }  // namespace
 
 Condition Emitter::emit_isinstance(const Expr::Call& call, const Range& range) {
-  TypeTest test;
-  add_tested(*call.arguments[1], *resolver_, test);
   const SugaredPtr tested = emit_sugared(*call.arguments[0]);
   ir::Value* value = tested->as_value(*this, range);
   const TypePtr type = jit::type_of(value);
+  TypeTest test;
+  add_tested(*call.arguments[1], *resolver_, *type, test);
   if (test.holds_for(*type)) return known_condition(true, range);
   std::vector<TypePtr> matching, others;
   if (type->is(TypeKind::Optional)) {

@@ -86,8 +86,10 @@ ir::Value* Emitter::to_bool(ir::Value* input, const Range& range) {
   if (type->is(TypeKind::String) || type->is(TypeKind::List) || type->is(TypeKind::Dict))
     return builtin("aten::gt", {builtin("aten::len", {input}, range), constant(int64_t{0}, range)}, range);
   if (!has_builtin_for("aten::Bool", {input})) {
-    type_error(range, fmt::format("a condition must be a bool, a number, a tensor, a string, a list or a dict, not {}",
-                                  type->str()));
+    type_error(
+        range,
+        fmt::format("a condition must be a bool, a number, a tensor, a string, a list or a dict, not {}",
+                    type->str()));
   }
   return builtin("aten::Bool", {input}, range);
 }

@@ -23,6 +23,8 @@ std::shared_ptr<Function> make_function(CompilationUnit& unit, const std::string
 // NamedTuple, an enumeration or an interface, by its bases.
 TypePtr define_class(CompilationUnit& unit, const std::string& qualified_name,
                      std::shared_ptr<const ClassDef> definition, std::shared_ptr<Resolver> resolver);
+// "torch.nn.Module" of nested attributes; "" for anything else.
+std::string dotted_name(const Expr& expr);
 // The type that an annotation names; null means Tensor. TypeError for what is no type.
 TypePtr parse_type(const Expr& annotation, Resolver& resolver);
 TypePtr parse_type(const std::string& annotation, Resolver& resolver);

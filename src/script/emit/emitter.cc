@@ -235,7 +235,24 @@ void Emitter::set_name(const std::string& name, SugaredPtr value, const Range& r
     value = simple(converted);
     break;
   }
+  if (const ir::Value* before = value_around(name)) {
+    // Where a list was, a tuple becomes one: both paths go on with the same type.
+    const TypePtr& type = jit::type_of(before);
+    const bool was_list =
+        type->is(TypeKind::List) || (type->is(TypeKind::Optional) && type->element()->is(TypeKind::List));
+    ir::Value* converted =
+        was_list ? try_convert(value->as_value(*this, range), type, range, false) : nullptr;
+    if (converted) value = simple(converted);
+  }
   frame_->names[name] = {std::move(value), false};
+}
+
+const ir::Value* Emitter::value_around(const std::string& name) const {
+  for (const Frame* frame = frame_->parent; frame; frame = frame->parent) {
+    const auto found = frame->names.find(name);
+    if (found != frame->names.end()) return found->second.value->value();
+  }
+  return nullptr;
 }
 
 void Emitter::refine(const Refinements& refinements, const Range& range) {

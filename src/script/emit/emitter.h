@@ -114,6 +114,8 @@ class Emitter {
   bool has_name(const ir::Value* value) const;
   SugaredPtr get_name(const std::string& name, const Range& range);
   void set_name(const std::string& name, SugaredPtr value, const Range& range);
+  // What the name is in the blocks around this one; null where it is no value of the graph there.
+  const ir::Value* value_around(const std::string& name) const;
   void refine(const Refinements& refinements, const Range& range);
 
   // --- statements.cc

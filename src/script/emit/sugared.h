@@ -255,6 +255,9 @@ class Resolver {
     return nullptr;
   }
   virtual bool has_member(const ClassType&, const std::string&) { return false; }
+  // Is a module of the class an instance of the class that the dotted name means? Nothing where that is no
+  // module's.
+  virtual std::optional<bool> is_instance(const ClassType&, const std::string&) { return std::nullopt; }
 };
 // Knows the builtin names only: torch, math, len, …
 std::shared_ptr<Resolver> builtin_resolver();

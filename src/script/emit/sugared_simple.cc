@@ -79,6 +79,37 @@ SugaredPtr enum_attribute(Emitter& emitter, const Range& range, ir::Value* value
   return nullptr;
 }
 
+// Methods of tensors that are conversions to a dtype, by torch's number of it.
+constexpr std::pair<const char*, int64_t> kCastMethods[] = {
+    {"byte", 0},  {"char", 1},   {"short", 2},  {"int", 3},      {"long", 4},  {"half", 5},
+    {"float", 6}, {"double", 7}, {"cfloat", 9}, {"cdouble", 10}, {"bool", 11}, {"bfloat16", 15},
+};
+
+// x.float(), …: aten::to of the dtype.
+class CastMethod final : public SugaredValue {
+ public:
+  CastMethod(ir::Value* tensor, std::string name, int64_t dtype)
+      : tensor_(tensor), name_(std::move(name)), dtype_(dtype) {}
+  std::string kind() const override { return "method '" + name_ + "'"; }
+  SugaredPtr call(Emitter& emitter, const Range& range, const CallArguments& arguments) override {
+    if (!arguments.empty())
+      type_error(range, fmt::format("'{}' of a tensor takes no arguments in a script", name_));
+    return simple(emitter.builtin("aten::to", {tensor_, emitter.constant(dtype_, range)}, range));
+  }
+
+ private:
+  ir::Value* tensor_;
+  std::string name_;
+  int64_t dtype_;
+};
+
+SugaredPtr cast_method(ir::Value* tensor, const std::string& name) {
+  for (const auto& [known, dtype] : kCastMethods) {
+    if (name == known) return std::make_shared<CastMethod>(tensor, name, dtype);
+  }
+  return nullptr;
+}
+
 // module.items(), .keys(), .values() of a container.
 class ContainerMethod final : public SugaredValue {
  public:
@@ -141,6 +172,7 @@ SugaredPtr SimpleValue::find_attribute(Emitter& emitter, const Range& range, con
   for (const char* space : {"aten::", "prim::"}) {
     if (!find_builtins(space + name).empty()) return std::make_shared<BuiltinSugar>(space + name, value_);
   }
+  if (type->is(TypeKind::Tensor)) return cast_method(value_, name);
   if (type->is(TypeKind::String) && name == "format")
     return std::make_shared<BuiltinSugar>("aten::format", value_);
   return nullptr;
@@ -169,6 +201,7 @@ bool SimpleValue::has_attribute(Emitter& emitter, const std::string& name) {
     return static_cast<const InterfaceType&>(*type).find_method(name) != nullptr;
   const auto& fields = type->fields();
   if (std::find(fields.begin(), fields.end(), name) != fields.end()) return true;
+  if (type->is(TypeKind::Tensor) && cast_method(value_, name)) return true;
   return builtin_attribute(type->kind(), name) || !find_builtins("aten::" + name).empty();
 }
 

@@ -12,6 +12,14 @@
 #include "script/syntax/parser.h"
 
 namespace weft::jit {
+std::string dotted_name(const Expr& expr) {
+  if (const auto* name = expr.as<Expr::Name>()) return name->id;
+  const auto* attribute = expr.as<Expr::Attribute>();
+  if (!attribute) return "";
+  const std::string object = dotted_name(*attribute->object);
+  return object.empty() ? "" : object + "." + attribute->name;
+}
+
 namespace {
 
 struct NamedType {
@@ -45,15 +53,6 @@ constexpr std::array kNamedTypes = {
     NamedType{"DoubleTensor", &Type::tensor},
     NamedType{"Parameter", &Type::tensor},
 };
-
-// "torch.nn.Module" of nested attributes; "" for anything else.
-std::string dotted_name(const Expr& expr) {
-  if (const auto* name = expr.as<Expr::Name>()) return name->id;
-  const auto* attribute = expr.as<Expr::Attribute>();
-  if (!attribute) return "";
-  const std::string object = dotted_name(*attribute->object);
-  return object.empty() ? "" : object + "." + attribute->name;
-}
 
 // "List" of "typing.List", "device" of "torch.device"; a user's dotted name as it is.
 std::string bare_name(const std::string& name) {

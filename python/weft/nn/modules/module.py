@@ -184,10 +184,10 @@ class Module(State, Hooks):
     # ---- what there is -----------------------------------------------------------------------------------
     def named_children(self):
         """(name, module) of the modules directly in this one; one that has two names comes once."""
-        seen = set()
+        seen = []
         for name, module in self._modules.items():
-            if module is not None and id(module) not in seen:
-                seen.add(id(module))
+            if module is not None and module not in seen:
+                seen.append(module)
                 yield name, module
 
     def children(self):
