@@ -1,11 +1,13 @@
 """torch.vmap: a function of samples as a function of batches.
 
-The function is called for each sample, and the results are stacked: what it does need not be known.
+The function is called once, and operators compute all samples (`_batched`). A function that asks for a sample's elements is
+called for each sample, and the results are stacked; so it is in captured functions.
 """
 
 import weft as _weft
 from weft import Tensor as _Tensor
 
+from . import _batched
 from ._support import is_integer
 
 
@@ -107,9 +109,77 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
                 f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
                 "mapped dimension"
             )
-        if sizes[0] == 0:
-            raise ValueError("vmap: the mapped dimension is empty, and the results' shapes are not known")
-        results = [func(*_sample(args, dims, number), **kwargs) for number in range(sizes[0])]
-        return _stacked(results, _spread(out_dims, results[0], "out_dims"))
+        step = max(sizes[0] if chunk_size is None else min(chunk_size, sizes[0]), 1)
+        parts = [
+            _part(func, args, kwargs, dims, out_dims, randomness, start, min(start + step, sizes[0]))
+            for start in range(0, max(sizes[0], 1), step)
+        ]
+        return parts[0] if len(parts) == 1 else _joined(parts, _spread(out_dims, parts[0], "out_dims"))
 
     return mapped
+
+
+def _joined(parts, dims):
+    first = parts[0]
+    items = _items(first)
+    if items is None:
+        return first if dims is None else _weft.cat(parts, dims)
+    columns = zip(*[_items(part) for part in parts])
+    return _like(first, [_joined(list(column), dim) for column, dim in zip(columns, dims)])
+
+
+def _part(func, args, kwargs, dims, out_dims, randomness, start, stop):
+    """The results of the samples from start on, before stop."""
+    if not _weft.compiler.is_compiling():
+        state = _weft.random.get_rng_state() if randomness != "error" else None
+        try:
+            return _batched.run(
+                stop - start,
+                randomness,
+                lambda batching: _at_once(batching, func, args, kwargs, dims, out_dims, start, stop),
+            )
+        except _batched.NeedsElements:
+            if state is not None:
+                _weft.random.set_rng_state(state)
+    if start == stop:
+        raise ValueError("vmap: the mapped dimension is empty, and the results' shapes are not known")
+    results = [func(*_sample(args, dims, number), **kwargs) for number in range(start, stop)]
+    return _stacked(results, _spread(out_dims, results[0], "out_dims"))
+
+
+def _at_once(batching, func, args, kwargs, dims, out_dims, start, stop):
+    with _batched._Handler(batching.outer):
+        samples = _samples(batching, args, dims, start, stop)
+    result = func(*samples, **kwargs)
+    with _batched._Handler(batching.outer):
+        return _batches(batching, result, _spread(out_dims, result, "out_dims"))
+
+
+def _samples(batching, value, dims, start, stop):
+    items = _items(value)
+    if items is not None:
+        return _like(value, [_samples(batching, item, dim, start, stop) for item, dim in zip(items, dims)])
+    if dims is None:
+        return value
+    batch = _weft.movedim(value, dims, 0)
+    if stop - start != batch.shape[0]:
+        batch = batch.narrow(0, start, stop - start)
+    return batching.sample(batch)
+
+
+def _batches(batching, value, dims):
+    items = _items(value)
+    if items is not None:
+        return _like(value, [_batches(batching, item, dim) for item, dim in zip(items, dims)])
+    if not isinstance(value, _Tensor):
+        raise ValueError(f"vmap: the function must only return Tensors, got type {type(value)} as a return.")
+    if dims is None:
+        if batching.is_own(value):
+            raise ValueError("vmap: out_dims: None is for what does not depend on the mapped inputs")
+        return value
+    if type(value) is not _batched.Sample and value.device.type == "meta":
+        raise _batched.NeedsElements("a result")
+    rank = value.dim() + 1
+    if not -rank <= dims < rank:
+        raise IndexError(f"vmap: out_dims: expected one in [{-rank}, {rank - 1}], got {dims}")
+    return _weft.movedim(batching.batch(value), 0, dims)
