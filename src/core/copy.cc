@@ -133,9 +133,20 @@ class Copy {
       std::memcpy(to, first.data(), kSize);
       std::memcpy(to + bytes - kSize, last.data(), kSize);
     };
-    if (bytes > 64 || bytes < 8)
+    constexpr int64_t kLongest =
+        32 << 10;  // the library's own copies of rows that are not aligned are slow up to there
+    if (bytes > kLongest || bytes < 8 || (to < from + bytes && from < to + bytes)) {
       std::memmove(to, from, static_cast<size_t>(bytes));
-    else if (bytes > 32)
+    } else if (bytes > 64) {
+      constexpr int64_t kPiece = 64;
+      std::array<char, kPiece> piece, last;
+      std::memcpy(last.data(), from + bytes - kPiece, kPiece);
+      for (int64_t at = 0; at < bytes - kPiece; at += kPiece) {
+        std::memcpy(piece.data(), from + at, kPiece);
+        std::memcpy(to + at, piece.data(), kPiece);
+      }
+      std::memcpy(to + bytes - kPiece, last.data(), kPiece);
+    } else if (bytes > 32)
       in_pieces(std::integral_constant<size_t, 32>{});
     else if (bytes >= 16)
       in_pieces(std::integral_constant<size_t, 16>{});

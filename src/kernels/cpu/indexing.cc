@@ -215,6 +215,26 @@ Tensor index_accumulate(const Tensor& base, const std::vector<Tensor>& indices, 
   return result;
 }
 
+namespace {
+
+// The usual row: everything in one piece, and no index from the end or out of range. False for any other.
+template <class T>
+bool gather_contiguous(const Row<3>& row, T* target, const T* source, const int64_t* positions, int64_t size,
+                       int64_t stride) {
+  if (row.stride[0] != 1 || row.stride[2] != 1 || row.stride[1] != 0 || stride != 1) return false;
+  const int64_t* const at = positions + row.offset[2];
+  bool is_outside = false;
+  for (int64_t i = 0; i < row.size; ++i)
+    is_outside |= static_cast<uint64_t>(at[i]) >= static_cast<uint64_t>(size);
+  if (is_outside) return false;
+  T* const to = target + row.offset[0];
+  const T* const from = source + row.offset[1];
+  for (int64_t i = 0; i < row.size; ++i) to[i] = from[at[i]];
+  return true;
+}
+
+}  // namespace
+
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
   const Tensor result = Tensor::empty(index.shape(), x.dtype(), x.device());
   const size_t axis = static_cast<size_t>(dim);
@@ -231,6 +251,8 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
                  [&](int64_t begin, int64_t end) {
                    for_each_row<3>(index.shape(), {result.strides(), x_strides, index.strides()}, begin, end,
                                    [&](const Row<3>& row) {
+                                     if (gather_contiguous(row, target, source, positions, size, stride))
+                                       return;
                                      for (int64_t i = 0; i < row.size; ++i) {
                                        const int64_t at = checked_index(
                                            positions[row.offset[2] + i * row.stride[2]], size, axis);
