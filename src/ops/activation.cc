@@ -88,8 +88,8 @@ constexpr auto clamp_of = [](auto x, double low, double high) {
                      .high = 30,
                      .aliases = {"swish"}}),
     &unary<kFloats>(
-        "gelu_erf", DTypeRule::FloatOnly, [](auto x) { return x * 0.5 * erfc(x * -M_SQRT1_2); },
-        {.doc = "x * Phi(x), Phi the normal distribution function. error: on [-1, 3]; grows as x**2 below.",
+        "gelu_erf", DTypeRule::FloatOnly, [](auto x) { return x * 0.5 * (1.0 + erf(x * M_SQRT1_2)); },
+        {.doc = "x * Phi(x), Phi the normal distribution function. error: on [-1, 3]; absolute below.",
          .numpy = "x * 0.5 * numpy.vectorize(math.erfc)(-x / numpy.sqrt(2))",
          .error = {5, 5},
          .low = -1}),
