@@ -198,8 +198,8 @@ void Evaluator::bind(AbstractFrame& frame, const std::vector<V>& defaults,
   }
 }
 
-// What a function of weft's own answers to captured programs: a value in its dict, or its argument, pinned where that is
-// the function itself; null for all others.
+// What a function of weft's own answers to captured programs: a value in its dict, or its argument, pinned
+// where that is the function itself; null for all others.
 static V answer_when_captured(Evaluator& ev, PyObject* function, const CallArgs& args) {
   static constinit InternedName name("_when_captured");
   PyObject* const attributes = reinterpret_cast<PyFunctionObject*>(function)->func_dict;
@@ -322,7 +322,7 @@ V Evaluator::construct(const V& type_value, CallArgs args) {
   if (is_enum_class(type)) return enum_call(*this, type, args);
   static constinit InternedName init_name("__init__");
   if (is_namespace_class(type)) return make_namespace(type, args);
-  if (!is_instantiable(type))
+  if (!is_instantiable(type) || PyType_IsSubtype(type, tensor_class()))
     graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
   if (type->tp_new != PyBaseObject_Type.tp_new) {
     static constinit MadeOnce<Ref> construct;
