@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "errors.h"
+#include "ops/build.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -49,6 +50,14 @@ Strides strides_in_order(const Shape& shape, const std::vector<size_t>& order) {
   return strides;
 }
 
+// A copy of a tensor while it is traced, with its dimensions in this order in memory.
+Tensor traced_in_order(const Tensor& tensor, const std::vector<size_t>& order) {
+  if (std::is_sorted(order.begin(), order.end())) return tensor.clone();
+  std::vector<int64_t> inward(order.begin(), order.end()), outward(order.size());
+  for (size_t d = 0; d < order.size(); ++d) outward[order[d]] = static_cast<int64_t>(d);
+  return ops::build::permute(ops::build::permute(tensor, inward).clone(), outward);
+}
+
 }  // namespace
 
 MemoryFormat memory_format(nb::handle object, MemoryFormat otherwise) {
@@ -64,8 +73,8 @@ MemoryFormat memory_format(nb::handle object, MemoryFormat otherwise) {
 }
 
 Tensor clone_in(const Tensor& tensor, MemoryFormat format) {
-  if (tensor.is_traced()) return tensor.clone();
   const std::vector<size_t> order = order_of(tensor, format);
+  if (tensor.is_traced()) return traced_in_order(tensor, order);
   if (std::is_sorted(order.begin(), order.end())) return tensor.clone();
   const Tensor result = Tensor::empty(tensor.shape(), tensor.dtype(), tensor.device())
                             .as_strided(tensor.shape(), strides_in_order(tensor.shape(), order), 0);
@@ -76,6 +85,7 @@ Tensor clone_in(const Tensor& tensor, MemoryFormat format) {
 Tensor in_order_of(const Tensor& tensor, const Tensor& other) {
   const std::vector<size_t> order = order_of(other, MemoryFormat::Preserve);
   if (tensor.shape() != other.shape() || std::is_sorted(order.begin(), order.end())) return tensor;
+  if (tensor.is_traced()) return traced_in_order(tensor, order);
   const Tensor result = Tensor::empty(tensor.shape(), tensor.dtype(), tensor.device())
                             .as_strided(tensor.shape(), strides_in_order(tensor.shape(), order), 0);
   result.copy_from(tensor);
@@ -83,8 +93,7 @@ Tensor in_order_of(const Tensor& tensor, const Tensor& other) {
 }
 
 bool lies_in(const Tensor& tensor, MemoryFormat format) {
-  if (tensor.is_traced() || format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve)
-    return tensor.is_contiguous();
+  if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve) return tensor.is_contiguous();
   if (tensor.dim() != (format == MemoryFormat::ChannelsLast ? 4 : 5)) return false;
   const Strides wanted = strides_in_order(tensor.shape(), order_of(tensor, format));
   for (size_t d = 0; d < wanted.size(); ++d)

@@ -67,7 +67,7 @@ std::vector<Tensor> run(const OpDef& op, OpArguments arguments, Promotion rules)
 
 // In-place results may lose precision and range within a kind. NumPy takes unsigned integers for a kind below
 // the signed ones.
-void store(const OpDef& op, const Tensor& target, const Tensor& result, Promotion rules) {
+void check_kind(const OpDef& op, const Tensor& target, const Tensor& result, Promotion rules) {
   const auto kind = [&](DType dtype) {
     const DTypeKind k = info(dtype).kind;
     return k == DTypeKind::Unsigned && rules == Promotion::Torch ? DTypeKind::Signed : k;
@@ -75,6 +75,10 @@ void store(const OpDef& op, const Tensor& target, const Tensor& result, Promotio
   WEFT_CHECK_TYPE(kind(result.dtype()) <= kind(target.dtype()),
                   fmt::format("{}: the result type {} cannot be stored in the target {}", op.name,
                               name(result.dtype()), describe(target)));
+}
+
+void store(const OpDef& op, const Tensor& target, const Tensor& result, Promotion rules) {
+  check_kind(op, target, result, rules);
   const SymShape from = ops::sym_shape(result), into = ops::sym_shape(target);
   WEFT_CHECK(std::equal(from.begin(), from.end(), into.begin(), into.end(), sym_eq),
              fmt::format("{}: the result {} does not have the shape of the target {}", op.name,
@@ -88,6 +92,7 @@ void store_out(const OpDef& op, PyObject* out, const Tensor& result, Promotion r
   WEFT_CHECK_TYPE(target, fmt::format("{}: out must be a Tensor, got {}", op.name, Py_TYPE(out)->tp_name));
   const bool is_resized = rules == Promotion::Torch && !target->is_traced() && !result.is_traced() &&
                           target->shape() != result.shape();
+  check_kind(op, *target, result, rules);
   if (is_resized)
     *nb::inst_ptr<Tensor>(out) = Tensor::empty(result.shape(), target->dtype(), target->device());
   store(op, *target, result, rules);
@@ -126,7 +131,7 @@ nb::object made(nb::object result, PyObject* requires_grad, PyObject* memory_for
 // As PyTorch lays it out beside a tensor whose elements lie densely in another order.
 nb::object in_order_beside(nb::object result, PyObject* beside) {
   const Tensor *made = tensor_of_python(result), *given = tensor_of_python(beside);
-  if (!made || !given || made->is_traced() || given->is_traced() || given->is_contiguous()) return result;
+  if (!made || !given || given->is_contiguous()) return result;
   if (!has_memory(made->device())) return result;
   const Tensor ordered = in_order_of(*made, *given);
   return ordered.impl() == made->impl() ? result : to_python(ordered);

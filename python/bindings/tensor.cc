@@ -154,7 +154,7 @@ nb::object part(nb::handle self, const char* name) {
     if (std::string_view(name) == "real") return nb::borrow(self);
     throw_error(ErrorKind::Type, fmt::format("imag: expected complex numbers, got {}", describe(tensor)));
   }
-  if (is_complex(tensor.dtype()) && !tensor.is_traced() && !trace_handler) {
+  if (is_complex(tensor.dtype()) && !trace_handler) {
     const Tensor view = ops::memory_part(name, tensor, real_dtype(tensor.dtype()));
     return to_python(view, is_array(self.ptr()) ? Promotion::NumPy : Promotion::Torch);
   }

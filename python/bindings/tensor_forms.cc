@@ -42,6 +42,10 @@ SymShape sizes_of(nb::args args, const char* what) {
 // The same memory read as another dtype.
 Tensor view_of_dtype(const Tensor& tensor, DType to) {
   const int64_t from_size = itemsize(tensor.dtype()), to_size = itemsize(to);
+  if (tensor.is_traced()) {
+    WEFT_CHECK(to != DType::Bool || tensor.dtype() == to, "view: bytes read as truth values");
+    if (tensor.dtype() == to) return ops::build::reshape(tensor, ops::sym_shape(tensor));
+  }
   if (from_size == to_size) return ops::memory_part("bitcast", tensor, to);
   const auto fits = [&](int64_t elements) { return elements * from_size % to_size == 0; };
   bool is_whole = tensor.dim() > 0 && tensor.strides().back() == 1 && fits(tensor.shape().back()) &&
@@ -55,7 +59,14 @@ Tensor view_of_dtype(const Tensor& tensor, DType to) {
 
 Tensor view_of_shape(const Tensor& tensor, nb::args args) {
   const SymShape wanted = sizes_of(args, "view");
-  if (tensor.is_traced()) return ops::build::reshape(tensor, wanted);
+  if (tensor.is_traced()) {
+    Shape shape;
+    for (const Sym& size : ops::resolve_shape("view", ops::sym_shape(tensor), wanted))
+      shape.push_back(size.hint());
+    WEFT_CHECK(ops::view_strides(tensor.shape(), tensor.strides(), shape),
+               fmt::format("view: no view of {} has the shape {}", describe(tensor), weft::str(shape)));
+    return ops::build::reshape(tensor, wanted);
+  }
   Shape shape;
   for (const Sym& size : ops::resolve_shape("view", ops::sym_shape(tensor), wanted))
     shape.push_back(sym_specialize(size));
@@ -104,7 +115,7 @@ nb::object view(nb::handle self, nb::args args, nb::kwargs named) {
   }
   WEFT_CHECK_TYPE(args.size() > 0, "view: expected sizes or a dtype");
   if (args.size() == 1 && nb::isinstance(args[0], to_python(DType::F32).type())) {
-    if (tensor.is_traced() || trace_handler) return module.attr("bitcast")(self, args[0]);
+    if (trace_handler) return module.attr("bitcast")(self, args[0]);
     return to_python(view_of_dtype(tensor, dtype_of_python(args[0])));
   }
   if (trace_handler) return module.attr("reshape")(self, *args);

@@ -40,9 +40,7 @@ class GraphTracer final : public ops::Tracer {
   // The traced tensor that stands for the elements of this one, which do not change.
   Tensor constant(const Tensor& tensor);
   std::vector<Tensor> record(const ops::OpDef& op, const ops::OpArgs& args) override;
-  // `real`, `imag` or `bitcast` as views of the operand's memory, which NumPy makes of them: updates of
-  // either reach the other.
-  Tensor record_part(const ops::OpDef& op, const Tensor& source, Attrs attrs = {});
+  Tensor record_part(const ops::OpDef& op, const Tensor& source, Attrs attrs = {}) override;
   void record_copy(const Tensor& target, const Tensor& source) override;
   Tensor with_strides(const Tensor& tensor, Strides strides) override;
   // The current SSA value of a traced tensor: a view is derived again if its base has been updated since.

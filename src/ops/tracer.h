@@ -15,6 +15,8 @@ class Tracer {
   virtual ~Tracer() = default;
   // Records one strict call; operands that are not traced become constants of the graph.
   virtual std::vector<Tensor> record(const OpDef& op, const OpArgs& args) = 0;
+  // `real`, `imag` or `bitcast` as views of the operand's memory: updates of either reach the other.
+  virtual Tensor record_part(const OpDef& op, const Tensor& source, Attrs attrs) = 0;
   // In-place assignment to a traced tensor (or a traced view of one): target[...] = source, broadcast.
   virtual void record_copy(const Tensor& target, const Tensor& source) = 0;
   // A tensor that is no view, in memory of these strides.

@@ -8,6 +8,7 @@
 
 #include "core/index_arrays.h"
 #include "ops/arguments.h"
+#include "ops/tracer.h"
 
 namespace weft::ops {
 
@@ -75,6 +76,11 @@ Strides part_strides(std::string_view op, Strides strides, DType from, DType to)
 }
 
 Tensor memory_part(std::string_view op, const Tensor& tensor, DType to) {
+  if (tensor.is_traced()) {
+    WEFT_ASSERT(current_tracer(), "a traced tensor outside of its trace");
+    return current_tracer()->record_part(get_op(op), tensor,
+                                         op == "bitcast" ? Attrs{{"dtype", to}} : Attrs{});
+  }
   const auto from_size = static_cast<int64_t>(itemsize(tensor.dtype())),
              to_size = static_cast<int64_t>(itemsize(to));
   Shape shape = tensor.shape();

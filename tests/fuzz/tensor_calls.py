@@ -53,6 +53,9 @@ DECIDING = (
     "nonzero", "unique", ".eq(", ".gt(", "isnan", "logical", "any(", "all(", "[1]", "heaviside", "count_", "one_hot", "threshold", "max({v})", "bfloat16", "half", "{i}", "{b}", "cummax", ".bitwise",
 )  # fmt: skip
 
+# Of NaN and infinities, which C leaves open.
+CONVERTING = (".long()", ".int()", "int8", "{i}", "one_hot", "int64", "bincount")
+
 IN_PLACE = entries("""
 {x}.add_({x}) | {x}.add_({c}) | {x} += {c} | {x} += {x} | {x} -= {x} | {x} *= 2 | {x}.mul_({c}) | {x}.sub_({x}, alpha=2) | {x}[0] = {x}[-1] | {x}[0] = {c} | {x}[..., 0] = {c} | {x}[{b}] = {c} | {x}[{x} > 1] = 0 | {x}[1:] = {x}[:-1] | {x}[...] = {x} | {x}[:] = {c} | {x}[::2] = {x}[0]
 {x}[{n}] = {c} | {x}[: {n}] += 1 | {x}[{i}] = {c} | {x}[[0]] = 2 | {x}[0] += {x}[-1] | {x}[..., -1] *= 2 | {w}[:, 1:3].add_(1) | {x}.zero_() | {x}.fill_({c}) | {x}.copy_({x}) | {x}.clamp_(min=-2) | {x}.neg_() | {x}.abs_() | {x}.relu_() | {x}.masked_fill_({x} > 1, {c}) | {x}.t()[0] *= 2 | {x}.t().add_({x}.t())

@@ -16,7 +16,7 @@ import types
 import numpy as np
 import weft
 import weft.nn.functional as F
-from tensor_calls import DECIDING, EXACT, IN_PLACE, RANDOM, ROUNDED, entries
+from tensor_calls import CONVERTING, DECIDING, EXACT, IN_PLACE, RANDOM, ROUNDED, entries
 from tensor_surroundings import MODULES, SURROUNDINGS, for_owner
 from tensor_values import arg, filled
 from weft import nn
@@ -244,6 +244,8 @@ class Generator:
         return text
 
     def is_allowed(self, entry):
+        if self.is_special and any(part in entry for part in CONVERTING):
+            return False
         return self.is_exact or not any(part in entry for part in DECIDING)
 
     def expression(self):

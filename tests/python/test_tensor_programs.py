@@ -359,6 +359,128 @@ def test_copies_of_a_module_are_apart():
     same(weft.compile(other)(x), other(x))
 
 
+class Layer(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.weight = nn.Parameter(weft.full((size,), 2.0))
+
+    def forward(self, x):
+        return x * self.weight
+
+
+def test_modules_are_made_in_programs():
+    same(weft.compile(lambda x: Layer(4)(x))(example(3, 4)), example(3, 4) * 2)
+
+
+def _pair(call, *arguments):
+    """What a function gives plain and compiled, each with arguments of its own."""
+    return [f(*(argument() for argument in arguments)) for f in (call, weft.compile(call))]
+
+
+LAYOUTS = {
+    "dense": lambda: example(3, 4),
+    "transposed": lambda: example(4, 3).t(),
+    "strided": lambda: example(3, 8)[:, ::2],
+    "expanded": lambda: example(1, 4).expand(3, 4),
+    "permuted": lambda: example(4, 3, 2).permute(1, 0, 2),
+    "bfloat16": lambda: example(3, 4).bfloat16(),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.to(weft.float32) is x,
+        lambda x: x.to(x) is x,
+        lambda x: x.float() is x,
+        lambda x: x.type(weft.float32) is x,
+        lambda x: x.contiguous() is x,
+        lambda x: x.real is x,
+        lambda x: x.to("cpu") is x,
+        lambda x: x.view(x.shape) is x,
+        lambda x: [
+            y is x for y in (x.t() if x.ndim == 2 else x, x.detach(), x.add_(0) if x.stride()[0] else x)
+        ],
+    ],
+)
+def test_results_are_their_operands_as_they_are_in_python(function, layout):
+    plain, compiled = _pair(function, LAYOUTS[layout])
+    assert compiled == plain
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.clone(),
+        lambda x: (x.clone(), x.clone()[1:]),
+        lambda x: x.to(weft.float32, copy=True),
+        lambda x: weft.zeros_like(x),
+        lambda x: weft.ones_like(x).copy_(x),
+        lambda x: (x.clone().is_contiguous(), x.clone().transpose(0, 1).contiguous()),
+        lambda x: weft.complex(x.float(), x.float()).real,
+    ],
+)
+def test_copies_lie_in_memory_as_they_do_in_python(function, layout):
+    plain, compiled = _pair(function, LAYOUTS[layout])
+    for a, b in zip(compiled, plain) if isinstance(plain, tuple) else [(compiled, plain)]:
+        assert not isinstance(a, weft.Tensor) or a.stride() == b.stride()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_views_that_memory_does_not_have_are_refused(layout):
+    def outcome(function):
+        try:
+            return function(LAYOUTS[layout]()).shape
+        except ValueError as error:
+            return str(error)
+
+    for function in (
+        lambda x: x.view(-1),
+        lambda x: (x + 1).transpose(0, 1).view(-1),
+        lambda x: x.view(2, -1),
+    ):
+        assert outcome(weft.compile(function)) == outcome(function)
+
+
+def test_parts_of_complex_numbers_and_other_dtypes_are_views():
+    def program(z, x):
+        z = z.clone()
+        z.real.add_(1)
+        z.imag[0] = 5
+        bits = x.view(weft.int32)
+        bits.add_(1 << 23)
+        return z, z.real, x, bits
+
+    plain, compiled = _pair(
+        program, lambda: weft.complex(example(3), example(3)), lambda: example(4).abs() + 1
+    )
+    for a, b in zip(compiled, plain):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+def test_updates_of_tensors_whose_elements_share_memory():
+    def program(x):
+        x.diagonal().fill_(7)
+        return x * 2
+
+    compiled = weft.compile(program)
+    for make in (lambda: example(4, 4), lambda: example(4, 4).t(), lambda: example(1, 4).expand(4, 4)):
+        results = [(x := make(), f(x)) for f in (program, compiled)]
+        for a, b in zip(*results):
+            same(a, b)
+
+
+def test_updates_beside_tensors_of_bfloat16():
+    def program(x, y):
+        x.add_(1)
+        return y * 2
+
+    plain, compiled = _pair(program, lambda: example(3), lambda: example(3).bfloat16())
+    same(compiled.float(), plain.float())
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs(seed):
     found = tensor_fuzz.difference(seed)

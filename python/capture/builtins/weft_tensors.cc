@@ -13,6 +13,7 @@
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
 #include "capture/objects/numpy_api.h"
+#include "capture/values/memory_order.h"
 #include "ops/build.h"
 
 namespace weft::capture {
@@ -76,17 +77,40 @@ V viewed(Evaluator& ev, V array, const std::vector<V>& args) {
   return array;
 }
 
-V result_value(Evaluator& ev, PyObject* object, const std::vector<V>& args) {
+// Do its elements lie densely in memory, in whatever order of dimensions?
+bool is_dense(const Tensor& tensor) {
+  int64_t last = 0, count = 1;
+  for (size_t d = 0; d < tensor.shape().size(); ++d) {
+    last += (tensor.shape()[d] - 1) * tensor.strides()[d];
+    count *= tensor.shape()[d];
+  }
+  return last + 1 == count;
+}
+
+// A copy keeps its order of dimensions in memory where it leaves the graph, too.
+V in_own_order(V array) {
+  if (array->view_of || array->tensor.is_contiguous() || !is_dense(array->tensor)) return array;
+  AxisOrder order = iteration_order({array->tensor}, array->tensor.dim());
+  return order.empty() ? array : laid_out(std::move(array), std::move(order));
+}
+
+// What a call is given: objects of Python's, and what they stand for.
+using Given = std::vector<std::pair<Ref, V>>;
+
+V result_value(Evaluator& ev, PyObject* object, const std::vector<V>& args, const Given& given) {
+  // One of them itself, as x.float() of a tensor of floats.
+  for (const auto& [argument, value] : given)
+    if (argument.get() == object && value->kind == Kind::Tensor) return value;
   if (const Tensor* tensor = python::tensor_of_python(object)) {
     if (!tensor->is_traced()) graph_break("a tensor that is no part of the graph");
-    V value = tensor_value(viewed(ev, array_value(*tensor), args));
+    V value = tensor_value(in_own_order(viewed(ev, array_value(*tensor), args)));
     value->is_array = is_weft_array(object);
     return value;
   }
   if (!PyTuple_Check(object) && !PyList_Check(object)) return const_value(Ref::borrow(object));
   std::vector<V> items;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
-    items.push_back(result_value(ev, PySequence_Fast_GET_ITEM(object, i), args));
+    items.push_back(result_value(ev, PySequence_Fast_GET_ITEM(object, i), args, given));
   if (PyList_Check(object)) return list_value(std::move(items));
   V tuple = tuple_value(std::move(items));
   if (!PyTuple_CheckExact(object)) {
@@ -115,15 +139,20 @@ void prepare_change(Evaluator& ev, const V& target, const std::string& name) {
 enum class Changes : uint8_t { Nothing, First };
 
 V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const std::vector<V>& all,
-              size_t first, const CallArgs& args, Changes changes, bool beside_floats = false) {
+              size_t first, const CallArgs& args, Changes changes, bool beside_floats = false,
+              const Ref& self = Ref()) {
   const V out = args.keyword("out");
   const bool writes_out = out && !ev.is_none(out);
   if (writes_out && ev.realize(out)->kind != Kind::Tensor) graph_break(fmt::format("'{}' with out=", name));
   Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(all.size() - first))),
       keywords = checked(PyDict_New());
-  for (size_t i = first; i < all.size(); ++i)
-    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i - first),
-                     traced_object(ev, all[i], beside_floats).release());
+  Given given;
+  if (self) given.emplace_back(self, all[0]);
+  for (size_t i = first; i < all.size(); ++i) {
+    Ref argument = traced_object(ev, all[i], beside_floats);
+    given.emplace_back(argument, all[i]);
+    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i - first), argument.release());
+  }
   for (const auto& [key, value] : args.keywords)
     if (PyDict_SetItemString(keywords.get(), key.c_str(), traced_object(ev, value).get()) < 0)
       throw PythonError{};
@@ -141,7 +170,7 @@ V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const
   }
   std::vector<V> operands = all;
   for (const auto& [key, value] : args.keywords) operands.push_back(value);
-  return result_value(ev, result.get(), operands);
+  return result_value(ev, result.get(), operands, given);
 }
 
 V from_numpy(Evaluator& ev, CallArgs& args) {
@@ -247,7 +276,8 @@ V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, Call
   std::vector<V> all = args.args;
   for (const V& arg : all) ev.realize(arg);
   all.insert(all.begin(), self);
-  return call_traced(ev, method, name, all, 1, args, is_in_place(name) ? Changes::First : Changes::Nothing);
+  return call_traced(ev, method, name, all, 1, args, is_in_place(name) ? Changes::First : Changes::Nothing,
+                     false, object);
 }
 
 // A method or a property of the class that is a Python function: entered, as functions are. Null for any
@@ -339,7 +369,8 @@ V tensor_attribute(Evaluator& ev, const V& self, const std::string& name) {
   const Ref object = traced_object(ev, self);
   const Ref found = Ref::steal(PyObject_GetAttrString(object.get(), name.c_str()));
   PyErr_Clear();
-  if (found && python::tensor_of_python(found.get())) return result_value(ev, found.get(), {self});
+  if (found && python::tensor_of_python(found.get()))
+    return result_value(ev, found.get(), {self}, {{object, self}});
   if (found &&
       (PyBool_Check(found.get()) || found.get() == Py_None || name == "device" || name == "itemsize"))
     return const_value(found);
@@ -353,6 +384,24 @@ V read_attribute(Evaluator& ev, V value) {
   return sym_value(product(ops::sym_shape(ev.realize(value->items[0]->items[0])->tensor)));
 }
 
+// An index that Python makes a view for, though some of its integers are 0-d tensors.
+static bool is_view_at_tensors(Evaluator& ev, const V& index) {
+  bool has_tensors = false;
+  const auto selects = [&](const V& item) {
+    ev.realize(item);
+    if (item->kind == Kind::Tensor) {
+      const Tensor& tensor = tensor_of(ev, item);
+      has_tensors = true;
+      return tensor.dim() == 0 && tensor.dtype() != DType::Bool;
+    }
+    return item->kind != Kind::List && item->kind != Kind::Array;
+  };
+  const bool is_view = index->kind == Kind::Tuple
+                           ? std::all_of(index->items.begin(), index->items.end(), selects)
+                           : selects(index);
+  return is_view && has_tensors;
+}
+
 V operate_on_tensors(Evaluator& ev, const char* function, std::vector<V> operands) {
   const std::string name = function;
   const bool changes = name == "setitem" || (name.starts_with('i') && name != "invert");
@@ -361,11 +410,16 @@ V operate_on_tensors(Evaluator& ev, const char* function, std::vector<V> operand
   const Ref module = checked(PyImport_ImportModule("operator")),
             found = checked(PyObject_GetAttrString(module.get(), function));
   for (const V& operand : operands) ev.realize(operand);
-  return call_traced(ev, found, name, operands, 0, {}, in_place ? Changes::First : Changes::Nothing,
-                     std::any_of(operands.begin(), operands.end(), [&](const V& operand) {
-                       return operand->kind == Kind::Tensor && is_floating(tensor_of(ev, operand).dtype()) &&
-                              tensor_of(ev, operand).dim() > 0;
-                     }));
+  V result = call_traced(ev, found, name, operands, 0, {}, in_place ? Changes::First : Changes::Nothing,
+                         std::any_of(operands.begin(), operands.end(), [&](const V& operand) {
+                           return operand->kind == Kind::Tensor &&
+                                  is_floating(tensor_of(ev, operand).dtype()) &&
+                                  tensor_of(ev, operand).dim() > 0;
+                         }));
+  if (name == "getitem" && result->kind == Kind::Tensor && operands[0]->kind == Kind::Tensor &&
+      is_view_at_tensors(ev, operands[1]))
+    ev.note_copied_view(result->items[0], operands[0]->items[0]);
+  return result;
 }
 
 // Operators are replaced by faster ones: nobody traces while capturing.

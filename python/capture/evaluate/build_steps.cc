@@ -109,6 +109,10 @@ BuildStep Evaluator::output_step(const V& value) {
   if (value->kind == Kind::Array && !value->view_of && value->input < 0) step.order = value->order;
   V root = value;
   while (root->view_of) root = root->view_of;
+  if (std::any_of(copied_views_.begin(), copied_views_.end(),
+                  [&](const CopiedView& view) { return view.copy == root; }) &&
+      !settings_.fullgraph)
+    leave_copied_views(root);
   if (root->input < 0)
     step.root = root_numbers_.emplace(root.get(), static_cast<int>(root_numbers_.size())).first->second;
   kept_values_.push_back(root);

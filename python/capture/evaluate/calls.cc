@@ -322,7 +322,7 @@ V Evaluator::construct(const V& type_value, CallArgs args) {
   if (is_enum_class(type)) return enum_call(*this, type, args);
   static constinit InternedName init_name("__init__");
   if (is_namespace_class(type)) return make_namespace(type, args);
-  if (!is_instantiable(type))
+  if (!is_instantiable(type) || PyType_IsSubtype(type, tensor_class()))
     graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
   if (type->tp_new != PyBaseObject_Type.tp_new) {
     static constinit MadeOnce<Ref> construct;

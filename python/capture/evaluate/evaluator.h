@@ -147,6 +147,8 @@ class Evaluator {
   // Captures the segment again, with this number as a constant.
   [[noreturn]] void capture_as_constant(const V& number);
   void note_effect() { ++num_effects_; }
+  // `copy` has the elements of what Python makes a view of `viewed`.
+  void note_copied_view(const V& copy, const V& viewed);
   void record_update(const Tensor& view, const Tensor& value);
   void refuse_read_only(const V& array,
                         const char* what);  // raises NumPy's error for a view of a read-only one
@@ -342,7 +344,16 @@ class Evaluator {
   std::unordered_map<std::string, V> symbol_inputs_;    // symbolic expression -> 0-d input
   std::unordered_map<const Value*, int> root_numbers_;  // of outputs with memory of their own
   std::map<std::pair<const Code*, int>, std::string>
-      native_verdicts_;       // loop heads that were looked at: why not native
+      native_verdicts_;  // loop heads that were looked at: why not native
+  // A view in Python that the graph computes as a copy, what it is of, and where.
+  struct CopiedView {
+    V copy, owner;
+    Place place;
+  };
+  std::vector<CopiedView> copied_views_;
+  // Captures again, with such a view left to Python, where it can be told from a copy: when either is written
+  // to.
+  void leave_copied_views(const V& written);
   Place place_;               // what is being evaluated, in the outermost sense
   std::vector<V> under_way_;  // generators that have something to do when they end
   ops::Autocast autocast_;    // of the segment's start

@@ -25,6 +25,11 @@ int Evaluator::add_step(BuildStep step, std::vector<V> operands) {
   return static_cast<int>(variant_->steps.size()) - 1;
 }
 
+// Of a tensor's array: the tensor, which guards look at, whatever its dtype.
+static const SourceRef& source_of_object(const V& value) {
+  return value->source->step == Source::Step::TensorArray ? value->source->base : value->source;
+}
+
 // Lists, dicts, cells and instances that were changed must not be the same object as another one met here.
 void Evaluator::guard_distinct() {
   Guards& guards = variant_->guards;
@@ -32,8 +37,9 @@ void Evaluator::guard_distinct() {
     if (a == b || !a->source || !b->source ||
         (op == GuardOp::NotSame && Py_TYPE(a->object.get()) != Py_TYPE(b->object.get())))
       return;
-    guards.add({.op = op, .a = guards.load(a->source), .b = guards.load(b->source)},
-               fmt::format("{} {} {}", a->source->str(), relation, b->source->str()));
+    const SourceRef &first = source_of_object(a), &second = source_of_object(b);
+    guards.add({.op = op, .a = guards.load(first), .b = guards.load(second)},
+               fmt::format("{} {} {}", first->str(), relation, second->str()));
   };
   constexpr size_t kMostPairs = 256;
   if (dirty_.size() * tracked_.size() > kMostPairs) {

@@ -453,6 +453,7 @@ void Evaluator::refuse_read_only(const V& array, const char* what) {
 
 void Evaluator::prepare_mutation(const V& array) {
   refuse_read_only(array, "assignment destination");
+  leave_copied_views(array);
   V owner = array;
   while (owner->view_of) owner = owner->view_of;
   if (owner->frozen) {
@@ -460,12 +461,31 @@ void Evaluator::prepare_mutation(const V& array) {
     throw CaptureAborted{"a frozen tensor that is written to", CaptureAborted::Then::CaptureAgain};
   }
   if (owner->input < 0) return;
-  if (!memory_of(owner->object.get()).is_writable) graph_break("assignment to a read-only array");
+  const ArrayMemory memory = memory_of(owner->object.get());
+  if (!memory.is_writable) graph_break("assignment to a read-only array");
+  if (memory.overlaps_itself()) graph_break("assignment to an array whose elements share memory");
   for (const V& other : inputs_)
     if (other != owner && arrays_overlap(other->object.get(), owner->object.get()))
       graph_break("assignment to an array that shares memory with another argument");
   variant_->guards.arrays()[static_cast<size_t>(owner->index)].writable = true;
   mutated_.insert(owner->input);
+}
+
+static V owner_of(V array) {
+  while (array->view_of) array = array->view_of;
+  return array;
+}
+
+void Evaluator::note_copied_view(const V& copy, const V& viewed) {
+  copied_views_.push_back({owner_of(copy), owner_of(viewed), place_});
+}
+
+void Evaluator::leave_copied_views(const V& written) {
+  const V owner = owner_of(written);
+  for (const CopiedView& view : copied_views_)
+    if (view.copy == owner || view.owner == owner)
+      begin_again({Lesson::Kind::PythonsInstruction, view.place},
+                  "a view at an index that is a tensor, of what is written to", CaptureAborted::Then::GiveUp);
 }
 
 void Evaluator::record_update(const Tensor& view, const Tensor& value) {

@@ -55,7 +55,8 @@ bool check_memory(const ArrayGuard& guard, const ArrayMemory& memory, std::vecto
   if (layout_of(memory) != guard.layout) return false;
   if (guard.layout == ArrayGuard::Layout::Other && !memory.has_whole_strides()) return false;
   if (!guard.strides.empty() && !has_relations(memory, guard.strides)) return false;
-  return !guard.writable || memory.is_writable;
+  if (!guard.writable) return true;
+  return memory.is_writable && (guard.layout != ArrayGuard::Layout::Other || !memory.overlaps_itself());
 }
 
 bool check_array(const ArrayGuard& guard, PyObject* object, std::vector<int64_t>& symbols) {

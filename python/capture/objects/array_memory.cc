@@ -1,5 +1,7 @@
 #include "capture/objects/array_memory.h"
 
+#include <cstdlib>
+
 #include "bindings.h"
 #include "capture/objects/numpy_api.h"
 
@@ -25,6 +27,21 @@ bool ArrayMemory::has_whole_strides() const {
   for (int d = 0; d < num_dims; ++d)
     if (strides[d] % element != 0) return false;
   return true;
+}
+
+bool ArrayMemory::overlaps_itself() const {
+  // What the dimensions of smaller strides reach over fits between two elements of one.
+  for (int d = 0; d < num_dims; ++d) {
+    if (sizes[d] == 0) return false;
+    if (sizes[d] == 1) continue;
+    int64_t reach = element;
+    for (int other = 0; other < num_dims; ++other) {
+      const int64_t inner = std::abs(strides[other]), outer = std::abs(strides[d]);
+      if (other != d && (inner < outer || (inner == outer && other > d))) reach += (sizes[other] - 1) * inner;
+    }
+    if (std::abs(strides[d]) < reach) return true;
+  }
+  return false;
 }
 
 std::pair<const char*, const char*> ArrayMemory::extent() const {

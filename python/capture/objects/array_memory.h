@@ -21,6 +21,8 @@ struct ArrayMemory {
 
   bool is_contiguous(bool fortran) const;
   bool has_whole_strides() const;  // they are multiples of an element
+  // May an element lie where another one does? True for some that do not.
+  bool overlaps_itself() const;
   // Bytes the elements lie in: from the first up to, not including, the second.
   std::pair<const char*, const char*> extent() const;
 };

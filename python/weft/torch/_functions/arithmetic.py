@@ -233,7 +233,7 @@ def angle(input, *, out=None):
 def real(input):
     """The real part; a real tensor itself."""
     need_tensor("real", input)
-    return _weft.real(input) if input.is_complex() else input
+    return input.real
 
 
 def imag(input):
@@ -241,7 +241,7 @@ def imag(input):
     need_tensor("imag", input)
     if not input.is_complex():
         raise DTypeError("imag is not implemented for tensors with non-complex dtypes.")
-    return _weft.imag(input)
+    return input.imag
 
 
 def conj(input):

@@ -605,7 +605,7 @@ def view_as_real(input):
 
 def _parts_of_complex(input):
     real = _weft.float32 if input.dtype == _weft.complex64 else _weft.float64
-    return _weft.bitcast(input.unsqueeze(-1), real)
+    return input.unsqueeze(-1).view(real)
 
 
 @_autocast.float32
@@ -620,9 +620,7 @@ def view_as_complex(input):
         raise RuntimeError("Input tensor must have one or more dimensions")
     if input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    return _weft.bitcast(
-        input, _weft.complex64 if input.dtype == _weft.float32 else _weft.complex128
-    ).squeeze(-1)
+    return input.view(_weft.complex64 if input.dtype == _weft.float32 else _weft.complex128).squeeze(-1)
 
 
 def view_as_real_copy(input, *, out=None):
