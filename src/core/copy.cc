@@ -135,7 +135,9 @@ class Copy {
     };
     constexpr int64_t kLongest =
         32 << 10;  // the library's own copies of rows that are not aligned are slow up to there
-    if (bytes > kLongest || bytes < 8 || (to < from + bytes && from < to + bytes)) {
+    const bool is_aligned = (reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from)) % 32 == 0;
+    if (bytes > kLongest || bytes < 8 || (is_aligned && bytes > 64) ||
+        (to < from + bytes && from < to + bytes)) {
       std::memmove(to, from, static_cast<size_t>(bytes));
     } else if (bytes > 64) {
       constexpr int64_t kPiece = 64;

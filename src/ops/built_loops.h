@@ -13,20 +13,34 @@ namespace weft::ops {
 
 class BuiltLoops {
  public:
-  explicit BuiltLoops(std::string name) : name_(std::move(name)) {}
-  // For operands of the dtype, which the result may or may not have; null where there is none.
-  const kernels::BuiltKernel* of(DType dtype) const {
-    std::call_once(once_, [this] {
-      for (size_t i = 0; i < kNumDTypes; ++i)
-        kernels_[i] = kernels::find_built(name_ + "_" + std::string(name(static_cast<DType>(i))));
-    });
-    return kernels_[static_cast<size_t>(dtype)];
+  BuiltLoops(std::string name, size_t num_operands) : name_(std::move(name)), num_operands_(num_operands) {}
+  // For operands of the dtype, which the result may or may not have. Bits of `numbers`: operands that are one
+  // element for all; null where there is none.
+  const kernels::BuiltKernel* of(DType dtype, unsigned numbers) const {
+    std::call_once(once_, [this] { find(); });
+    return kernels_[static_cast<size_t>(dtype)][numbers % kForms];
   }
 
  private:
+  static constexpr unsigned kForms = 8;
+
+  void find() const {
+    if (num_operands_ > 3) return;
+    for (size_t i = 0; i < kNumDTypes; ++i) {
+      for (unsigned numbers = 0; numbers < 1u << num_operands_; ++numbers) {
+        std::string form;
+        for (size_t operand = 0; operand < num_operands_; ++operand)
+          form += numbers >> operand & 1 ? '1' : 'n';
+        kernels_[i][numbers] =
+            kernels::find_built(name_ + "_" + std::string(name(static_cast<DType>(i))) + "_" + form);
+      }
+    }
+  }
+
   const std::string name_;
+  const size_t num_operands_;
   mutable std::once_flag once_;
-  mutable std::array<const kernels::BuiltKernel*, kNumDTypes> kernels_{};
+  mutable std::array<std::array<const kernels::BuiltKernel*, kForms>, kNumDTypes> kernels_{};
 };
 
 }  // namespace weft::ops

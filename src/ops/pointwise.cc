@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 #include "ops/built_loops.h"
@@ -42,14 +44,26 @@ BlockBuffer* scratch_blocks() {
   return blocks.get();
 }
 
+// Bits of the operands that have one element.
+unsigned numbers_among(std::span<const Tensor> operands) {
+  unsigned numbers = 0;
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i].numel() == 1) numbers |= 1u << i;
+  return numbers;
+}
+
 DType computation_dtype(std::span<const TensorType> operands) { return operands.back().dtype; }
 
 // An operator's loop over elements of one dtype: what the build has written for it, or the one of its
 // definition.
 class Loop {
  public:
-  Loop(const OpDef& op, LoopFunction plain, DType operand, const Params& params, bool has_defaults)
-      : plain_(plain), built_(has_defaults && op.built ? op.built->of(operand) : nullptr), params_(params) {}
+  // `numbers`: as BuiltLoops has it.
+  Loop(const OpDef& op, LoopFunction plain, DType operand, const Params& params, bool has_defaults,
+       unsigned numbers = 0)
+      : plain_(plain),
+        built_(has_defaults && op.built ? op.built->of(operand, numbers) : nullptr),
+        params_(params) {}
   // Of f16 and bf16: it takes and gives them as they are, and needs no conversion.
   bool is_built() const { return built_ != nullptr; }
   void operator()(void* out, std::span<const void* const> operands, int64_t count) const {
@@ -113,8 +127,11 @@ std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::
   const LoopFunction loop = loops[static_cast<size_t>(compute)];
   WEFT_ASSERT(loop != nullptr, fmt::format("{}: no loop for {}", op.name, name(operand_dtype)));
   const Params params(op.params, attrs);
-  const Loop run(op, loop, operand_dtype, params,
-                 op.default_params != nullptr && params == *op.default_params);
+  const bool has_defaults = op.default_params != nullptr && params == *op.default_params;
+  unsigned numbers = weft::numel(shape) == 1 ? 0 : numbers_among(operands);
+  if (!Loop(op, loop, operand_dtype, params, has_defaults, numbers).is_built()) numbers = 0;
+  const Loop run(op, loop, operand_dtype, params, has_defaults, numbers);
+  const auto is_number = [numbers](size_t operand) { return (numbers >> operand & 1) != 0; };
 
   const Tensor result = Tensor::empty(shape, type.dtype);
   const DType stored = type.dtype, computed = run.is_built() ? stored : compute_dtype(stored);
@@ -124,9 +141,9 @@ std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::
     readers.push_back(ElementReader::broadcast(operand, shape, read_as(operand.dtype())));
   std::byte* const out = static_cast<std::byte*>(result.data());
   const int64_t out_size = itemsize(stored);
-  const bool is_direct =
-      stored == computed && std::all_of(readers.begin(), readers.end(),
-                                        [](const auto& reader) { return reader.contiguous() != nullptr; });
+  bool is_direct = stored == computed;
+  for (size_t i = 0; i < readers.size(); ++i)
+    is_direct = is_direct && (is_number(i) || readers[i].contiguous() != nullptr);
 
   // As many elements as fill a block's bytes.
   int64_t widest = std::max(out_size, int64_t{itemsize(computed)});
@@ -141,18 +158,22 @@ std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::
     std::array<const void*, kMostOperands> inputs{};
     if (is_direct) {
       for (size_t i = 0; i < readers.size(); ++i)
-        inputs[i] = readers[i].contiguous() + begin * itemsize(read_as(types[i].dtype));
+        inputs[i] = is_number(i) ? operands[i].data()
+                                 : readers[i].contiguous() + begin * itemsize(read_as(types[i].dtype));
       return run(out + begin * out_size, inputs, end - begin);
     }
     BlockBuffer* const scratch = scratch_blocks();
     std::byte* const wide = scratch[2 * readers.size()].bytes;
     for (size_t i = 0; i < readers.size(); ++i)
-      if (readers[i].is_constant())
+      if (is_number(i))
+        inputs[i] = operands[i].data();
+      else if (readers[i].is_constant())
         inputs[i] = readers[i].read(0, std::min(block, end - begin), &scratch[2 * i]);
     for (int64_t start = begin, count; start < end; start += count) {
       count = std::min({block, row - start % row, end - start});
       for (size_t i = 0; i < readers.size(); ++i)
-        if (!readers[i].is_constant()) inputs[i] = readers[i].read(start, count, &scratch[2 * i]);
+        if (!is_number(i) && !readers[i].is_constant())
+          inputs[i] = readers[i].read(start, count, &scratch[2 * i]);
       std::byte* const target = out + start * out_size;
       if (stored == computed) {
         run(target, inputs, count);
@@ -398,7 +419,11 @@ const OpDef& detail::register_pointwise(const char* name, const char* operands, 
   std::vector<Param> params = parse_schema(def.schema).params;
   def.loops = &loops;
   def.default_params = default_params(params);
-  if (def.default_params) def.built = std::make_shared<const BuiltLoops>(def.name);
+  if (def.default_params) {
+    const auto is_tensor = [](const Param& param) { return param.is_tensor(); };
+    def.built = std::make_shared<const BuiltLoops>(
+        def.name, static_cast<size_t>(std::count_if(params.begin(), params.end(), is_tensor)));
+  }
   def.numpy = std::move(options.numpy);
   if (def.numpy.empty()) {
     for (const Param& param : params) {

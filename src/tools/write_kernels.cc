@@ -104,11 +104,18 @@ void write_pointwise(int vector_bytes, std::vector<Written>& all) {
       }
       std::vector<DType> dtypes(count, dtype);
       if (name == "where") dtypes[0] = DType::Bool;
-      Written written = write_kernel(
-          fmt::format("{}_{}", name, weft::name(dtype)), std::vector<std::vector<int>>(count, {0}), dtypes,
-          vector_bytes,
-          [&](const std::vector<Tensor>& operands) { return ops::call(*op, {operands, attrs}).at(0); });
-      if (!written.name.empty()) all.push_back(std::move(written));
+      // As they are, and with a number for some operands.
+      std::vector<std::string> forms = {std::string(count, 'n')};
+      if (count == 2) forms.insert(forms.end(), {"n1", "1n"});
+      if (count == 3) forms.insert(forms.end(), {"nn1", "n11"});
+      for (const std::string& form : forms) {
+        std::vector<std::vector<int>> shapes;
+        for (char operand : form) shapes.push_back(operand == 'n' ? std::vector<int>{0} : std::vector<int>{});
+        Written written = write_kernel(
+            fmt::format("{}_{}_{}", name, weft::name(dtype), form), shapes, dtypes, vector_bytes,
+            [&](const std::vector<Tensor>& operands) { return ops::call(*op, {operands, attrs}).at(0); });
+        if (!written.name.empty()) all.push_back(std::move(written));
+      }
     }
   }
 }

@@ -217,6 +217,18 @@ Tensor index_accumulate(const Tensor& base, const std::vector<Tensor>& indices, 
 
 namespace {
 
+// Vector instructions that gather are slower than loads one by one on many processors.
+#if defined(__GNUC__) && !defined(__clang__)
+#define WEFT_ONE_BY_ONE __attribute__((optimize("no-tree-vectorize")))
+#else
+#define WEFT_ONE_BY_ONE
+#endif
+template <class T>
+WEFT_ONE_BY_ONE void take(T* to, const T* from, const int64_t* at, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = from[at[i]];
+}
+#undef WEFT_ONE_BY_ONE
+
 // The usual row: everything in one piece, and no index from the end or out of range. False for any other.
 template <class T>
 bool gather_contiguous(const Row<3>& row, T* target, const T* source, const int64_t* positions, int64_t size,
@@ -227,9 +239,7 @@ bool gather_contiguous(const Row<3>& row, T* target, const T* source, const int6
   for (int64_t i = 0; i < row.size; ++i)
     is_outside |= static_cast<uint64_t>(at[i]) >= static_cast<uint64_t>(size);
   if (is_outside) return false;
-  T* const to = target + row.offset[0];
-  const T* const from = source + row.offset[1];
-  for (int64_t i = 0; i < row.size; ++i) to[i] = from[at[i]];
+  take(target + row.offset[0], source + row.offset[1], at, row.size);
   return true;
 }
 
