@@ -174,18 +174,18 @@ FUNCTIONS = Namespace(
         "weft.random": """Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state""",
         "weft._drawing": """alpha_dropout alpha_dropout_ bernoulli binomial dropout dropout_ feature_alpha_dropout
             feature_alpha_dropout_ feature_dropout feature_dropout_ multinomial native_dropout normal poisson rand rand_like
-            randint randint_like randn randn_like randperm rrelu rrelu_""",
+            randint randint_like randn randn_like randperm rrelu rrelu_ _sample_dirichlet _standard_gamma""",
+        "weft": "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu",
         "weft.torch._kinds": """
             BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor
             ShortTensor bcomplex32 bits16 bits1x8 bits2x4 bits4x2 bits8 chalf channels_last channels_last_3d complex32
-            contiguous_format finfo float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz
-            float8_e8m0fnu iinfo int1 int2 int3 int4 int5 int6 int7 jagged layout legacy_contiguous_format memory_format
+            contiguous_format finfo float4_e2m1fn_x2 iinfo int1 int2 int3 int4 int5 int6 int7 jagged layout legacy_contiguous_format memory_format
             preserve_format qint32 qint8 quint2x4 quint4x2 quint8 sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr
             strided uint1 uint2 uint3 uint4 uint5 uint6 uint7""",
-        "weft.torch._storage": """
+        "weft.torch.storage": """
             BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
             FloatStorage HalfStorage IntStorage LongStorage ShortStorage TypedStorage UntypedStorage""",
-        "weft.torch._storage:TypedStorage": "Storage",
+        "weft.torch.storage:TypedStorage": "Storage",
         "weft.torch._functions.making": """
             can_cast empty_permuted empty_strided frombuffer range result_type scalar_tensor set_default_device
             set_default_tensor_type set_printoptions""",
