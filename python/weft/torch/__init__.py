@@ -14,6 +14,8 @@ from weft import Tensor  # noqa: F401
 from . import _absent, _aliases, _methods, _names, _table
 from .version import __version__  # noqa: F401
 
+newaxis = None
+
 _aliases.add("weft.torch.nn", "weft.nn")
 _absent.install()
 

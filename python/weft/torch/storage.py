@@ -44,7 +44,11 @@ class _Memory:
         return f"{lines}[torch.storage.{kind}({dtype}device={self.device}) of size {self.size()}]"
 
 
-class UntypedStorage(_Memory):
+class StorageBase(_Memory):
+    """What storages of bytes are."""
+
+
+class UntypedStorage(StorageBase):
     """The bytes that tensors are views of."""
 
     def __init__(self, size=0, *, device=None):
