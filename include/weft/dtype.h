@@ -8,8 +8,31 @@
 
 namespace weft {
 
-enum class DType : uint8_t { Bool, U8, I8, U16, I16, U32, I32, U64, I64, F16, BF16, F32, F64, C64, C128 };
-inline constexpr int kNumDTypes = 15;
+// Those after C128 are stored, viewed and converted; nothing computes in them (ops/stored.h).
+enum class DType : uint8_t {
+  Bool,
+  U8,
+  I8,
+  U16,
+  I16,
+  U32,
+  I32,
+  U64,
+  I64,
+  F16,
+  BF16,
+  F32,
+  F64,
+  C64,
+  C128,
+  F8E4M3FN,
+  F8E5M2,
+  F8E4M3FNUZ,
+  F8E5M2FNUZ,
+  F8E8M0FNU
+};
+inline constexpr int kNumDTypes = 15;        // that operators compute in
+inline constexpr int kNumStoredDTypes = 20;  // of tensors
 
 // Storage types of 16 bits; conversion from float rounds to nearest even (weft/detail/half.h).
 struct Half {
@@ -43,8 +66,9 @@ inline std::string_view short_name(DType dtype) { return info(dtype).short_name;
 // Accepts "float32" and "f32"; nullopt for an unknown name.
 std::optional<DType> dtype_from_name(std::string_view name);
 
-inline bool is_floating(DType d) { return d >= DType::F16 && d <= DType::F64; }
-inline bool is_complex(DType d) { return d >= DType::C64; }
+inline bool is_stored_only(DType d) { return d > DType::C128; }
+inline bool is_floating(DType d) { return (d >= DType::F16 && d <= DType::F64) || is_stored_only(d); }
+inline bool is_complex(DType d) { return d == DType::C64 || d == DType::C128; }
 inline bool is_integral(DType d) { return d >= DType::U8 && d <= DType::I64; }  // bool excluded
 inline bool is_signed(DType d) { return info(d).kind >= DTypeKind::Signed; }
 inline bool is_inexact(DType d) { return d >= DType::F16; }
@@ -66,12 +90,13 @@ DType promote_weak(DType array, WeakKind scalar, Promotion rules);
 
 template <class T>
 struct dtype_of;
-#define WEFT_FOR_EACH_DTYPE(X)                                                                     \
-  X(Bool, bool)                                                                                    \
-  X(U8, uint8_t)                                                                                   \
-  X(I8, int8_t) X(U16, uint16_t) X(I16, int16_t) X(U32, uint32_t) X(I32, int32_t) X(U64, uint64_t) \
-      X(I64, int64_t) X(F16, Half) X(BF16, BFloat16) X(F32, float) X(F64, double)                  \
-          X(C64, std::complex<float>) X(C128, std::complex<double>)
+#define WEFT_FOR_EACH_DTYPE(X)                                                                       \
+  X(Bool, bool)                                                                                      \
+  X(U8, uint8_t)                                                                                     \
+  X(I8, int8_t)                                                                                      \
+  X(U16, uint16_t) X(I16, int16_t) X(U32, uint32_t) X(I32, int32_t) X(U64, uint64_t) X(I64, int64_t) \
+      X(F16, Half) X(BF16, BFloat16) X(F32, float) X(F64, double) X(C64, std::complex<float>)        \
+          X(C128, std::complex<double>)
 #define WEFT_DTYPE_OF(NAME, TYPE)               \
   template <>                                   \
   struct dtype_of<TYPE> {                       \
@@ -79,6 +104,9 @@ struct dtype_of;
   };
 WEFT_FOR_EACH_DTYPE(WEFT_DTYPE_OF)
 #undef WEFT_DTYPE_OF
+
+// NotImplemented: `what` (empty: an operation) is not there for a dtype that is only stored.
+[[noreturn]] void refuse_stored_only(std::string_view what, DType dtype);
 
 // Calls f with a value of the C++ type of `dtype`: visit_dtype(d, [&]<class T>(std::type_identity<T>) { … }).
 template <class F>

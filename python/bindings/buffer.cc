@@ -14,8 +14,8 @@ namespace {
 
 // "l" where it has 64 bits: NumPy takes "q" for its second type of that size.
 constexpr const char *kSigned64 = sizeof(long) == 8 ? "l" : "q", *kUnsigned64 = sizeof(long) == 8 ? "L" : "Q";
-constexpr const char* kFormats[kNumDTypes] = {"?",       "B", "b",     "H", "h", "I",  "i", kUnsigned64,
-                                              kSigned64, "e", nullptr, "f", "d", "Zf", "Zd"};
+constexpr const char* kFormats[kNumStoredDTypes] = {"?",       "B", "b",     "H", "h", "I",  "i", kUnsigned64,
+                                                    kSigned64, "e", nullptr, "f", "d", "Zf", "Zd"};
 
 std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {
   if (!format) return DType::U8;
@@ -173,6 +173,10 @@ Tensor on_host(const Tensor& tensor, const char* what) {
 nb::object to_numpy(const Tensor& tensor) {
   require_host(tensor, "numpy");
   if (!tensor.storage()) throw_error(ErrorKind::NotImplemented, "numpy: a tensor of a trace has no elements");
+  WEFT_CHECK_TYPE(
+      !is_stored_only(tensor.dtype()),
+      fmt::format("numpy: NumPy has no {}; convert with .to(weft.float32) first, or view the bytes as uint8",
+                  name(tensor.dtype())));
   WEFT_CHECK_TYPE(tensor.dtype() != DType::BF16,
                   "numpy: NumPy has no bfloat16; convert with .to(weft.float32) first");
   return nb::module_::import_("numpy").attr("asarray")(to_python(tensor));

@@ -15,6 +15,8 @@ using namespace dlpack;
 
 DataType data_type(DType dtype) {
   const uint8_t bits = static_cast<uint8_t>(8 * itemsize(dtype));
+  WEFT_CHECK_TYPE(!is_stored_only(dtype),
+                  fmt::format("__dlpack__: tensors of {} are not exported", name(dtype)));
   if (dtype == DType::BF16) return {kBFloat, bits, 1};
   switch (info(dtype).kind) {
     case DTypeKind::Bool: return {kBool, bits, 1};

@@ -35,22 +35,33 @@ struct PyDType {
 };
 
 constexpr ForeignDType kForeign[] = {
-    {"complex32", 4, DTypeKind::Complex},    {"bcomplex32", 4, DTypeKind::Complex},
-    {"float8_e4m3fn", 1, DTypeKind::Float},  {"float8_e4m3fnuz", 1, DTypeKind::Float},
-    {"float8_e5m2", 1, DTypeKind::Float},    {"float8_e5m2fnuz", 1, DTypeKind::Float},
-    {"float8_e8m0fnu", 1, DTypeKind::Float}, {"float4_e2m1fn_x2", 1, DTypeKind::Float},
-    {"uint1", 1, DTypeKind::Unsigned},       {"uint2", 1, DTypeKind::Unsigned},
-    {"uint3", 1, DTypeKind::Unsigned},       {"uint4", 1, DTypeKind::Unsigned},
-    {"uint5", 1, DTypeKind::Unsigned},       {"uint6", 1, DTypeKind::Unsigned},
-    {"uint7", 1, DTypeKind::Unsigned},       {"int1", 1, DTypeKind::Signed},
-    {"int2", 1, DTypeKind::Signed},          {"int3", 1, DTypeKind::Signed},
-    {"int4", 1, DTypeKind::Signed},          {"int5", 1, DTypeKind::Signed},
-    {"int6", 1, DTypeKind::Signed},          {"int7", 1, DTypeKind::Signed},
-    {"qint8", 1, DTypeKind::Signed},         {"quint8", 1, DTypeKind::Unsigned},
-    {"qint32", 4, DTypeKind::Signed},        {"quint4x2", 1, DTypeKind::Unsigned},
-    {"quint2x4", 1, DTypeKind::Unsigned},    {"bits8", 1, DTypeKind::Unsigned},
-    {"bits16", 2, DTypeKind::Unsigned},      {"bits1x8", 1, DTypeKind::Unsigned},
-    {"bits2x4", 1, DTypeKind::Unsigned},     {"bits4x2", 1, DTypeKind::Unsigned},
+    {"complex32", 4, DTypeKind::Complex},
+    {"bcomplex32", 4, DTypeKind::Complex},
+    {"float4_e2m1fn_x2", 1, DTypeKind::Float},
+    {"uint1", 1, DTypeKind::Unsigned},
+    {"uint2", 1, DTypeKind::Unsigned},
+    {"uint3", 1, DTypeKind::Unsigned},
+    {"uint4", 1, DTypeKind::Unsigned},
+    {"uint5", 1, DTypeKind::Unsigned},
+    {"uint6", 1, DTypeKind::Unsigned},
+    {"uint7", 1, DTypeKind::Unsigned},
+    {"int1", 1, DTypeKind::Signed},
+    {"int2", 1, DTypeKind::Signed},
+    {"int3", 1, DTypeKind::Signed},
+    {"int4", 1, DTypeKind::Signed},
+    {"int5", 1, DTypeKind::Signed},
+    {"int6", 1, DTypeKind::Signed},
+    {"int7", 1, DTypeKind::Signed},
+    {"qint8", 1, DTypeKind::Signed},
+    {"quint8", 1, DTypeKind::Unsigned},
+    {"qint32", 4, DTypeKind::Signed},
+    {"quint4x2", 1, DTypeKind::Unsigned},
+    {"quint2x4", 1, DTypeKind::Unsigned},
+    {"bits8", 1, DTypeKind::Unsigned},
+    {"bits16", 2, DTypeKind::Unsigned},
+    {"bits1x8", 1, DTypeKind::Unsigned},
+    {"bits2x4", 1, DTypeKind::Unsigned},
+    {"bits4x2", 1, DTypeKind::Unsigned},
 };
 
 // Made when they are asked for; as immortal as the others.
@@ -66,7 +77,7 @@ nb::object foreign_dtype(std::string_view name) {
 }
 
 // The dtype objects are immortal: there is one per dtype, and `is` compares them.
-std::array<PyObject*, kNumDTypes> g_dtypes;
+std::array<PyObject*, kNumStoredDTypes> g_dtypes;
 
 constexpr std::pair<const char*, DType> kDtypeAliases[] = {
     {"half", DType::F16}, {"float", DType::F32}, {"double", DType::F64}, {"short", DType::I16},
@@ -183,7 +194,10 @@ void bind_dtypes(nb::module_& m) {
            "itemsize", [](const PyDType& d) { return d.size(); }, "Bytes per element.")
       .def_prop_ro("is_floating_point", [](const PyDType& d) { return d.kind() == DTypeKind::Float; })
       .def_prop_ro("is_complex", [](const PyDType& d) { return d.kind() == DTypeKind::Complex; })
-      .def_prop_ro("is_signed", [](const PyDType& d) { return d.kind() >= DTypeKind::Signed; })
+      .def_prop_ro("is_signed",
+                   [](const PyDType& d) {
+                     return d.kind() >= DTypeKind::Signed && (d.foreign || d.value != DType::F8E8M0FNU);
+                   })
       .def("to_real", &real_part, "The dtype of a complex number's parts; itself otherwise.")
       .def("to_complex", &complex_of, "The complex dtype of numbers of this one.")
       .def("__repr__",
@@ -200,7 +214,7 @@ void bind_dtypes(nb::module_& m) {
       .def("__copy__", [](nb::object self) { return self; })
       .def("__deepcopy__", [](nb::object self, nb::handle) { return self; });
   dtype.attr("__module__") = "weft";
-  for (int i = 0; i < kNumDTypes; ++i) {
+  for (int i = 0; i < kNumStoredDTypes; ++i) {
     const DType value = static_cast<DType>(i);
     nb::object object = nb::cast(PyDType{value});
     g_dtypes[static_cast<size_t>(i)] = object.inc_ref().ptr();

@@ -17,11 +17,26 @@ namespace {
 
 // PyTorch's older names of a dtype's tensors: FloatTensor.
 constexpr std::pair<const char*, DType> kTypeNames[] = {
-    {"FloatTensor", DType::F32},     {"DoubleTensor", DType::F64},       {"HalfTensor", DType::F16},
-    {"BFloat16Tensor", DType::BF16}, {"LongTensor", DType::I64},         {"IntTensor", DType::I32},
-    {"ShortTensor", DType::I16},     {"CharTensor", DType::I8},          {"ByteTensor", DType::U8},
-    {"BoolTensor", DType::Bool},     {"ComplexFloatTensor", DType::C64}, {"ComplexDoubleTensor", DType::C128},
-    {"UInt16Tensor", DType::U16},    {"UInt32Tensor", DType::U32},       {"UInt64Tensor", DType::U64},
+    {"FloatTensor", DType::F32},
+    {"DoubleTensor", DType::F64},
+    {"HalfTensor", DType::F16},
+    {"BFloat16Tensor", DType::BF16},
+    {"LongTensor", DType::I64},
+    {"IntTensor", DType::I32},
+    {"ShortTensor", DType::I16},
+    {"CharTensor", DType::I8},
+    {"ByteTensor", DType::U8},
+    {"BoolTensor", DType::Bool},
+    {"ComplexFloatTensor", DType::C64},
+    {"ComplexDoubleTensor", DType::C128},
+    {"UInt16Tensor", DType::U16},
+    {"UInt32Tensor", DType::U32},
+    {"UInt64Tensor", DType::U64},
+    {"Float8_e4m3fnTensor", DType::F8E4M3FN},
+    {"Float8_e5m2Tensor", DType::F8E5M2},
+    {"Float8_e4m3fnuzTensor", DType::F8E4M3FNUZ},
+    {"Float8_e5m2fnuzTensor", DType::F8E5M2FNUZ},
+    {"Float8_e8m0fnuTensor", DType::F8E8M0FNU},
 };
 
 SymShape sizes_of(nb::args args, const char* what) {

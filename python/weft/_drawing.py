@@ -32,7 +32,7 @@ def _name_of(dtype):
 
 
 def _default_dtype():
-    return _weft.float32
+    return _weft.get_default_dtype()
 
 
 def _is_size(value):
@@ -48,6 +48,11 @@ def _sizes(name, size, keyword):
     if len(size) == 1 and _is_size(size[0]):
         return list(size[0])
     return list(size)
+
+
+def _made_on(device):
+    """The device given, or else that of `with torch.device(...)`."""
+    return _weft.get_default_device() if device is None else device
 
 
 def _is_meta(device):
@@ -80,6 +85,7 @@ def rand(
 ):
     """Numbers of [0, 1), each as probable."""
     shape = _sizes("rand", args, size)
+    device = _made_on(device)
     dtype = dtype or (out.dtype if out is not None else _default_dtype())
     if _is_meta(device):
         return _weft.empty(shape, dtype=dtype, device=device)
@@ -100,6 +106,7 @@ def randn(
 ):
     """Normal numbers of mean 0 and deviation 1."""
     shape = _sizes("randn", args, size)
+    device = _made_on(device)
     dtype = dtype or (out.dtype if out is not None else _default_dtype())
     if _is_meta(device):
         return _weft.empty(shape, dtype=dtype, device=device)
@@ -153,6 +160,7 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
     low, high, size = _integer_arguments("randint", args, low, high, size)
     if size is None:
         raise TypeError("randint: missing argument 'size'")
+    device = _made_on(device)
     dtype = dtype or (out.dtype if out is not None else _weft.int64)
     _check_range("randint", low, high, dtype)
     if _is_meta(device):
@@ -174,6 +182,7 @@ def randperm(
 ):
     """The numbers 0 … n - 1 in random order."""
     _check_int("randperm", "n", n)
+    device = _made_on(device)
     dtype = dtype or (out.dtype if out is not None else _weft.int64)
     kind = _name_of(dtype)
     if kind not in _EXACT and kind not in ("uint8", "int8", "int16", "int32", "int64"):
@@ -263,6 +272,16 @@ def poisson(input, generator=None):
 def binomial(count, prob, generator=None):
     """How many of `count` trials succeed, each with probability prob."""
     return _weft.random_binomial(_handle_of(generator, "binomial"), count, prob)
+
+
+def _standard_gamma(concentration, generator=None):
+    """Numbers of Gamma's distribution with rate 1 and the concentrations that the input has."""
+    return _weft.random_gamma(_handle_of(generator, "_standard_gamma"), concentration)
+
+
+def _sample_dirichlet(concentration, generator=None):
+    """Rows, the last dimension, of Dirichlet's distribution with the concentrations that the input has."""
+    return _weft.random_dirichlet(_handle_of(generator, "_sample_dirichlet"), concentration)
 
 
 # ---- in place ------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/copy.h"
+#include "core/float8.h"
 
 namespace weft {
 
@@ -14,7 +15,11 @@ constexpr bool is_complex_type = false;
 template <class T>
 constexpr bool is_complex_type<std::complex<T>> = true;
 template <class T>
-constexpr bool is_small_float = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+constexpr bool is_float8 =
+    std::is_same_v<T, Float8E4M3FN> || std::is_same_v<T, Float8E5M2> || std::is_same_v<T, Float8E4M3FNUZ> ||
+    std::is_same_v<T, Float8E5M2FNUZ> || std::is_same_v<T, Float8E8M0FNU>;
+template <class T>
+constexpr bool is_small_float = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16> || is_float8<T>;
 
 // Complex to real drops the imaginary part; to bool means different from zero. A floating value outside an
 // integer type's range becomes whatever the machine's conversion yields, as in PyTorch and NumPy.
@@ -82,7 +87,9 @@ constexpr auto table(std::type_identity<T>... types) {
 constexpr auto make_table() {
   return []<class... T>(int, std::type_identity<T>... types) {
     return table(types...);
-  }(0 WEFT_FOR_EACH_DTYPE(WEFT_TYPE));
+  }(0 WEFT_FOR_EACH_DTYPE(WEFT_TYPE), std::type_identity<Float8E4M3FN>{}, std::type_identity<Float8E5M2>{},
+         std::type_identity<Float8E4M3FNUZ>{}, std::type_identity<Float8E5M2FNUZ>{},
+         std::type_identity<Float8E8M0FNU>{});
 }
 #undef WEFT_TYPE
 constexpr auto kTable = make_table();

@@ -1,12 +1,16 @@
 #include "weft/dtype.h"
 
+#include <fmt/format.h>
+
 #include <array>
+
+#include "weft/error.h"
 
 namespace weft {
 
 namespace {
 
-constexpr std::array<DTypeInfo, kNumDTypes> kDTypes = {{
+constexpr std::array<DTypeInfo, kNumStoredDTypes> kDTypes = {{
     {"bool", "bool", "bool", 1, DTypeKind::Bool},
     {"uint8", "u8", "uint8_t", 1, DTypeKind::Unsigned},
     {"int8", "i8", "int8_t", 1, DTypeKind::Signed},
@@ -22,6 +26,11 @@ constexpr std::array<DTypeInfo, kNumDTypes> kDTypes = {{
     {"float64", "f64", "double", 8, DTypeKind::Float},
     {"complex64", "c64", "complex64", 8, DTypeKind::Complex},
     {"complex128", "c128", "complex128", 16, DTypeKind::Complex},
+    {"float8_e4m3fn", "f8e4m3fn", "uint8_t", 1, DTypeKind::Float},
+    {"float8_e5m2", "f8e5m2", "uint8_t", 1, DTypeKind::Float},
+    {"float8_e4m3fnuz", "f8e4m3fnuz", "uint8_t", 1, DTypeKind::Float},
+    {"float8_e5m2fnuz", "f8e5m2fnuz", "uint8_t", 1, DTypeKind::Float},
+    {"float8_e8m0fnu", "f8e8m0fnu", "uint8_t", 1, DTypeKind::Float},
 }};
 
 }  // namespace
@@ -29,11 +38,18 @@ constexpr std::array<DTypeInfo, kNumDTypes> kDTypes = {{
 const DTypeInfo& info(DType dtype) { return kDTypes[static_cast<size_t>(dtype)]; }
 
 std::optional<DType> dtype_from_name(std::string_view name) {
-  for (int i = 0; i < kNumDTypes; ++i) {
+  for (int i = 0; i < kNumStoredDTypes; ++i) {
     const DType dtype = static_cast<DType>(i);
     if (info(dtype).name == name || info(dtype).short_name == name) return dtype;
   }
   return std::nullopt;
+}
+
+void refuse_stored_only(std::string_view what, DType dtype) {
+  std::string name(info(dtype).name);
+  name[0] = 'F';  // PyTorch's scalar type: Float8_e4m3fn
+  throw_error(ErrorKind::NotImplemented,
+              fmt::format("\"{}\" not implemented for '{}'", what.empty() ? "the operation" : what, name));
 }
 
 }  // namespace weft

@@ -111,11 +111,18 @@ DType checked(Entry entry, DType a, std::string_view b) {
 }  // namespace
 
 DType promote_types(DType a, DType b, Promotion rules) {
+  if (is_stored_only(a) || is_stored_only(b)) {
+    if (a == b) return a;
+    throw_error(ErrorKind::Runtime,
+                fmt::format("Promotion for Float8 Types is not supported, attempted to promote {} and {}",
+                            name(a), name(b)));
+  }
   const auto& table = rules == Promotion::Torch ? kTorch : kNumPy;
   return checked(table[static_cast<size_t>(a)][static_cast<size_t>(b)], a, name(b));
 }
 
 DType promote_weak(DType array, WeakKind scalar, Promotion rules) {
+  if (is_stored_only(array)) return array;
   const auto& table = rules == Promotion::Torch ? kTorchWeak : kNumPyWeak;
   const size_t kind = static_cast<size_t>(scalar);
   const DType found =

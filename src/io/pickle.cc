@@ -41,7 +41,8 @@ const char* storage_type(DType dtype) {
     case DType::C128: return "ComplexDoubleStorage";
     case DType::U16:
     case DType::U32:
-    case DType::U64: break;
+    case DType::U64:
+    default: break;
   }
   return nullptr;
 }

@@ -8,6 +8,7 @@
 #include "ops/effects.h"
 #include "ops/registry.h"
 #include "ops/result_memory.h"
+#include "ops/stored.h"
 #include "ops/tracer.h"
 
 namespace weft::ops {
@@ -132,8 +133,13 @@ std::vector<TensorType> infer(const OpDef& op, std::span<const TensorType> opera
 std::vector<Tensor> call(const OpDef& op, OpArgs args) {
   check_operand_count(op, args);
   complete_attributes(op, args.attrs);
+  if (concerns_stored_only(op, args)) return call_stored_only(op, args);
   if (op.kind == OpKind::Composite) return op.composite(op, args);
   if (is_recorded(op, args.tensors)) return active_tracer->record(op, args);
+  return run_now(op, std::move(args));
+}
+
+std::vector<Tensor> run_now(const OpDef& op, OpArgs args) {
   move_numbers(args.tensors);
   std::vector<TensorType> types;
   types.reserve(args.tensors.size());

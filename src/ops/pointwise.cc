@@ -306,6 +306,11 @@ bool is_checked_number(const Operand& operand, DType compute, Promotion rules) {
 // `target` gives where the result goes, once it is known that there will be one; null to refuse it.
 template <class Target>
 bool run_small(const OpDef& op, std::span<const Operand> operands, Promotion rules, Target target) {
+  const auto is_stored = [](const Operand& operand) {
+    const Tensor* const tensor = std::get_if<Tensor>(&operand);
+    return tensor && tensor->defined() && is_stored_only(tensor->dtype());
+  };
+  if (std::any_of(operands.begin(), operands.end(), is_stored)) return false;
   constexpr size_t kMost = 3;
   if (op.default_params == nullptr || operands.size() > kMost) return false;
   SmallCall call;

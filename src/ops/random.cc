@@ -345,6 +345,24 @@ Tensors draw_binomial(const OpDef& op, std::span<const Tensor> operands, const A
   return {out};
 }
 
+Types infer_gamma(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
+  check_generator(op, operands[0]);
+  check_floating(op, dtype_bit(DType::F32) | dtype_bit(DType::F64), operands[1].dtype,
+                 ErrorKind::NotImplemented);
+  if (op.name == "random_dirichlet" && operands[1].shape.empty())
+    refuse(fmt::format("{}: expected at least one dimension{}", op.name, describe_operands(op, operands)));
+  return {operands[1]};
+}
+
+template <void (*kDraw)(RandomState&, const Tensor&, const Tensor&)>
+Tensors draw_gamma(const OpDef&, std::span<const Tensor> operands, const Attrs&) {
+  const Tensor concentration = operands[1].contiguous();
+  const Tensor out = Tensor::empty(concentration.shape(), concentration.dtype());
+  if (out.numel() > 0)
+    Generator::of_handle(operands[0]).draw([&](RandomState& state) { kDraw(state, out, concentration); });
+  return {out};
+}
+
 Types infer_multinomial(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
   check_generator(op, operands[0]);
   const TensorType& weights = operands[1];
@@ -413,6 +431,12 @@ Types infer_new(const OpDef&, std::span<const TensorType>, const Attrs&) { retur
          draw_slopes);
   define("random_binomial", "(Tensor generator, Tensor count, Tensor prob) -> Tensor",
          "How many of `count` trials succeed, each with probability prob.", infer_binomial, draw_binomial);
+  define("random_gamma", "(Tensor generator, Tensor concentration) -> Tensor",
+         "Numbers of Gamma's distribution with rate 1, each with its own concentration.", infer_gamma,
+         draw_gamma<kernels::random_gamma>);
+  define("random_dirichlet", "(Tensor generator, Tensor concentration) -> Tensor",
+         "Rows, the last dimension, of Dirichlet's distribution.", infer_gamma,
+         draw_gamma<kernels::random_dirichlet>);
   define("random_multinomial",
          "(Tensor generator, Tensor weights, int num_samples, bool replacement=False) -> Tensor",
          "Positions in the last dimension, as probable as their weights; int64.", infer_multinomial,

@@ -365,7 +365,7 @@ def test_distributions():
     )
     np.testing.assert_allclose(categorical.entropy().numpy(), [1.0297, 0.8979], atol=1e-4)
     with pytest.raises(NotImplementedError, match="not weft's"):
-        distributions.StudentT(1.0)
+        distributions.Wishart(1.0)
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ def test_dtypes():
     assert pickle.loads(pickle.dumps(torch.float8_e5m2)) is torch.float8_e5m2
     with pytest.raises(RuntimeError):
         torch.int32.to_complex()
-    with pytest.raises(NotImplementedError, match="weft has no tensors of float8_e5m2"):
-        torch.zeros(2, dtype=torch.float8_e5m2)
+    with pytest.raises(NotImplementedError, match="weft has no tensors of float4_e2m1fn_x2"):
+        torch.zeros(2, dtype=torch.float4_e2m1fn_x2)
 
 
 def test_what_promotes_to_what():
@@ -155,3 +155,21 @@ def test_devices():
         torch.device("nodevice")
     with pytest.raises(TypeError):
         torch.device(1.5)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_from_file(shared, tmp_path):
+    path = tmp_path / "numbers"
+    path.write_bytes(bytes(range(16)))
+    x = torch.from_file(str(path), shared=shared, size=4, dtype=torch.int32)
+    assert x.tolist() == [0x03020100, 0x07060504, 0x0B0A0908, 0x0F0E0D0C]
+    x[0] = 1
+    del x
+    assert path.read_bytes()[:4] == (b"\x01\0\0\0" if shared else bytes(range(4)))
+    with pytest.raises((OSError, RuntimeError, ValueError)):
+        torch.from_file(str(tmp_path / "none"), size=2)
+
+
+def test_small_names():
+    assert torch.newaxis is None and torch.thread_safe_generator() is None
+    assert issubclass(torch.UntypedStorage, torch.StorageBase)

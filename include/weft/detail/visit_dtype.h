@@ -13,8 +13,8 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
   case DType::NAME: return f(std::type_identity<TYPE>{});
     WEFT_FOR_EACH_DTYPE(WEFT_CASE)
 #undef WEFT_CASE
+    default: refuse_stored_only("", dtype);
   }
-  __builtin_unreachable();
 }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "capture/builtins/sets.h"
+#include "capture/builtins/weft_tensors.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
 #include "capture/objects/made_once.h"
@@ -135,6 +136,19 @@ V builtin_tuple(Evaluator& ev, CallArgs& args) {
   return tuple_value(args.args.empty() ? std::vector<V>{} : ev.all_elements(args.args[0]));
 }
 
+// tuple.__new__(cls, items): how a class of named tuples makes one.
+V tuple_new(Evaluator& ev, CallArgs& args) {
+  expect(args, 1, 2);
+  const V& type = ev.realize(args.args[0]);
+  V tuple = tuple_value(args.args.size() == 1 ? std::vector<V>{} : ev.all_elements(args.args[1]));
+  if (type->is(reinterpret_cast<PyObject*>(&PyTuple_Type))) return tuple;
+  if (!type->is_const() || !PyType_Check(type->object.get()) ||
+      !is_named_tuple(reinterpret_cast<PyTypeObject*>(type->object.get())))
+    graph_break("a call of tuple.__new__");
+  tuple->object_type = reinterpret_cast<PyTypeObject*>(type->object.get());
+  return tuple;
+}
+
 V builtin_list(Evaluator& ev, CallArgs& args) {
   expect(args, 0, 1);
   return list_value(args.args.empty() ? std::vector<V>{} : ev.all_elements(args.args[0]));
@@ -218,6 +232,10 @@ V builtin_abs(Evaluator& ev, CallArgs& args) {
   expect(args, 1, 1);
   const V& value = ev.realize(args.args[0]);
   if (value->kind == Kind::Array) return numpy_pointwise(ev, "abs", {value});
+  if (value->kind == Kind::Tensor) {
+    CallArgs none;
+    return call_tensor_method(ev, value, "__abs__", none);
+  }
   if (value->kind == Kind::SymInt) return sym_value(sym_max(value->sym, -value->sym));
   if (value->kind == Kind::Scalar && value->weak == WeakKind::Float) {
     V result = make_value(Kind::Scalar);
@@ -484,6 +502,7 @@ void register_builtins() {
   for (const auto& [name, lowering] : functions)
     register_lowering((std::string("builtins.") + name).c_str(), lowering);
   register_builtin_classes();
+  register_lowering("builtins.tuple.__new__", tuple_new);
   register_lowering("functools.partial", builtin_partial);
   register_lowering("weft._entered_library.ordering.order_of", order_of);
 #define WEFT_FOLDED(NAME) register_lowering("builtins." #NAME, builtin_##NAME);

@@ -511,10 +511,19 @@ static V set_autocast(Evaluator& ev, CallArgs& args) {
   return constant_call<kSetAutocast>(ev, args);
 }
 
+// weft.is_tensor(object)
+static V is_tensor(Evaluator& ev, CallArgs& args) {
+  if (args.args.size() + args.keywords.size() != 1)
+    graph_break("a call of weft.is_tensor with these arguments");
+  const V& value = ev.realize(args.args.empty() ? args.keywords[0].second : args.args[0]);
+  return const_value(Ref::borrow(value->kind == Kind::Tensor ? Py_True : Py_False));
+}
+
 void register_weft_tensors() {
   register_lowering("weft._C.device", new_device);
   register_lowering("weft._C.from_numpy", from_numpy);
   register_lowering("weft._C.tensor", new_tensor);
+  register_lowering("weft._C.is_tensor", is_tensor);
   register_lowering("weft.Size", new_size);
   register_lowering("weft._C.promote_types", constant_call<kPromoteTypes>);
   register_lowering("weft._C.get_default_dtype", constant_call<kDefaultDType>);

@@ -169,6 +169,23 @@ V Evaluator::cached_property(const V& owner, PyObject* name, PyObject* found) {
   return value;
 }
 
+// A property of an nn.Module, as parametrizations make them: where it raises AttributeError, __getattr__ is
+// asked. Null for anything else.
+V Evaluator::property_of_module(const V& owner, PyObject* found) {
+  if (!is_method_of_modules(python_function_of(owner->object_type, "__getattr__"))) return nullptr;
+  if (Py_TYPE(found) != &PyProperty_Type) return nullptr;
+  const Ref getter = checked(PyObject_GetAttrString(found, "fget"));
+  if (!PyFunction_Check(getter.get())) return nullptr;
+  try {
+    return call_method_now(owner, getter.get(), {});
+  } catch (const AbstractRaise& raised) {
+    if (PyType_IsSubtype(raised.exception->object_type,
+                         reinterpret_cast<PyTypeObject*>(PyExc_AttributeError)))
+      return nullptr;
+    throw;
+  }
+}
+
 V Evaluator::instance_attribute(const V& owner, PyObject* name) {
   PyTypeObject* type = owner->object_type;
   if (!owner->source) pin_type(type);
@@ -177,8 +194,10 @@ V Evaluator::instance_attribute(const V& owner, PyObject* name) {
     return pinned(reinterpret_cast<PyObject*>(type));
   if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) graph_break("__dict__ of an object");
   PyObject* found = _PyType_Lookup(type, name);
-  if (found && is_computed(found) && python_function_of(type, "__getattr__"))
+  if (found && is_computed(found) && python_function_of(type, "__getattr__")) {
+    if (V value = property_of_module(owner, found)) return value;
     graph_break(fmt::format("attribute '{}', which is computed or left to __getattr__", utf8(name)));
+  }
   if (found && is_data_descriptor(found)) {
     if (Py_TYPE(found) == &PyProperty_Type) {
       Ref getter = checked(PyObject_GetAttrString(found, "fget"));
@@ -411,6 +430,12 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
           pin_type(owner->object_type);
           const Ref getter = PyFunction_Check(found) ? Ref() : checked(PyObject_GetAttrString(found, "fget"));
           return getter ? call_method_now(owner, getter.get(), {}) : method(owner, pinned(found));
+        }
+        if (found && Py_TYPE(found) == &PyStaticMethod_Type) return class_attribute(owner, name, found);
+        if (found && Py_TYPE(found) == &PyClassMethod_Type) return class_attribute(owner, name, found);
+        if (found && !Py_TYPE(found)->tp_descr_get && !_PyType_Lookup(&PyTuple_Type, name)) {
+          pin_type(owner->object_type);
+          return pinned(found);
         }
         if (!_PyType_Lookup(&PyTuple_Type, name)) break;
       }

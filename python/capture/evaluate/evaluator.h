@@ -284,6 +284,7 @@ class Evaluator {
   V construct_exception(PyTypeObject* type, CallArgs args);
   V exception_attribute(const V& owner, PyObject* name);
   V instance_attribute(const V& owner, PyObject* name);
+  V property_of_module(const V& owner, PyObject* found);
   V super_attribute(const V& self, PyTypeObject* type, PyObject* name);
   V super_value(const V& type, const V& self);
   V zero_argument_super();

@@ -236,10 +236,17 @@ void Evaluator::guard_length(const SourceRef& source, Py_ssize_t length) {
              fmt::format("len({}) == {}", source->str(), length));
 }
 
+// Of a subclass, with no attributes of its own.
+static bool is_plain_named_tuple(PyObject* object) {
+  if (!is_named_tuple(Py_TYPE(object))) return false;
+  PyObject** const attributes = _PyObject_GetDictPtr(object);
+  return !attributes || !*attributes || PyDict_GET_SIZE(*attributes) == 0;
+}
+
 // What is its parts, and nothing more: a tuple, a slice, a bound method.
 bool Evaluator::realize_parts(const V& value) {
   PyObject* object = value->object.get();
-  if (PyTuple_CheckExact(object) || is_named_tuple(Py_TYPE(object)) || Py_TYPE(object) == size_class()) {
+  if (PyTuple_CheckExact(object) || is_plain_named_tuple(object) || Py_TYPE(object) == size_class()) {
     guard_length(value->source, PyTuple_GET_SIZE(object));
     if (!PyTuple_CheckExact(object)) value->object_type = Py_TYPE(object);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
@@ -403,6 +410,8 @@ void Evaluator::add_array_input(const V& value, const SourceRef& source) {
     graph_break(fmt::format(
         "an array of dtype {}",
         short_repr(reinterpret_cast<PyObject*>(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(object))))));
+  if (is_stored_only(*dtype))
+    graph_break(fmt::format("a tensor of {}, which graphs do not hold", weft::name(*dtype)));
   if (!is_tensor && !PyArray_ISALIGNED(reinterpret_cast<PyArrayObject*>(object)))
     graph_break("an array whose elements are not aligned");
   const ArrayMemory memory = memory_of(object);

@@ -135,12 +135,25 @@ PyObject* fields_of_named_tuple(PyTypeObject* type) {
   return fields;
 }
 
+// Is what the class was made of a class of named tuples that a program subclasses, without another way to
+// make one?
+static bool is_made_as_base(PyTypeObject* type) {
+  const PyTypeObject* base = type;
+  while (base && base->tp_base != &PyTuple_Type) base = base->tp_base;
+  if (!base) return false;
+  static constinit InternedName made("__new__");
+  return _PyType_Lookup(type, made) == _PyType_Lookup(const_cast<PyTypeObject*>(base), made) &&
+         (base == type || type->tp_del == nullptr) && base->tp_dictoffset == 0;
+}
+
 bool is_named_tuple(PyTypeObject* type) {
   const PyTypeObject& tuple = PyTuple_Type;
-  return type->tp_base == &tuple && fields_of_named_tuple(type) && Py_TYPE(type) == &PyType_Type &&
-         type->tp_getattro == PyObject_GenericGetAttr && type->tp_richcompare == tuple.tp_richcompare &&
-         type->tp_iter == tuple.tp_iter && type->tp_hash == tuple.tp_hash && type->tp_init == tuple.tp_init &&
-         type->tp_dictoffset == 0 && type->tp_as_sequence->sq_length == tuple.tp_as_sequence->sq_length &&
+  return (type->tp_flags & Py_TPFLAGS_TUPLE_SUBCLASS) != 0 && fields_of_named_tuple(type) &&
+         is_made_as_base(type) && Py_TYPE(type) == &PyType_Type &&
+         type->tp_setattro == PyObject_GenericSetAttr && type->tp_getattro == PyObject_GenericGetAttr &&
+         type->tp_richcompare == tuple.tp_richcompare && type->tp_iter == tuple.tp_iter &&
+         type->tp_hash == tuple.tp_hash && type->tp_init == tuple.tp_init && !type->tp_finalize &&
+         type->tp_as_sequence->sq_length == tuple.tp_as_sequence->sq_length &&
          type->tp_as_sequence->sq_concat == tuple.tp_as_sequence->sq_concat &&
          type->tp_as_sequence->sq_contains == tuple.tp_as_sequence->sq_contains &&
          type->tp_as_mapping->mp_subscript == tuple.tp_as_mapping->mp_subscript &&

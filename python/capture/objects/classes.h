@@ -35,8 +35,8 @@ bool is_enum_member(PyObject* object);
 // A function of the enum module itself, which its classes copy into the program's.
 bool is_enum_function(PyObject* function);
 
-// A class that collections.namedtuple or typing.NamedTuple made, and that changes nothing of what a tuple
-// does.
+// A class that collections.namedtuple or typing.NamedTuple made, or a subclass of one, that changes nothing
+// of what a tuple does.
 bool is_named_tuple(PyTypeObject* type);
 // The names of its fields, a tuple; null unless all are strings. Borrowed.
 PyObject* fields_of_named_tuple(PyTypeObject* type);

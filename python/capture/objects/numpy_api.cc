@@ -49,7 +49,12 @@ int type_number(DType dtype) {
     case DType::U64: return NPY_UINT64;
     case DType::I64: return NPY_INT64;
     case DType::F16: return NPY_FLOAT16;
-    case DType::BF16: return -1;
+    case DType::BF16:
+    case DType::F8E4M3FN:
+    case DType::F8E5M2:
+    case DType::F8E4M3FNUZ:
+    case DType::F8E5M2FNUZ:
+    case DType::F8E8M0FNU: return -1;
     case DType::F32: return NPY_FLOAT32;
     case DType::F64: return NPY_FLOAT64;
     case DType::C64: return NPY_COMPLEX64;

@@ -15,6 +15,8 @@ from . import _absent, _aliases, _methods, _names, _table
 from .version import __version__  # noqa: F401
 
 torch = _sys.modules[__name__]  # `from torch import torch` finds PyTorch, too
+newaxis = None
+
 _aliases.add("weft.torch.nn", "weft.nn")
 _absent.install()
 

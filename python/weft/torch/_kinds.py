@@ -46,9 +46,7 @@ def _foreign(name):
 
 complex32 = chalf = _foreign("complex32")
 bcomplex32 = _foreign("bcomplex32")
-float8_e4m3fn, float8_e4m3fnuz = _foreign("float8_e4m3fn"), _foreign("float8_e4m3fnuz")
-float8_e5m2, float8_e5m2fnuz = _foreign("float8_e5m2"), _foreign("float8_e5m2fnuz")
-float8_e8m0fnu, float4_e2m1fn_x2 = _foreign("float8_e8m0fnu"), _foreign("float4_e2m1fn_x2")
+float4_e2m1fn_x2 = _foreign("float4_e2m1fn_x2")
 uint1, uint2, uint3, uint4, uint5, uint6, uint7 = (_foreign(f"uint{bits}") for bits in range(1, 8))
 int1, int2, int3, int4, int5, int6, int7 = (_foreign(f"int{bits}") for bits in range(1, 8))
 qint8, quint8, qint32 = _foreign("qint8"), _foreign("quint8"), _foreign("qint32")
@@ -69,6 +67,7 @@ _NARROW_FLOATS = {  # resolution, largest, eps, smallest normal
     "float8_e4m3fnuz": (1.0, 240.0, 0.125, 2.0**-7),
     "float8_e5m2": (1.0, 57344.0, 0.25, 2.0**-14),
     "float8_e5m2fnuz": (1.0, 57344.0, 0.25, 2.0**-15),
+    "float8_e8m0fnu": (1.0, 2.0**127, 1.0, 2.0**-127),
 }
 
 
@@ -109,6 +108,8 @@ class finfo(_Limits):
             self.resolution, self.eps, self.tiny = float(f"1e-{digits}"), 2.0**-fraction, math.ldexp(1.0, low)
             self.max = math.ldexp(2.0 - self.eps, high)
         self.min, self.smallest_normal = -self.max, self.tiny
+        if self.dtype == "float8_e8m0fnu":  # powers of two, all positive
+            self.min = self.tiny
 
     def __repr__(self):
         return (

@@ -174,20 +174,21 @@ FUNCTIONS = Namespace(
         "weft.random": """Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state""",
         "weft._drawing": """alpha_dropout alpha_dropout_ bernoulli binomial dropout dropout_ feature_alpha_dropout
             feature_alpha_dropout_ feature_dropout feature_dropout_ multinomial native_dropout normal poisson rand rand_like
-            randint randint_like randn randn_like randperm rrelu rrelu_""",
+            randint randint_like randn randn_like randperm rrelu rrelu_ _sample_dirichlet _standard_gamma""",
+        "weft.torch": "newaxis",
+        "weft": "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu",
         "weft.torch._kinds": """
             BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor
             ShortTensor bcomplex32 bits16 bits1x8 bits2x4 bits4x2 bits8 chalf channels_last channels_last_3d complex32
-            contiguous_format finfo float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz
-            float8_e8m0fnu iinfo int1 int2 int3 int4 int5 int6 int7 jagged layout legacy_contiguous_format memory_format
+            contiguous_format finfo float4_e2m1fn_x2 iinfo int1 int2 int3 int4 int5 int6 int7 jagged layout legacy_contiguous_format memory_format
             preserve_format qint32 qint8 quint2x4 quint4x2 quint8 sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr
             strided uint1 uint2 uint3 uint4 uint5 uint6 uint7""",
-        "weft.torch._storage": """
+        "weft.torch.storage": """
             BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
-            FloatStorage HalfStorage IntStorage LongStorage ShortStorage TypedStorage UntypedStorage""",
-        "weft.torch._storage:TypedStorage": "Storage",
+            FloatStorage HalfStorage IntStorage LongStorage ShortStorage StorageBase TypedStorage UntypedStorage""",
+        "weft.torch.storage:TypedStorage": "Storage",
         "weft.torch._functions.making": """
-            can_cast empty_permuted empty_strided frombuffer range result_type scalar_tensor set_default_device
+            can_cast empty_permuted empty_strided from_file frombuffer range result_type scalar_tensor set_default_device
             set_default_tensor_type set_printoptions""",
         "weft.torch._functions.reductions": """
             all aminmax any corrcoef cov cumulative_trapezoid diff gradient hash_tensor kthvalue
@@ -225,7 +226,7 @@ FUNCTIONS = Namespace(
         "weft.torch._functions.settings": """
             _assert are_deterministic_algorithms_enabled compile compiled_with_cxx11_abi cond dequantize
             get_deterministic_debug_mode get_device get_float32_matmul_precision has_lapack has_mkl
-            has_openmp has_spectral is_deterministic_algorithms_warn_only_enabled is_storage
+            has_openmp has_spectral is_deterministic_algorithms_warn_only_enabled is_storage thread_safe_generator
             is_vulkan_available is_warn_always_enabled prepare_multiprocessing_environment
             set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_warn_always
             sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite

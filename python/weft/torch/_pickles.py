@@ -10,7 +10,8 @@ from weft import _C
 
 from .storage import DTYPES, TypedStorage, UntypedStorage, storage_name
 
-LATER_DTYPES = {weft.uint16, weft.uint32, weft.uint64}  # written with an untyped storage and their name
+# Written with an untyped storage and their name.
+LATER_DTYPES = {dtype for dtype in DTYPES.values() if storage_name(dtype) is None}
 
 
 # ---- tensors of storages ---------------------------------------------------------------------------------------------
@@ -18,7 +19,7 @@ LATER_DTYPES = {weft.uint16, weft.uint32, weft.uint64}  # written with an untype
 
 def _rebuild(storage, dtype, offset, size, stride):
     untyped = storage._untyped if isinstance(storage, TypedStorage) else storage
-    if untyped._bytes is None:
+    if untyped.device.type == "meta":
         return weft.empty(tuple(size), dtype=dtype, device="meta")
     data = untyped._bytes
     itemsize = dtype.itemsize
@@ -362,10 +363,9 @@ class Pickler(pickle._Pickler):
         return super().save(obj, save_persistent_id)
 
     def persistent_id(self, obj):
-        name = type(obj).__name__  # torch.TypedStorage or what tensors give
-        if name == "TypedStorage" and hasattr(obj, "untyped"):
+        if isinstance(obj, TypedStorage):
             return self._storage(obj.untyped(), obj.dtype)
-        if name == "UntypedStorage" and hasattr(obj, "_bytes"):
+        if isinstance(obj, UntypedStorage):
             return self._storage(obj, None)
         return None
 

@@ -44,6 +44,10 @@ void random_permutation(RandomState& state, const Tensor& out);  // int64
 // Operands are contiguous.
 void random_bernoulli_of(RandomState& state, const Tensor& out, const Tensor& probability);
 void random_poisson(RandomState& state, const Tensor& out, const Tensor& rate);
+// Of Gamma's distribution with rate 1, each with its own concentration.
+void random_gamma(RandomState& state, const Tensor& out, const Tensor& concentration);
+// Rows, the last dimension, of Dirichlet's distribution.
+void random_dirichlet(RandomState& state, const Tensor& out, const Tensor& concentration);
 void random_binomial(RandomState& state, const Tensor& out, const Tensor& count, const Tensor& probability);
 // Slopes in [low, high) where x <= 0, else 1; float32, or float64 as x.
 void random_slopes(RandomState& state, const Tensor& out, const Tensor& x, double low, double high);

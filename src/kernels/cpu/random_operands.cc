@@ -121,6 +121,29 @@ double binomial(RandomState& state, double count, double probability) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
+// source: Marsaglia and Tsang 2000, "A simple method for generating gamma variables"; below 1 a number of
+// concentration + 1 times a power of a uniform one. T: what the concentration's own arithmetic is in.
+template <class T>
+double gamma(RandomState& state, T concentration) {
+  double scale = 1;
+  if (concentration < 1) {
+    if (concentration == 0) return 0;
+    scale *= std::pow(1 - state.uniform(), static_cast<double>(1.0F / concentration));
+    concentration += 1;
+  }
+  const double d = static_cast<double>(concentration - 1.0F / 3.0F), c = 1 / std::sqrt(9 * d);
+  while (true) {
+    double x, y;
+    do {
+      x = state.normal();
+      y = 1 + c * x;
+    } while (y <= 0);
+    const double v = y * y * y, u = 1 - state.uniform(), square = x * x;
+    if (u < 1 - static_cast<double>(0.0331F) * square * square) return scale * d * v;
+    if (std::log(u) < 0.5 * square + d * (1 - v + std::log(v))) return scale * d * v;
+  }
+}
+
 // Each category by where a uniform number falls in the running sums, which are of float at least.
 template <class T>
 void with_replacement(RandomState& state, int64_t* out, int64_t samples, const T* weights,
@@ -216,6 +239,42 @@ void random_poisson(RandomState& state, const Tensor& out, const Tensor& rate) {
       out.data_as<T>()[i] = rounded<T>(poisson(state, each));
     }
   });
+}
+
+void random_gamma(RandomState& state, const Tensor& out, const Tensor& concentration) {
+  const auto draw = [&]<class T>(std::type_identity<T>) {
+    const int64_t count = out.numel();
+    for (int64_t i = 0; i < count; ++i)
+      out.data_as<T>()[i] = std::max(std::numeric_limits<T>::min(),
+                                     static_cast<T>(gamma(state, concentration.data_as<T>()[i])));
+  };
+  if (out.dtype() == DType::F64)
+    draw(std::type_identity<double>{});
+  else
+    draw(std::type_identity<float>{});
+}
+
+void random_dirichlet(RandomState& state, const Tensor& out, const Tensor& concentration) {
+  const int64_t count = out.numel(), width = out.size(-1);
+  const auto draw = [&]<class T>(std::type_identity<T>) {
+    const T greatest = std::nextafter(T(1), T(0));
+    std::vector<double> row(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i)
+      row[static_cast<size_t>(i)] =
+          std::max(std::numeric_limits<double>::min(),
+                   gamma(state, static_cast<double>(concentration.data_as<T>()[i])));
+    for (int64_t begin = 0; begin < count; begin += width) {
+      double sum = 0;
+      for (int64_t i = begin; i < begin + width; ++i) sum += row[static_cast<size_t>(i)];
+      for (int64_t i = begin; i < begin + width; ++i)
+        out.data_as<T>()[i] = std::min(greatest, std::max(std::numeric_limits<T>::min(),
+                                                          static_cast<T>(row[static_cast<size_t>(i)] / sum)));
+    }
+  };
+  if (out.dtype() == DType::F64)
+    draw(std::type_identity<double>{});
+  else
+    draw(std::type_identity<float>{});
 }
 
 void random_binomial(RandomState& state, const Tensor& out, const Tensor& count, const Tensor& probability) {

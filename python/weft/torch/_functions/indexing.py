@@ -33,6 +33,17 @@ def _positions(function, index):
     return index.to(_weft.int64)
 
 
+def _not_negative(index, dim, size, error=None):
+    """The index, whose numbers count from the front only. raises: RuntimeError, or IndexError with the text `error`."""
+    if _weft.compiler.is_compiling():
+        return _weft.require(index, index >= 0, error="index is out of bounds: it is negative")
+    if index.numel() and index.device.type != "meta" and (least := int(index.min())) < 0:
+        if error is not None:
+            raise IndexError(error)
+        raise RuntimeError(f"index {least} is out of bounds for dimension {dim} with size {size}")
+    return index
+
+
 def _with_dimension(tensor):
     """A tensor of no dimension as one of a dimension."""
     return tensor.reshape(1) if tensor.dim() == 0 else tensor
@@ -148,6 +159,7 @@ def gather(input, dim=None, index=None, *, sparse_grad=False, out=None, axis=Non
     dim = dimension("gather", dim, input.dim())
     if index.numel() == 0:
         return written(out, _weft.empty(tuple(index.shape), dtype=input.dtype))
+    index = _not_negative(index, dim, input.shape[dim] if input.dim() else 1)
     if input.dim() == 0 or index.dim() == 0:
         found = _weft.gather(_with_dimension(input), dim, _with_dimension(index))
         return written(out, found.reshape(index.shape))
@@ -186,7 +198,8 @@ def index_select(input, dim=None, index=None, *, out=None, axis=None):
     """The input at indices of a dimension."""
     dim = dim if axis is None else axis
     need_tensor("index_select", input)
-    return written(out, _weft.index_select(input, dim, _positions("index_select", index)))
+    index = _not_negative(_positions("index_select", index), dim, 0, "index out of range in self")
+    return written(out, _weft.index_select(input, dim, index))
 
 
 # ---- writing -------------------------------------------------------------------------------------------------
@@ -195,7 +208,7 @@ def index_select(input, dim=None, index=None, *, out=None, axis=None):
 def index_add(input, dim, index, source, *, alpha=1, out=None):
     """The input with alpha * source added at indices of a dimension."""
     need_tensor("index_add", input)
-    index = _positions("index_add", index)
+    index = _not_negative(_positions("index_add", index), dim, input.shape[dim] if input.dim() else 1)
     if input.dim() == 0:
         return written(
             out,
@@ -219,6 +232,7 @@ def index_copy(input, dim, index, source, *, out=None):
         raise RuntimeError(
             f"index_copy_(): self and source expected to have the same dtype, but got (self) {input.dtype} and (source) {source.dtype}"
         )
+    index = _not_negative(index, dim, 0, "index_copy_(): index is out of bounds: it is negative")
     if input.dim() == 0:
         return written(out, source.reshape(()).clone())
     return written(out, _weft.index_copy(input, dim, _with_dimension(index), source))
@@ -294,6 +308,7 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None, out=None):
         raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, got {reduce}.")
     if index.numel() == 0:
         return written(out, input.clone())
+    index = _not_negative(index, dim, input.shape[dim] if input.dim() else 1)
     given, at = _with_dimension(input), _with_dimension(index)
     source = _scatter_source("scatter", input, at, src, value)
     if reduce is None:
@@ -325,6 +340,7 @@ def _combined(function, input, dim, index, source, reduce, include_self):
         raise RuntimeError(f"{function}(): Expected self.dtype to be equal to src.dtype")
     if index.numel() == 0:
         return input.clone()
+    index = _not_negative(index, dim, input.shape[dim] if input.dim() else 1)
     shape = input.shape
     input, index, source = _with_dimension(input), _with_dimension(index), _with_dimension(source)
     base = input

@@ -92,6 +92,23 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
 # ---- dtypes ---------------------------------------------------------------------------------------------------------
 
 
+def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None, pin_memory=False,
+              requires_grad=False):  # fmt: skip
+    """The first `size` elements of a file, mapped into memory; shared: what is written to the tensor is written to the file,
+    which is made, or made longer, where it has less."""
+    import numpy
+
+    dtype = dtype or _weft.get_default_dtype()
+    nbytes = size * dtype.itemsize
+    if shared:
+        with open(filename, "ab") as file:
+            file.truncate(max(file.tell(), nbytes))
+    if nbytes == 0:
+        return _flagged(_weft.empty((0,), dtype=dtype), requires_grad)
+    data = numpy.memmap(filename, numpy.uint8, "r+" if shared else "c", shape=(nbytes,))
+    return _flagged(_weft.from_numpy(data).view(dtype), requires_grad)
+
+
 def _rank(dtype):
     return 3 if dtype.is_complex else 2 if dtype.is_floating_point else 0 if dtype == _weft.bool else 1
 

@@ -120,6 +120,11 @@ def typename(obj, /):
     return f"{module}.{owner.__qualname__}"
 
 
+def thread_safe_generator():
+    """None: outside of a data loader's threads the default generator is drawn from."""
+    return None
+
+
 def prepare_multiprocessing_environment(path):
     """Nothing is to prepare."""
     return None

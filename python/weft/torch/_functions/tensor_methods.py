@@ -5,7 +5,8 @@ import math
 
 import weft as _weft
 
-from .. import _kinds, _storage
+from .. import _kinds
+from .. import storage as _storage
 
 _NO_TRAINING = "weft runs models and does not train them: there are no gradients to compute"
 
@@ -325,13 +326,12 @@ def as_subclass(self, cls):
 
 def untyped_storage(self):
     """The memory that the tensor is a view of."""
-    return _storage.UntypedStorage(self._storage_bytes())
+    return _storage.untyped_storage(self)
 
 
 def storage(self):
     """The memory that the tensor is a view of, as elements of its dtype."""
-    made = _storage.TYPES.get(self.dtype, _storage.TypedStorage)
-    return made(wrap_storage=untyped_storage(self), dtype=self.dtype)
+    return _storage.storage(self)
 
 
 def storage_type(self):

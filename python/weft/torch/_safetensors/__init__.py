@@ -29,9 +29,13 @@ DTYPES = {
     "F64": weft.float64,
     "C64": weft.complex64,
     "C128": weft.complex128,
+    "F8_E4M3": weft.float8_e4m3fn,
+    "F8_E5M2": weft.float8_e5m2,
+    "F8_E8M0": weft.float8_e8m0fnu,
+    "F8_E4M3FNUZ": weft.float8_e4m3fnuz,
+    "F8_E5M2FNUZ": weft.float8_e5m2fnuz,
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
-_UNREADABLE = {"F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1}
 
 
 class SafetensorError(Exception):
@@ -56,7 +60,7 @@ def _checked_entry(name, entry):
             f"Error while deserializing header: {name!r}: expected dtype, shape and data_offsets"
         )
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
-    if dtype not in DTYPES and dtype not in _UNREADABLE:
+    if dtype not in DTYPES:
         raise SafetensorError(f"Error while deserializing header: {name!r}: unknown dtype {dtype!r:.50}")
     if not isinstance(shape, list) or not all(map(_is_size, shape)):
         raise SafetensorError(
@@ -69,7 +73,7 @@ def _checked_entry(name, entry):
         or offsets[0] > offsets[1]
     ):
         raise SafetensorError(f"Error while deserializing header: {name!r}: invalid offset {offsets!r:.100}")
-    itemsize = _UNREADABLE.get(dtype) or DTYPES[dtype].itemsize
+    itemsize = DTYPES[dtype].itemsize
     if math.prod(shape) * itemsize != offsets[1] - offsets[0]:
         raise SafetensorError(
             f"Error while deserializing header: {name!r}: info data offsets mismatch: {shape} of {dtype} are "
@@ -122,8 +126,6 @@ def read_header(read, size):
 def tensor_of(data, entry, start):
     """The tensor of an entry over the file's bytes, a uint8 tensor whose tensors begin at `start`."""
     dtype, shape, begin, end = entry
-    if dtype in _UNREADABLE:
-        raise NotImplementedError(f"safetensors: weft has no dtype {dtype}")
     part = data[start + begin : start + end]
     itemsize = DTYPES[dtype].itemsize
     if part.storage_offset() % itemsize or part.data_ptr() % itemsize:

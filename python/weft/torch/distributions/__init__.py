@@ -1,7 +1,9 @@
-"""torch.distributions' names: sampling, log_prob, entropy, mean and variance of the common distributions."""
+"""torch.distributions' names: sampling, log_prob, entropy, moments and divergences.
 
-import importlib
+Numbers are drawn as PyTorch draws them on the CPU. source: PyTorch's documentation, the distributions' definitions.
+"""
 
+from . import constraints, kl, transforms  # noqa: F401
 from ._base import Distribution, ExponentialFamily, Independent, kl_divergence, register_kl  # noqa: F401
 from ._continuous import (  # noqa: F401
     Beta,
@@ -9,34 +11,67 @@ from ._continuous import (  # noqa: F401
     Chi2,
     Dirichlet,
     Exponential,
+    FisherSnedecor,
     Gamma,
-    Gumbel,
-    HalfNormal,
+    GeneralizedPareto,
     Laplace,
-    LogNormal,
     MultivariateNormal,
     Normal,
+    StudentT,
     Uniform,
+    VonMises,
 )
 from ._discrete import (  # noqa: F401
     Bernoulli,
+    Binomial,
     Categorical,
+    ContinuousBernoulli,
     Geometric,
     Multinomial,
+    NegativeBinomial,
     OneHotCategorical,
+    OneHotCategoricalStraightThrough,
     Poisson,
+)
+from ._transformed import (  # noqa: F401
+    Gumbel,
+    HalfCauchy,
+    HalfNormal,
+    InverseGamma,
+    Kumaraswamy,
+    LogisticNormal,
+    LogNormal,
+    MixtureSameFamily,
+    Pareto,
+    RelaxedBernoulli,
+    RelaxedOneHotCategorical,
+    TransformedDistribution,
+    Weibull,
+)
+from .transforms import (  # noqa: F401
+    AbsTransform,
+    AffineTransform,
+    CatTransform,
+    ComposeTransform,
+    CumulativeDistributionTransform,
+    ExpTransform,
+    IndependentTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
+    PowerTransform,
+    ReshapeTransform,
+    SigmoidTransform,
+    SoftmaxTransform,
+    SoftplusTransform,
+    StackTransform,
+    StickBreakingTransform,
+    TanhTransform,
+    Transform,
+    identity_transform,
 )
 
 _LEFT_OUT = frozenset(
-    """
-    AbsTransform AffineTransform Binomial CatTransform ComposeTransform ContinuousBernoulli CorrCholeskyTransform
-    CumulativeDistributionTransform ExpTransform FisherSnedecor GeneralizedPareto HalfCauchy IndependentTransform
-    InverseGamma Kumaraswamy LKJCholesky LogisticNormal LogitRelaxedBernoulli LowRankMultivariateNormal
-    LowerCholeskyTransform MixtureSameFamily NegativeBinomial OneHotCategoricalStraightThrough Pareto
-    PositiveDefiniteTransform PowerTransform RelaxedBernoulli RelaxedOneHotCategorical ReshapeTransform SigmoidTransform
-    SoftmaxTransform SoftplusTransform StackTransform StickBreakingTransform StudentT TanhTransform Transform
-    TransformedDistribution VonMises Weibull Wishart biject_to identity_transform transform_to
-    """.split()
+    "CorrCholeskyTransform LKJCholesky LowRankMultivariateNormal Wishart biject_to transform_to".split()
 )
 
 
@@ -45,9 +80,4 @@ def __getattr__(name):
         from .. import _absent
 
         return _absent.absent(f"torch.distributions.{name}", "not written yet", __name__)
-    if not name.startswith("__"):
-        try:
-            return importlib.import_module(f"{__name__}.{name}")
-        except ModuleNotFoundError:
-            pass
     raise AttributeError(f"module 'torch.distributions' has no attribute {name!r}")

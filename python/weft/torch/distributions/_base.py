@@ -2,6 +2,8 @@
 
 import weft
 
+from . import constraints
+
 _KL = {}
 
 
@@ -18,7 +20,7 @@ def size(shape):
 def broadcast_all(*values):
     """The values as tensors of one shape; numbers in the default dtype."""
     tensors = [value for value in values if isinstance(value, weft.Tensor)]
-    dtype = tensors[0].dtype if tensors else weft.float32
+    dtype = tensors[0].dtype if tensors else weft.get_default_dtype()
     made = [value if isinstance(value, weft.Tensor) else weft.tensor(value, dtype=dtype) for value in values]
     shape = (
         torch().broadcast_shapes(*[tuple(value.shape) for value in made])
@@ -52,21 +54,52 @@ class Distribution:
     def event_shape(self):
         return self._event_shape
 
+    # The parameters that `expand` expands and a new distribution is made of.
+    _parameters = ()
+
+    @property
+    def support(self):
+        raise NotImplementedError
+
+    @property
+    def mode(self):
+        raise NotImplementedError(f"{type(self)} does not implement mode")
+
+    def cdf(self, value):
+        raise NotImplementedError
+
+    def icdf(self, value):
+        raise NotImplementedError
+
+    def enumerate_support(self, expand=True):
+        raise NotImplementedError
+
+    def expand(self, batch_shape, _instance=None):
+        given = {name: getattr(self, name).expand(tuple(batch_shape)) for name in self._parameters}
+        if not given:
+            raise NotImplementedError
+        return type(self)(**given, validate_args=False)
+
     def _extended_shape(self, sample_shape=()):
         return size((*sample_shape, *self._batch_shape, *self._event_shape))
 
-    def _check(self, name, value, is_right, expected):
-        """raises: ValueError unless all elements of a parameter are right."""
-        if self._validate_args and value.numel() and not bool(is_right(value).all()):
+    def _check_parameters(self):
+        """raises: ValueError unless all elements of the parameters are right."""
+        for name, constraint in self.arg_constraints.items():
+            if name in self.__dict__ and not constraints.is_dependent(constraint):
+                self._check(name, self.__dict__[name], constraint)
+
+    def _check(self, name, value, expected):
+        if self._validate_args and value.numel() and not bool(expected.check(value).all()):
             raise ValueError(
                 f"Expected parameter {name} (Tensor of shape {tuple(value.shape)}) of distribution {type(self).__name__} to "
-                f"satisfy the constraint {expected}, but found invalid values:\n{value}"
+                f"satisfy the constraint {expected!r}, but found invalid values:\n{value}"
             )
 
-    def _check_value(self, value, is_right, expected):
-        if self._validate_args and value.numel() and not bool(is_right(value).all()):
+    def _check_value(self, value):
+        if self._validate_args and value.numel() and not bool(self.support.check(value).all()):
             raise ValueError(
-                f"Expected value argument (Tensor of shape {tuple(value.shape)}) to be within the support ({expected}) of the "
+                f"Expected value argument (Tensor of shape {tuple(value.shape)}) to be within the support ({self.support!r}) of the "
                 f"distribution {self!r}, but found invalid values:\n{value}"
             )
 
@@ -100,6 +133,12 @@ class Distribution:
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
+def clamped(probs):
+    """Probabilities that are neither 0 nor 1."""
+    eps = torch().finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
 class ExponentialFamily(Distribution):
     pass
 
@@ -121,6 +160,30 @@ class Independent(Distribution):
     def _sum(self, value):
         dims = tuple(range(-self.reinterpreted_batch_ndims, 0))
         return value.sum(dims) if dims else value
+
+    def expand(self, batch_shape, _instance=None):
+        event = tuple(self._event_shape)[: self.reinterpreted_batch_ndims]
+        base = self.base_dist.expand((*batch_shape, *event))
+        return Independent(base, self.reinterpreted_batch_ndims, validate_args=False)
+
+    has_rsample = property(lambda self: self.base_dist.has_rsample)
+    has_enumerate_support = property(
+        lambda self: self.base_dist.has_enumerate_support and self.reinterpreted_batch_ndims == 0
+    )
+
+    @property
+    def support(self):
+        if not self.reinterpreted_batch_ndims:
+            return self.base_dist.support
+        return constraints.independent(self.base_dist.support, self.reinterpreted_batch_ndims)
+
+    def enumerate_support(self, expand=True):
+        if self.reinterpreted_batch_ndims > 0:
+            raise NotImplementedError("Enumeration over cartesian product is not implemented")
+        return self.base_dist.enumerate_support(expand)
+
+    def __repr__(self):
+        return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"
 
     @property
     def mean(self):

@@ -1,46 +1,44 @@
-"""Continuous distributions."""
+"""Continuous distributions that are drawn from at once; those made of others are in `_transformed`."""
 
 import math
 
-from ._base import Distribution, ExponentialFamily, broadcast_all, register_kl, torch
+from . import constraints
+from ._base import Distribution, ExponentialFamily, broadcast_all, torch
 
-
-def _positive(value):
-    return value > 0
-
-
-def _real(value):
-    return value == value
+_EULER = 0.57721566490153286060
 
 
 class _LocationScale(Distribution):
     has_rsample = True
-    arg_constraints = {"loc": "Real()", "scale": "GreaterThan(lower_bound=0.0)"}
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    _parameters = ("loc", "scale")
 
     def __init__(self, loc, scale, validate_args=None):
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
-        self._check("loc", self.loc, _real, "Real()")
-        self._check("scale", self.scale, _positive, "GreaterThan(lower_bound=0.0)")
+        self._check_parameters()
 
-    def expand(self, batch_shape, _instance=None):
-        return type(self)(self.loc.expand(batch_shape), self.scale.expand(batch_shape), validate_args=False)
-
-
-class Normal(_LocationScale, ExponentialFamily):
     @property
     def mean(self):
         return self.loc
 
-    mode = mean
+    @property
+    def mode(self):
+        return self.loc
 
+    def _standard(self, value):
+        return (value - self.loc) / self.scale
+
+
+class Normal(_LocationScale, ExponentialFamily):
     @property
     def stddev(self):
         return self.scale
 
     @property
     def variance(self):
-        return self.scale**2
+        return self.scale.pow(2)
 
     def sample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
@@ -51,7 +49,7 @@ class Normal(_LocationScale, ExponentialFamily):
         return self.loc + eps * self.scale
 
     def log_prob(self, value):
-        self._check_value(value, _real, "Real()")
+        self._check_value(value)
         return (
             -((value - self.loc) ** 2) / (2 * self.scale**2)
             - self.scale.log()
@@ -59,6 +57,7 @@ class Normal(_LocationScale, ExponentialFamily):
         )
 
     def cdf(self, value):
+        self._check_value(value)
         return 0.5 * (1 + torch().erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)))
 
     def icdf(self, value):
@@ -68,42 +67,14 @@ class Normal(_LocationScale, ExponentialFamily):
         return 0.5 + 0.5 * math.log(2 * math.pi) + torch().log(self.scale)
 
 
-@register_kl(Normal, Normal)
-def _kl_normal(p, q):
-    ratio = (p.scale / q.scale) ** 2
-    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale) ** 2 - 1 - ratio.log())
-
-
-class LogNormal(_LocationScale):
-    def rsample(self, sample_shape=()):
-        return Normal(self.loc, self.scale, False).rsample(sample_shape).exp()
-
-    @property
-    def mean(self):
-        return (self.loc + self.scale**2 / 2).exp()
-
-    @property
-    def variance(self):
-        return (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp()
-
-    def log_prob(self, value):
-        self._check_value(value, _positive, "GreaterThan(lower_bound=0.0)")
-        return Normal(self.loc, self.scale, False).log_prob(value.log()) - value.log()
-
-    def entropy(self):
-        return Normal(self.loc, self.scale, False).entropy() + self.loc
-
-
 class Laplace(_LocationScale):
     @property
-    def mean(self):
-        return self.loc
-
-    mode = mean
+    def variance(self):
+        return 2 * self.scale.pow(2)
 
     @property
-    def variance(self):
-        return 2 * self.scale**2
+    def stddev(self):
+        return 2**0.5 * self.scale
 
     def rsample(self, sample_shape=()):
         eps = torch().finfo(self.loc.dtype).eps
@@ -111,10 +82,16 @@ class Laplace(_LocationScale):
         return self.loc - self.scale * u.sign() * torch().log1p(-u.abs())
 
     def log_prob(self, value):
+        self._check_value(value)
         return -torch().log(2 * self.scale) - torch().abs(value - self.loc) / self.scale
 
     def cdf(self, value):
+        self._check_value(value)
         return 0.5 - 0.5 * (value - self.loc).sign() * torch().expm1(-(value - self.loc).abs() / self.scale)
+
+    def icdf(self, value):
+        term = value - 0.5
+        return self.loc - self.scale * term.sign() * torch().log1p(-2 * term.abs())
 
     def entropy(self):
         return 1 + torch().log(2 * self.scale)
@@ -126,35 +103,43 @@ class Cauchy(_LocationScale):
         return torch().full_like(self.loc, math.nan)
 
     @property
-    def mode(self):
-        return self.loc
-
-    @property
     def variance(self):
         return torch().full_like(self.loc, math.inf)
 
     def rsample(self, sample_shape=()):
-        return (
-            self.loc
-            + torch().empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_() * self.scale
-        )
+        eps = torch().empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_()
+        return self.loc + eps * self.scale
 
     def log_prob(self, value):
-        return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
+        self._check_value(value)
+        return -math.log(math.pi) - self.scale.log() - (self._standard(value) ** 2).log1p()
 
     def cdf(self, value):
-        return torch().atan((value - self.loc) / self.scale) / math.pi + 0.5
+        self._check_value(value)
+        return torch().atan(self._standard(value)) / math.pi + 0.5
+
+    def icdf(self, value):
+        return torch().tan(math.pi * (value - 0.5)) * self.scale + self.loc
 
     def entropy(self):
         return math.log(4 * math.pi) + self.scale.log()
 
 
-class Gumbel(_LocationScale):
-    _EULER = 0.57721566490153286060
+class StudentT(Distribution):
+    has_rsample = True
+    arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    _parameters = ("df", "loc", "scale")
+
+    def __init__(self, df, loc=0.0, scale=1.0, validate_args=None):
+        self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
+        super().__init__(self.df.shape, (), validate_args)
+        self._check_parameters()
+        self._chi2 = Chi2(self.df, validate_args=False)
 
     @property
     def mean(self):
-        return self.loc + self.scale * self._EULER
+        return torch().where(self.df > 1, self.loc, math.nan)
 
     @property
     def mode(self):
@@ -162,56 +147,42 @@ class Gumbel(_LocationScale):
 
     @property
     def variance(self):
-        return (math.pi / math.sqrt(6)) ** 2 * self.scale**2
+        finite = self.scale.pow(2) * self.df / (self.df - 2)
+        result = torch().where(self.df > 2, finite, math.inf)
+        return torch().where(self.df <= 1, math.nan, result)
 
     def rsample(self, sample_shape=()):
-        limits = torch().finfo(self.loc.dtype)
-        u = (
-            torch()
-            .rand(self._extended_shape(sample_shape), dtype=self.loc.dtype)
-            .clamp(limits.tiny, 1 - limits.eps)
+        x = torch().randn(self._extended_shape(sample_shape), dtype=self.df.dtype)
+        z = self._chi2.rsample(sample_shape)
+        return self.loc + self.scale * (x * torch().rsqrt(z / self.df))
+
+    def log_prob(self, value):
+        self._check_value(value)
+        y = (value - self.loc) / self.scale
+        z = (
+            self.scale.log()
+            + 0.5 * self.df.log()
+            + 0.5 * math.log(math.pi)
+            + torch().lgamma(0.5 * self.df)
+            - torch().lgamma(0.5 * (self.df + 1.0))
         )
-        return self.loc - self.scale * (-u.log()).log()
-
-    def log_prob(self, value):
-        y = (self.loc - value) / self.scale
-        return (y - y.exp()) - self.scale.log()
+        return -0.5 * (self.df + 1.0) * torch().log1p(y**2.0 / self.df) - z
 
     def entropy(self):
-        return self.scale.log() + (1 + self._EULER)
-
-
-class HalfNormal(Distribution):
-    has_rsample = True
-    arg_constraints = {"scale": "GreaterThan(lower_bound=0.0)"}
-
-    def __init__(self, scale, validate_args=None):
-        (self.scale,) = broadcast_all(scale)
-        super().__init__(self.scale.shape, (), validate_args)
-        self._check("scale", self.scale, _positive, "GreaterThan(lower_bound=0.0)")
-
-    @property
-    def mean(self):
-        return self.scale * math.sqrt(2 / math.pi)
-
-    @property
-    def variance(self):
-        return self.scale**2 * (1 - 2 / math.pi)
-
-    def rsample(self, sample_shape=()):
-        return (torch().randn(self._extended_shape(sample_shape), dtype=self.scale.dtype) * self.scale).abs()
-
-    def log_prob(self, value):
-        result = Normal(0.0 * self.scale, self.scale, False).log_prob(value) + math.log(2)
-        return torch().where(value >= 0, result, -math.inf)
-
-    def entropy(self):
-        return Normal(0.0 * self.scale, self.scale, False).entropy() - math.log(2)
+        half, more = 0.5 * self.df, 0.5 * (self.df + 1)
+        beta = torch().lgamma(half) + math.lgamma(0.5) - torch().lgamma(more)
+        return (
+            self.scale.log()
+            + more * (torch().digamma(more) - torch().digamma(half))
+            + 0.5 * self.df.log()
+            + beta
+        )
 
 
 class Uniform(Distribution):
     has_rsample = True
-    arg_constraints = {"low": "Dependent()", "high": "Dependent()"}
+    arg_constraints = {"low": constraints.dependent, "high": constraints.dependent}
+    _parameters = ("low", "high")
 
     def __init__(self, low, high, validate_args=None):
         self.low, self.high = broadcast_all(low, high)
@@ -220,8 +191,16 @@ class Uniform(Distribution):
             raise ValueError("Uniform is not defined when low>= high")
 
     @property
+    def support(self):
+        return constraints.interval(self.low, self.high)
+
+    @property
     def mean(self):
         return (self.high + self.low) / 2
+
+    @property
+    def mode(self):
+        return math.nan * self.high
 
     @property
     def stddev(self):
@@ -236,10 +215,12 @@ class Uniform(Distribution):
         return self.low + rand * (self.high - self.low)
 
     def log_prob(self, value):
+        self._check_value(value)
         inside = (self.low <= value) & (self.high > value)
         return torch().log(inside.to(self.low.dtype)) - torch().log(self.high - self.low)
 
     def cdf(self, value):
+        self._check_value(value)
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value):
@@ -251,12 +232,14 @@ class Uniform(Distribution):
 
 class Exponential(ExponentialFamily):
     has_rsample = True
-    arg_constraints = {"rate": "GreaterThan(lower_bound=0.0)"}
+    arg_constraints = {"rate": constraints.positive}
+    support = constraints.nonnegative
+    _parameters = ("rate",)
 
     def __init__(self, rate, validate_args=None):
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.shape, (), validate_args)
-        self._check("rate", self.rate, _positive, "GreaterThan(lower_bound=0.0)")
+        self._check_parameters()
 
     @property
     def mean(self):
@@ -265,20 +248,23 @@ class Exponential(ExponentialFamily):
     stddev = mean
 
     @property
+    def mode(self):
+        return torch().zeros_like(self.rate)
+
+    @property
     def variance(self):
         return self.rate.pow(-2)
 
     def rsample(self, sample_shape=()):
-        return (
-            torch().empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_()
-            / self.rate
-        )
+        drawn = torch().empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_()
+        return drawn / self.rate
 
     def log_prob(self, value):
-        self._check_value(value, lambda v: v >= 0, "GreaterThanEq(lower_bound=0.0)")
+        self._check_value(value)
         return self.rate.log() - self.rate * value
 
     def cdf(self, value):
+        self._check_value(value)
         return 1 - torch().exp(-self.rate * value)
 
     def icdf(self, value):
@@ -288,29 +274,100 @@ class Exponential(ExponentialFamily):
         return 1.0 - torch().log(self.rate)
 
 
-def _standard_gamma(concentration):
-    sampler = getattr(torch(), "_standard_gamma", None)
-    if sampler is None:
-        raise NotImplementedError("torch.distributions: samples of gamma distributions are not weft's yet")
-    return sampler(concentration)
+class GeneralizedPareto(Distribution):
+    """Of what is beyond a threshold. concentration 0: exponential."""
+
+    has_rsample = True
+    arg_constraints = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+        "concentration": constraints.real,
+    }
+    _parameters = ("loc", "scale", "concentration")
+
+    def __init__(self, loc, scale, concentration, validate_args=None):
+        self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
+        super().__init__(self.loc.shape, (), validate_args)
+        self._check_parameters()
+
+    @property
+    def _is_plain(self):
+        return torch().isclose(self.concentration, torch().zeros_like(self.concentration))
+
+    @property
+    def support(self):
+        upper = torch().where(self.concentration < 0, self.loc - self.scale / self.concentration, math.inf)
+        return constraints.interval(self.loc, upper)
+
+    def rsample(self, sample_shape=()):
+        return self.icdf(torch().rand(self._extended_shape(sample_shape), dtype=self.loc.dtype))
+
+    def log_prob(self, value):
+        self._check_value(value)
+        z = (value - self.loc) / self.scale
+        k = torch().where(self._is_plain, torch().ones_like(self.concentration), self.concentration)
+        return torch().where(self._is_plain, -z, -(1 + 1 / k) * torch().log1p(k * z)) - torch().log(
+            self.scale
+        )
+
+    def log_survival_function(self, value):
+        self._check_value(value)
+        z = (value - self.loc) / self.scale
+        k = torch().where(self._is_plain, torch().ones_like(self.concentration), self.concentration)
+        return torch().where(self._is_plain, -z, -torch().log1p(k * z) / k)
+
+    def log_cdf(self, value):
+        return torch().log1p(-torch().exp(self.log_survival_function(value)))
+
+    def cdf(self, value):
+        return torch().exp(self.log_cdf(value))
+
+    def icdf(self, value):
+        k = torch().where(self._is_plain, torch().ones_like(self.concentration), self.concentration)
+        logarithm = torch().log1p(-value)
+        unit = torch().where(self._is_plain, -logarithm, torch().expm1(-k * logarithm) / k)
+        return self.loc + self.scale * unit
+
+    @property
+    def mean(self):
+        return torch().where(
+            self.concentration < 1,
+            self.loc + self.scale / (1 - self.concentration),
+            torch().full_like(self.loc, math.inf),
+        )
+
+    @property
+    def mode(self):
+        return self.loc
+
+    @property
+    def variance(self):
+        k = self.concentration
+        finite = self.scale**2 / ((1 - k) ** 2 * (1 - 2 * k))
+        return torch().where(k < 0.5, finite, torch().full_like(self.loc, math.inf))
+
+    def entropy(self):
+        return torch().log(self.scale) + self.concentration + 1
 
 
 class Gamma(ExponentialFamily):
     has_rsample = True
-    arg_constraints = {
-        "concentration": "GreaterThan(lower_bound=0.0)",
-        "rate": "GreaterThan(lower_bound=0.0)",
-    }
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.nonnegative
+    _parameters = ("concentration", "rate")
 
     def __init__(self, concentration, rate, validate_args=None):
         self.concentration, self.rate = broadcast_all(concentration, rate)
         super().__init__(self.concentration.shape, (), validate_args)
-        self._check("concentration", self.concentration, _positive, "GreaterThan(lower_bound=0.0)")
-        self._check("rate", self.rate, _positive, "GreaterThan(lower_bound=0.0)")
+        self._check_parameters()
 
     @property
     def mean(self):
         return self.concentration / self.rate
+
+    @property
+    def mode(self):
+        return ((self.concentration - 1) / self.rate).clamp(min=0)
 
     @property
     def variance(self):
@@ -318,11 +375,17 @@ class Gamma(ExponentialFamily):
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
-        return _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        value = torch()._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        return value.clamp(min=torch().finfo(value.dtype).tiny)
 
     def log_prob(self, value):
+        self._check_value(value)
         a, b = self.concentration, self.rate
         return torch().xlogy(a, b) + torch().xlogy(a - 1, value) - b * value - torch().lgamma(a)
+
+    def cdf(self, value):
+        self._check_value(value)
+        return torch().special.gammainc(self.concentration, self.rate * value)
 
     def entropy(self):
         a = self.concentration
@@ -330,32 +393,43 @@ class Gamma(ExponentialFamily):
 
 
 class Chi2(Gamma):
-    arg_constraints = {"df": "GreaterThan(lower_bound=0.0)"}
+    arg_constraints = {"df": constraints.positive}
+    _parameters = ("df",)
 
     def __init__(self, df, validate_args=None):
-        (self.df,) = broadcast_all(df)
-        super().__init__(0.5 * self.df, 0.5, validate_args)
+        super().__init__(0.5 * broadcast_all(df)[0], 0.5, validate_args)
+
+    @property
+    def df(self):
+        return self.concentration * 2
 
 
 class Dirichlet(ExponentialFamily):
     has_rsample = True
-    arg_constraints = {"concentration": "IndependentConstraint(GreaterThan(lower_bound=0.0), 1)"}
+    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
+    support = constraints.simplex
 
     def __init__(self, concentration, validate_args=None):
         if concentration.dim() < 1:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
-        self._check(
-            "concentration",
-            concentration,
-            _positive,
-            "IndependentConstraint(GreaterThan(lower_bound=0.0), 1)",
-        )
+        self._check_parameters()
+
+    def expand(self, batch_shape, _instance=None):
+        return type(self)(self.concentration.expand((*batch_shape, *self._event_shape)), validate_args=False)
 
     @property
     def mean(self):
         return self.concentration / self.concentration.sum(-1, True)
+
+    @property
+    def mode(self):
+        excess = (self.concentration - 1).clamp(min=0.0)
+        mode = excess / excess.sum(-1, True)
+        is_corner = (self.concentration < 1).all(-1, keepdim=True)
+        corner = torch().nn.functional.one_hot(mode.argmax(-1), self.concentration.shape[-1]).to(mode.dtype)
+        return torch().where(is_corner, corner, mode)
 
     @property
     def variance(self):
@@ -363,10 +437,10 @@ class Dirichlet(ExponentialFamily):
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape=()):
-        sampled = _standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
-        return sampled / sampled.sum(-1, True)
+        return torch()._sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
+        self._check_value(value)
         a = self.concentration
         return torch().xlogy(a - 1.0, value).sum(-1) + torch().lgamma(a.sum(-1)) - torch().lgamma(a).sum(-1)
 
@@ -383,21 +457,32 @@ class Dirichlet(ExponentialFamily):
 
 class Beta(ExponentialFamily):
     has_rsample = True
-    arg_constraints = {
-        "concentration1": "GreaterThan(lower_bound=0.0)",
-        "concentration0": "GreaterThan(lower_bound=0.0)",
-    }
+    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support = constraints.unit_interval
+    _parameters = ("concentration1", "concentration0")
 
     def __init__(self, concentration1, concentration0, validate_args=None):
-        self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
-        super().__init__(self.concentration1.shape, (), validate_args)
-        self._check("concentration1", self.concentration1, _positive, "GreaterThan(lower_bound=0.0)")
-        self._check("concentration0", self.concentration0, _positive, "GreaterThan(lower_bound=0.0)")
-        self._dirichlet = Dirichlet(torch().stack([self.concentration1, self.concentration0], -1), False)
+        pair = torch().stack(broadcast_all(concentration1, concentration0), -1)
+        self._dirichlet = Dirichlet(pair, False)
+        super().__init__(pair.shape[:-1], (), validate_args)
+        for name in self._parameters:
+            self._check(name, getattr(self, name), constraints.positive)
+
+    @property
+    def concentration1(self):
+        return self._dirichlet.concentration[..., 0]
+
+    @property
+    def concentration0(self):
+        return self._dirichlet.concentration[..., 1]
 
     @property
     def mean(self):
         return self.concentration1 / (self.concentration1 + self.concentration0)
+
+    @property
+    def mode(self):
+        return self._dirichlet.mode[..., 0]
 
     @property
     def variance(self):
@@ -408,34 +493,73 @@ class Beta(ExponentialFamily):
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
     def log_prob(self, value):
+        self._check_value(value)
         return self._dirichlet.log_prob(torch().stack([value, 1.0 - value], -1))
 
     def entropy(self):
         return self._dirichlet.entropy()
 
 
-class MultivariateNormal(Distribution):
-    """Of a mean and a covariance matrix, its inverse, or its lower triangular root."""
-
+class FisherSnedecor(Distribution):
     has_rsample = True
+    arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
+    support = constraints.positive
+    _parameters = ("df1", "df2")
 
-    def __init__(
-        self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None
-    ):
-        given = [matrix for matrix in (covariance_matrix, precision_matrix, scale_tril) if matrix is not None]
-        if len(given) != 1:
-            raise ValueError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
-            )
-        if scale_tril is None:
-            matrix = (
-                covariance_matrix if covariance_matrix is not None else torch().linalg.inv(precision_matrix)
-            )
-            scale_tril = torch().linalg.cholesky(matrix)
-        shape = torch().broadcast_shapes(tuple(loc.shape[:-1]), tuple(scale_tril.shape[:-2]))
-        self.loc = loc.expand((*shape, loc.shape[-1]))
-        self.scale_tril = scale_tril.expand((*shape, *scale_tril.shape[-2:]))
-        super().__init__(shape, loc.shape[-1:], validate_args)
+    def __init__(self, df1, df2, validate_args=None):
+        self.df1, self.df2 = broadcast_all(df1, df2)
+        self._gammas = Gamma(self.df1 * 0.5, self.df1, False), Gamma(self.df2 * 0.5, self.df2, False)
+        super().__init__(self.df1.shape, (), validate_args)
+        self._check_parameters()
+
+    @property
+    def mean(self):
+        return torch().where(self.df2 > 2, self.df2 / (self.df2 - 2), math.nan)
+
+    @property
+    def mode(self):
+        mode = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
+        return torch().where(self.df1 > 2, mode, math.nan)
+
+    @property
+    def variance(self):
+        df1, df2 = self.df1, torch().where(self.df2 > 4, self.df2, math.nan)
+        return 2 * df2.pow(2) * (df1 + df2 - 2) / (df1 * (df2 - 2).pow(2) * (df2 - 4))
+
+    def rsample(self, sample_shape=()):
+        one, other = (each.rsample(sample_shape) for each in self._gammas)
+        tiny = torch().finfo(one.dtype).tiny
+        return (one / other.clamp(min=tiny)).clamp(min=tiny)
+
+    def log_prob(self, value):
+        self._check_value(value)
+        half1, half2, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
+        gammas = (half1 + half2).lgamma() - half1.lgamma() - half2.lgamma()
+        return (
+            gammas
+            + half1 * ratio.log()
+            + (half1 - 1) * value.log()
+            - (half1 + half2) * torch().log1p(ratio * value)
+        )
+
+
+class VonMises(Distribution):
+    """Of angles, in [-pi, pi)."""
+
+    arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
+    support = constraints.real
+    _parameters = ("loc", "concentration")
+
+    def __init__(self, loc, concentration, validate_args=None):
+        self.loc, self.concentration = broadcast_all(loc, concentration)
+        super().__init__(self.loc.shape, (), validate_args)
+        self._check_parameters()
+
+    def log_prob(self, value):
+        self._check_value(value)
+        k = self.concentration
+        log_i0 = torch().special.i0e(k).log() + k
+        return k * torch().cos(value - self.loc) - math.log(2 * math.pi) - log_i0
 
     @property
     def mean(self):
@@ -444,23 +568,118 @@ class MultivariateNormal(Distribution):
     mode = mean
 
     @property
-    def covariance_matrix(self):
-        return torch().matmul(self.scale_tril, self.scale_tril.transpose(-1, -2))
+    def variance(self):
+        return 1 - torch().special.i1e(self.concentration) / torch().special.i0e(self.concentration)
+
+    def _proposal(self):
+        k = self.concentration.double()
+        tau = 1 + (1 + 4 * k**2).sqrt()
+        rho = (tau - (2 * tau).sqrt()) / (2 * k)
+        exact = (1 + rho**2) / (2 * rho)
+        return torch().where(k < 1e-5, 1 / k + k, exact)
+
+    def sample(self, sample_shape=()):
+        """source: Best and Fisher 1979, "Efficient simulation of the von Mises distribution"."""
+        shape = self._extended_shape(sample_shape)
+        loc, k, r = (
+            each.expand(shape) for each in (self.loc.double(), self.concentration.double(), self._proposal())
+        )
+        x, is_done = torch().zeros(shape, dtype=loc.dtype), torch().zeros(shape, dtype=torch().bool)
+        while not bool(is_done.all()):
+            u1, u2, u3 = torch().rand((3, *shape), dtype=loc.dtype).unbind()
+            z = torch().cos(math.pi * u1)
+            f = (1 + r * z) / (r + z)
+            c = k * (r - f)
+            is_taken = ((c * (2 - c) - u2) > 0) | ((c / u2).log() + 1 - c >= 0)
+            if bool(is_taken.any()):
+                x = torch().where(is_taken, (u3 - 0.5).sign() * f.acos(), x)
+                is_done = is_done | is_taken
+        return ((x + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)
+
+
+class MultivariateNormal(Distribution):
+    """Of a mean and a covariance matrix, its inverse, or its lower triangular root."""
+
+    has_rsample = True
+    arg_constraints = {
+        "loc": constraints.real_vector,
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
+    support = constraints.real_vector
+
+    def __init__(
+        self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None
+    ):
+        names = ("covariance_matrix", "precision_matrix", "scale_tril")
+        matrices = dict(zip(names, (covariance_matrix, precision_matrix, scale_tril)))
+        given = {name: matrix for name, matrix in matrices.items() if matrix is not None}
+        if loc.dim() < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        if len(given) != 1:
+            raise ValueError(
+                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
+            )
+        ((name, matrix),) = given.items()
+        if matrix.dim() < 2:
+            raise ValueError(
+                f"{name} must be at least two-dimensional, with optional leading batch dimensions"
+            )
+        shape = torch().broadcast_shapes(tuple(loc.shape[:-1]), tuple(matrix.shape[:-2]))
+        self.loc = loc.expand((*shape, loc.shape[-1]))
+        matrix = matrix.expand((*shape, *matrix.shape[-2:]))
+        setattr(self, name, matrix)
+        super().__init__(shape, loc.shape[-1:], validate_args)
+        self._check_parameters()
+        if name == "scale_tril":
+            self._root = matrix
+        elif name == "covariance_matrix":
+            self._root = torch().linalg.cholesky(matrix)
+        else:
+            flipped = torch().linalg.cholesky(torch().flip(matrix, (-2, -1)))
+            upper = torch().transpose(torch().flip(flipped, (-2, -1)), -2, -1)
+            identity = torch().eye(matrix.shape[-1], dtype=matrix.dtype)
+            self._root = torch().linalg.solve_triangular(upper, identity, upper=False)
+
+    def __getattr__(self, name):
+        if name == "scale_tril":
+            self.scale_tril = self._root
+        elif name == "covariance_matrix":
+            self.covariance_matrix = torch().matmul(self._root, self._root.mT)
+        elif name == "precision_matrix":
+            self.precision_matrix = torch().cholesky_inverse(self._root)
+        else:
+            raise AttributeError(name)
+        return self.__dict__[name]
+
+    def expand(self, batch_shape, _instance=None):
+        loc = self.loc.expand((*batch_shape, *self._event_shape))
+        root = self._root.expand((*batch_shape, *self._root.shape[-2:]))
+        return type(self)(loc, scale_tril=root, validate_args=False)
+
+    @property
+    def mean(self):
+        return self.loc
+
+    mode = mean
 
     @property
     def variance(self):
-        return self.scale_tril.pow(2).sum(-1)
+        return self._root.pow(2).sum(-1)
 
     def rsample(self, sample_shape=()):
         eps = torch().randn(self._extended_shape(sample_shape), dtype=self.loc.dtype)
-        return self.loc + torch().matmul(self.scale_tril, eps.unsqueeze(-1)).squeeze(-1)
+        return self.loc + torch().matmul(self._root, eps.unsqueeze(-1)).squeeze(-1)
 
     def _half_log_det(self):
-        return torch().diagonal(self.scale_tril, dim1=-2, dim2=-1).log().sum(-1)
+        return torch().diagonal(self._root, dim1=-2, dim2=-1).log().sum(-1)
 
     def log_prob(self, value):
+        self._check_value(value)
         difference = (value - self.loc).unsqueeze(-1)
-        solved = torch().linalg.solve_triangular(self.scale_tril, difference, upper=False).squeeze(-1)
+        root = self._root.expand((*difference.shape[:-2], *self._root.shape[-2:]))
+        solved = torch().linalg.solve_triangular(root, difference, upper=False).squeeze(-1)
         return (
             -0.5 * (self.loc.shape[-1] * math.log(2 * math.pi) + solved.pow(2).sum(-1)) - self._half_log_det()
         )

@@ -1,129 +1,45 @@
-"""torch.distributions.constraints' names: what values a parameter or a sample may have; check(value) says for each event."""
-
-import functools
+"""torch.distributions.constraints: where parameters and values may lie. `check` says it element by element."""
 
 import weft
 
-__all__ = ["Constraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property", "greater_than",
-           "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval", "is_dependent",
-           "less_than", "lower_cholesky", "lower_triangular", "multinomial", "nonnegative", "nonnegative_integer", "one_hot",
-           "positive", "positive_definite", "positive_integer", "positive_semidefinite", "real", "real_vector", "simplex",
-           "square", "stack", "symmetric", "unit_interval"]  # fmt: skip
-
 
 class Constraint:
-    """is_discrete; event_dim, the dimensions that make one event; check(value): bool of the shape without these."""
+    """What values must satisfy. event_dim: how many of the last dimensions are one value."""
 
-    is_discrete = False
-    event_dim = 0
+    is_discrete, event_dim = False, 0
 
     def check(self, value):
         raise NotImplementedError
 
     def __repr__(self):
-        return type(self).__name__.removeprefix("_") + "()"
-
-
-class _Elements(Constraint):
-    """Each element by itself; bounds: names and values that the constraint prints."""
-
-    def __init__(self, holds, is_discrete=False, **bounds):
-        self._holds, self.is_discrete, self._bounds = holds, is_discrete, bounds
-        vars(self).update(bounds)
-
-    def check(self, value):
-        return self._holds(value)
-
-
-def _class(name, make):
-    """A class of constraints of elements, made of bounds."""
-
-    def __init__(self, *args, **kwargs):
-        _Elements.__init__(self, *make(*args, **kwargs)[:2], **make(*args, **kwargs)[2])
-
-    def __repr__(self):
-        bounds = ", ".join(f"{key}={value}" for key, value in self._bounds.items())
-        return f"{name}({bounds})"
-
-    return type(name, (_Elements,), {"__init__": __init__, "__repr__": __repr__})
-
-
-def _is_whole(value):
-    return value % 1 == 0
-
-
-_GreaterThan = _class(
-    "GreaterThan", lambda lower_bound: (lambda v: lower_bound < v, False, {"lower_bound": lower_bound})
-)
-_GreaterThanEq = _class(
-    "GreaterThanEq", lambda lower_bound: (lambda v: lower_bound <= v, False, {"lower_bound": lower_bound})
-)
-_LessThan = _class(
-    "LessThan", lambda upper_bound: (lambda v: v < upper_bound, False, {"upper_bound": upper_bound})
-)
-
-
-def _between(low, high):
-    return {"lower_bound": low, "upper_bound": high}
-
-
-_Interval = _class(
-    "Interval", lambda lower_bound, upper_bound: (
-        lambda v: (lower_bound <= v) & (v <= upper_bound), False, _between(lower_bound, upper_bound))
-)  # fmt: skip
-_HalfOpenInterval = _class(
-    "HalfOpenInterval", lambda lower_bound, upper_bound: (
-        lambda v: (lower_bound <= v) & (v < upper_bound), False, _between(lower_bound, upper_bound))
-)  # fmt: skip
-_IntegerInterval = _class(
-    "IntegerInterval", lambda lower_bound, upper_bound: (
-        lambda v: _is_whole(v) & (lower_bound <= v) & (v <= upper_bound), True, _between(lower_bound, upper_bound))
-)  # fmt: skip
-_IntegerGreaterThan = _class(
-    "IntegerGreaterThan", lambda lower_bound: (
-        lambda v: _is_whole(v) & (v >= lower_bound), True, {"lower_bound": lower_bound})
-)  # fmt: skip
-_Boolean = _class("Boolean", lambda: (lambda v: (v == 0) | (v == 1), True, {}))
-_Real = _class("Real", lambda: (lambda v: v == v, False, {}))
+        return f"{type(self).__name__.removeprefix('_')}()"
 
 
 class _Dependent(Constraint):
-    """Of variables whose support depends on others."""
+    """Of a parameter whose constraint depends on others."""
 
-    def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
-        if is_discrete is not NotImplemented:
-            self.is_discrete = is_discrete
-        if event_dim is not NotImplemented:
-            self.event_dim = event_dim
-
-    def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
-        return _Dependent(
-            is_discrete=self.is_discrete if is_discrete is NotImplemented else is_discrete,
-            event_dim=self.event_dim if event_dim is NotImplemented else event_dim,
-        )
+    def __init__(self, *, is_discrete=None, event_dim=None):
+        self.is_discrete, self.event_dim = bool(is_discrete), event_dim or 0
 
     def check(self, x):
         raise ValueError("Cannot determine validity of dependent constraint")
-
-
-class dependent_property(property, _Dependent):
-    """A property that is a constraint on the others of its distribution."""
-
-    def __init__(self, fn=None, *, is_discrete=False, event_dim=0):
-        super().__init__(fn)
-        self.is_discrete, self.event_dim = is_discrete, event_dim
-
-    def __call__(self, fn):
-        return dependent_property(fn, is_discrete=self.is_discrete, event_dim=self.event_dim)
 
 
 def is_dependent(constraint):
     return isinstance(constraint, _Dependent)
 
 
-class independent(Constraint):
-    """A constraint whose events have further dimensions."""
+class dependent_property(property):
+    """A property of a distribution that is the constraint of its values."""
 
+    def __init__(self, fn=None, *, is_discrete=None, event_dim=None):
+        super().__init__(fn)
+
+    def __call__(self, fn):
+        return dependent_property(fn)
+
+
+class _IndependentConstraint(Constraint):
     def __init__(self, base_constraint, reinterpreted_batch_ndims):
         self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims
         self.is_discrete = base_constraint.is_discrete
@@ -131,40 +47,124 @@ class independent(Constraint):
 
     def check(self, value):
         result = self.base_constraint.check(value)
-        count = self.reinterpreted_batch_ndims
-        if result.dim() < count:
-            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
-        return result.reshape(*result.shape[: result.dim() - count], -1).all(-1) if count else result
+        if result.dim() < self.reinterpreted_batch_ndims:
+            raise ValueError(
+                f"Expected value.dim() >= {self.base_constraint.event_dim + self.reinterpreted_batch_ndims} but got {value.dim()}"
+            )
+        for _ in range(self.reinterpreted_batch_ndims):
+            result = result.all(-1)
+        return result
 
     def __repr__(self):
         return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
-class MixtureSameFamilyConstraint(Constraint):
-    """A constraint on a mixture's samples: that of its components, for each of them."""
-
+class _MixtureSameFamilyConstraint(Constraint):
     def __init__(self, base_constraint):
         self.base_constraint = base_constraint
         self.is_discrete, self.event_dim = base_constraint.is_discrete, base_constraint.event_dim
 
     def check(self, value):
-        return self.base_constraint.check(value)
-
-
-class _Vectors(Constraint):
-    """Events that are vectors or matrices."""
-
-    def __init__(self, name, event_dim, holds, is_discrete=False):
-        self._name, self.event_dim, self._holds, self.is_discrete = name, event_dim, holds, is_discrete
-
-    def check(self, value):
-        return self._holds(value)
+        result = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
+        return result.all(-1) if result.dim() else result
 
     def __repr__(self):
-        return f"{self._name}()"
+        return f"MixtureSameFamilyConstraint({self.base_constraint!r})"
 
 
-class _multinomial(Constraint):
+class _Compared(Constraint):
+    """A constraint of bounds."""
+
+    _bounds = ()
+
+    def __init__(self, *bounds):
+        for name, value in zip(self._bounds, bounds):
+            setattr(self, name, value)
+
+    def __repr__(self):
+        bounds = ", ".join(f"{name}={getattr(self, name)}" for name in self._bounds)
+        return f"{type(self).__name__.removeprefix('_')}({bounds})"
+
+
+class _GreaterThan(_Compared):
+    _bounds = ("lower_bound",)
+
+    def check(self, value):
+        return value > self.lower_bound
+
+
+class _GreaterThanEq(_GreaterThan):
+    def check(self, value):
+        return value >= self.lower_bound
+
+
+class _LessThan(_Compared):
+    _bounds = ("upper_bound",)
+
+    def check(self, value):
+        return value < self.upper_bound
+
+
+class _Interval(_Compared):
+    _bounds = ("lower_bound", "upper_bound")
+
+    def check(self, value):
+        return (self.lower_bound <= value) & (value <= self.upper_bound)
+
+
+class _HalfOpenInterval(_Interval):
+    def check(self, value):
+        return (self.lower_bound <= value) & (value < self.upper_bound)
+
+
+class _IntegerInterval(_Interval):
+    is_discrete = True
+
+    def check(self, value):
+        return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
+
+
+class _IntegerLessThan(_LessThan):
+    is_discrete = True
+
+    def check(self, value):
+        return (value % 1 == 0) & (value <= self.upper_bound)
+
+
+class _IntegerGreaterThan(_GreaterThan):
+    is_discrete = True
+
+    def check(self, value):
+        return (value % 1 == 0) & (value >= self.lower_bound)
+
+
+class _Real(Constraint):
+    def check(self, value):
+        return value == value
+
+
+class _Boolean(Constraint):
+    is_discrete = True
+
+    def check(self, value):
+        return (value == 0) | (value == 1)
+
+
+class _OneHot(Constraint):
+    is_discrete, event_dim = True, 1
+
+    def check(self, value):
+        return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
+
+
+class _Simplex(Constraint):
+    event_dim = 1
+
+    def check(self, value):
+        return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+
+
+class _Multinomial(Constraint):
     is_discrete, event_dim = True, 1
 
     def __init__(self, upper_bound):
@@ -174,109 +174,83 @@ class _multinomial(Constraint):
         return (x >= 0).all(-1) & (x.sum(-1) <= self.upper_bound)
 
 
-class _Parts(Constraint):
-    """Slices along a dimension, each under a constraint of its own."""
-
-    def __init__(self, constraints, dim, lengths):
-        self.cseq, self.dim, self.lengths = list(constraints), dim, lengths
-        self.is_discrete = any(each.is_discrete for each in self.cseq)
+def _lower(value):
+    return (value.tril() == value).flatten(-2).all(-1)
 
 
-class cat(_Parts):
-    """Parts of these lengths along a dimension."""
-
-    def __init__(self, cseq, dim=0, lengths=None):
-        cseq = list(cseq)
-        super().__init__(cseq, dim, list(lengths) if lengths is not None else [1] * len(cseq))
-        self.event_dim = max(each.event_dim for each in cseq)
+class _LowerTriangular(Constraint):
+    event_dim = 2
 
     def check(self, value):
-        parts = weft.split(value, self.lengths, self.dim)
+        return _lower(value)
+
+
+class _LowerCholesky(Constraint):
+    event_dim = 2
+
+    def check(self, value):
+        return _lower(value) & (weft.diagonal(value, 0, -2, -1) > 0).all(-1)
+
+
+class _CorrCholesky(Constraint):
+    event_dim = 2
+
+    def check(self, value):
+        tolerance = (1e-15 if value.dtype == weft.float64 else 1.1920928955078125e-06) * value.shape[-1] * 10
+        norms = (value * value).sum(-1).sqrt()
+        return _LowerCholesky().check(value) & ((norms - 1).abs() < tolerance).all(-1)
+
+
+class _Square(Constraint):
+    event_dim = 2
+
+    def check(self, value):
+        return weft.full(tuple(value.shape[:-2]), value.shape[-2] == value.shape[-1], dtype=weft.bool)
+
+
+class _Symmetric(_Square):
+    def check(self, value):
+        return ((value - value.mT).abs() <= 1e-6 + 1e-5 * value.mT.abs()).all(-2).all(-1)
+
+
+class _PositiveDefinite(_Symmetric):
+    def check(self, value):
+        return super().check(value) & (weft.cholesky_ex(value)[1] == 0)
+
+
+class _PositiveSemidefinite(_Symmetric):
+    def check(self, value):
+        return super().check(value) & (weft.eigvalsh(value) >= 0).all(-1)
+
+
+class _Cat(Constraint):
+    def __init__(self, cseq, dim=0, lengths=None):
+        self.cseq, self.dim, self.lengths = list(cseq), dim, list(lengths or [1] * len(list(cseq)))
+
+    def check(self, value):
+        parts = value.split(self.lengths, self.dim)
         return weft.cat([each.check(part) for each, part in zip(self.cseq, parts)], self.dim)
 
 
-class stack(_Parts):
-    """The elements along a dimension."""
-
+class _Stack(Constraint):
     def __init__(self, cseq, dim=0):
-        super().__init__(cseq, dim, None)
-        self.event_dim = max(each.event_dim for each in self.cseq) + (self.dim + self.event_dim < 0)
+        self.cseq, self.dim = list(cseq), dim
 
     def check(self, value):
-        parts = [value.select(self.dim, i) for i in range(value.shape[self.dim])]
-        return weft.stack([each.check(part) for each, part in zip(self.cseq, parts)], self.dim)
-
-
-def _rows_hold(value, holds):
-    return holds(value).reshape(*value.shape[:-2], -1).all(-1)
-
-
-def _is_square(value):
-    return weft.full(tuple(value.shape[:-2]), value.shape[-2] == value.shape[-1], dtype=weft.bool)
-
-
-def _is_symmetric(value):
-    square = _is_square(value)
-    if not bool(square.all()):
-        return square
-    return _rows_hold(value, lambda v: weft.isclose(v, v.transpose(-2, -1), atol=1e-6))
-
-
-def _of_symmetric(holds):
-    def check(value):
-        symmetric = _is_symmetric(value)
-        return holds(value) if bool(symmetric.all()) else symmetric
-
-    return check
-
-
-@functools.cache
-def _torch():
-    from weft import torch
-
-    return torch
-
-
-def _is_lower_triangular(value):
-    return _rows_hold(value, lambda v: v.tril() == v)
-
-
-def _is_lower_cholesky(value):
-    return _is_lower_triangular(value) & (weft.diagonal(value, dim1=-2, dim2=-1) > 0).all(-1)
-
-
-def _is_corr_cholesky(value):
-    tolerance = _torch().finfo(value.dtype).eps * value.shape[-1] * 10
-    lengths = (value * value).sum(-1)
-    return _is_lower_cholesky(value) & ((lengths - 1).abs() < tolerance).all(-1)
+        return weft.stack(
+            [each.check(part) for each, part in zip(self.cseq, value.unbind(self.dim))], self.dim
+        )
 
 
 dependent = _Dependent()
-boolean = _Boolean()
-one_hot = _Vectors("OneHot", 1, lambda v: ((v == 0) | (v == 1)).all(-1) & (v.sum(-1) == 1), is_discrete=True)
-nonnegative_integer = _IntegerGreaterThan(0)
-positive_integer = _IntegerGreaterThan(1)
-integer_interval = _IntegerInterval
-real = _Real()
+independent, mixture_same_family = _IndependentConstraint, _MixtureSameFamilyConstraint
+boolean, one_hot, real, simplex = _Boolean(), _OneHot(), _Real(), _Simplex()
+nonnegative_integer, positive_integer = _IntegerGreaterThan(0), _IntegerGreaterThan(1)
+integer_interval, interval, half_open_interval = _IntegerInterval, _Interval, _HalfOpenInterval
 real_vector = independent(real, 1)
-positive = _GreaterThan(0.0)
-nonnegative = _GreaterThanEq(0.0)
-greater_than = _GreaterThan
-greater_than_eq = _GreaterThanEq
-less_than = _LessThan
-multinomial = _multinomial
-unit_interval = _Interval(0.0, 1.0)
-interval = _Interval
-half_open_interval = _HalfOpenInterval
-simplex = _Vectors("Simplex", 1, lambda v: (v >= 0).all(-1) & ((v.sum(-1) - 1).abs() < 1e-6))
-lower_triangular = _Vectors("LowerTriangular", 2, _is_lower_triangular)
-lower_cholesky = _Vectors("LowerCholesky", 2, _is_lower_cholesky)
-corr_cholesky = _Vectors("CorrCholesky", 2, _is_corr_cholesky)
-square = _Vectors("Square", 2, _is_square)
-symmetric = _Vectors("Symmetric", 2, _is_symmetric)
-positive_semidefinite = _Vectors(
-    "PositiveSemidefinite", 2, _of_symmetric(lambda v: (_torch().linalg.eigvalsh(v) >= 0).all(-1))
-)
-positive_definite = _Vectors(
-    "PositiveDefinite", 2, _of_symmetric(lambda v: _torch().linalg.cholesky_ex(v).info == 0)
-)
+positive, nonnegative, unit_interval = _GreaterThan(0.0), _GreaterThanEq(0.0), _Interval(0.0, 1.0)
+greater_than, greater_than_eq, less_than, multinomial = _GreaterThan, _GreaterThanEq, _LessThan, _Multinomial
+lower_triangular, lower_cholesky, corr_cholesky = _LowerTriangular(), _LowerCholesky(), _CorrCholesky()
+square, symmetric = _Square(), _Symmetric()
+positive_definite, positive_semidefinite = _PositiveDefinite(), _PositiveSemidefinite()
+cat, stack = _Cat, _Stack

@@ -1,0 +1,152 @@
+"""What programs of PyTorch do in captured functions, without a graph break."""
+
+import collections
+import typing
+
+import pytest
+import weft
+import weft.torch as torch
+
+nn, F = torch.nn, torch.nn.functional
+
+
+class Pair(typing.NamedTuple):
+    first: torch.Tensor
+    number: int = 3
+
+
+class Point(collections.namedtuple("Point", "x y")):
+    @property
+    def total(self):
+        return self.x + self.y
+
+    def scaled(self, factor):
+        return type(self)(self.x * factor, self.y)
+
+
+class Flagged(Pair):
+    pass
+
+
+X = torch.tensor([[-1.0, 2.0, 0.5], [3.0, -4.0, 1.0]])
+
+
+def same(found, expected):
+    assert type(found) is type(expected)
+    if isinstance(expected, torch.Tensor):
+        return torch.testing.assert_close(found, expected)
+    if isinstance(expected, (tuple, list)):
+        for one, other in zip(found, expected, strict=True):
+            same(one, other)
+    else:
+        assert found == expected
+
+
+FUNCTIONS = {
+    "made": (lambda x: Pair(x * 2, 4), X),
+    "default": (lambda x: Pair(x * 2), X),
+    "field of an argument": (lambda p: p.first * p.number, Pair(X)),
+    "replaced": (lambda p: p._replace(first=p.first + 1), Pair(X)),
+    "_make": (lambda x: Pair._make([x, 2]), X),
+    "_fields": (lambda p: len(p._fields) * p.first, Pair(X)),
+    "subclass made": (lambda x: Point(x, x + 1), X),
+    "property of a subclass": (lambda x: Point(x, x + 1).total, X),
+    "method of a subclass": (lambda p: p.scaled(3), Point(X, X)),
+    "subscripts": (lambda p: p[0] + p[-1], Point(X, X)),
+    "made and replaced": (lambda p: Point(p.x, p.y * 2)._replace(x=p.y), Point(X, X + 1)),
+    "subclass of NamedTuple": (lambda x: Flagged(x), X),
+    "unpacked": (lambda p: [each * 2 for each in p], Point(X, X)),
+    "abs": (lambda x: abs(x) + pow(abs(x), 2), X),
+    "is_tensor": (lambda x: x * 2 if torch.is_tensor(x) and not torch.is_tensor(3) else x, X),
+    "weft.is_tensor": (lambda x: x * 2 if weft.is_tensor(x) else x, X),
+    "mT": (lambda x: x.mT @ x, X),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name):
+    function, argument = FUNCTIONS[name]
+    compiled = torch.compile(function, fullgraph=True)
+    for _ in range(2):
+        same(compiled(argument), function(argument))
+
+
+def test_attributes_of_named_tuples():
+    """An instance that has attributes of its own is Python's."""
+    point = Point(X, X)
+    point.extra = 2
+    assert torch.equal(torch.compile(lambda p: p.x * p.extra)(point), X * 2)
+
+
+class Symmetric(nn.Module):
+    def forward(self, x):
+        return x.triu() + x.triu(1).mT
+
+    def right_inverse(self, x):
+        return x.triu()
+
+
+def parametrized(times):
+    linear = nn.Linear(3, 3)
+    for _ in range(times):
+        nn.utils.parametrize.register_parametrization(linear, "weight", Symmetric())
+    return linear
+
+
+MODULES = {
+    "weight_norm": lambda: nn.utils.parametrizations.weight_norm(nn.Linear(3, 5)),
+    "older weight_norm": lambda: nn.utils.weight_norm(nn.Linear(3, 5)),
+    "spectral_norm": lambda: nn.utils.parametrizations.spectral_norm(nn.Linear(3, 5)).eval(),
+    "older spectral_norm": lambda: nn.utils.spectral_norm(nn.Linear(3, 5)).eval(),
+    "parametrized": lambda: parametrized(1),
+    "parametrized twice": lambda: parametrized(2),
+    "in a Sequential": lambda: nn.Sequential(
+        nn.utils.parametrizations.weight_norm(nn.Linear(3, 4)), nn.ReLU()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_parametrized_modules(name):
+    torch.manual_seed(0)
+    module = MODULES[name]()
+    compiled = torch.compile(lambda x: module(x), fullgraph=True)
+    for x in (X, X + 1):
+        torch.testing.assert_close(compiled(x), module(x))
+
+
+def test_parametrized_weights_that_change():
+    module = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+    compiled = torch.compile(lambda x: module(x), fullgraph=True)
+    compiled(X)
+    module.parametrizations.weight.original0.mul_(2)
+    torch.testing.assert_close(compiled(X), module(X))
+
+
+@pytest.mark.parametrize("code", [
+    "X.gather(1, i)", "X.scatter(1, i, 5.0)", "X.scatter_add(1, i, X)", "X.scatter_reduce(1, i, X, 'sum')",
+    "X.index_add(0, i[0], X[:1])",
+])  # fmt: skip
+def test_negative_indices_are_refused(code):
+    i = torch.tensor([[-1], [0]])
+    with pytest.raises(RuntimeError, match="index -1 is out of bounds for dimension"):
+        eval(code, {"X": X, "i": i})
+    with pytest.raises((RuntimeError, IndexError)):
+        torch.compile(lambda X, i: eval(code, {"X": X, "i": i}))(X, i)
+    for refused in (lambda: X.index_select(0, i[0]), lambda: X.index_copy(0, i[0], X[:1])):
+        with pytest.raises(IndexError):
+            refused()
+
+
+def test_devices_and_default_dtypes_of_what_is_drawn():
+    with torch.device("meta"):
+        drawn = torch.rand(2), torch.randn(2), torch.randint(3, (2,)), torch.randperm(3)
+        assert all(each.device.type == "meta" for each in drawn)
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert all(
+            each.dtype is torch.float64
+            for each in (torch.rand(2), torch.randn(2), torch.normal(0.0, 1.0, (2,)))
+        )
+    finally:
+        torch.set_default_dtype(torch.float32)
