@@ -272,6 +272,81 @@ def test_flex_attention():
     assert not np.asarray(flex_attention(q, q, q, block_mask=nothing))[:, :, 0].any()
 
 
+def causal(b, h, i, j):
+    return i >= j
+
+
+def test_blocks_of_a_mask():
+    from weft.torch.nn.attention.flex_attention import BlockMask, create_block_mask
+
+    mask = create_block_mask(causal, None, 2, 12, 12, BLOCK_SIZE=(4, 4))
+    assert mask.shape == (1, 2, 12, 12) and mask.numel() == 288 and mask.BLOCK_SIZE == (4, 4)
+    assert mask.kv_num_blocks[0, 0].tolist() == [1, 1, 1] and mask.full_kv_num_blocks[0, 1].tolist() == [
+        0,
+        1,
+        2,
+    ]
+    assert mask.full_kv_indices[0, 0].tolist() == [[0, 1, 2], [0, 1, 2], [0, 1, 2]]
+    assert mask.q_indices[0, 0, :, 0].tolist() == [0, 1, 2] and mask.to_dense()[0, 0, 0].tolist() == [1, 0, 0]
+    assert abs(mask.sparsity() - 100 / 3) < 1e-9
+    rows = mask[:, 1, 1:]
+    assert rows.shape == (1, 1, 8, 12) and rows.kv_num_blocks.tolist() == [[[1, 1]]]
+    assert mask[:, :, weft.tensor([2])].shape == (1, 2, 4, 12)
+    with pytest.raises(IndexError, match="Q-block"):
+        mask[0, 0, 0, 0]
+    same = BlockMask.from_kv_blocks(
+        mask.kv_num_blocks,
+        mask.kv_indices,
+        mask.full_kv_num_blocks,
+        mask.full_kv_indices,
+        (4, 4),
+        causal,
+        (12, 12),
+    )
+    assert weft.equal(same.to_dense(), mask.to_dense())
+
+
+def attend_to_row(q, k, v, mask, row):
+    from weft.torch.nn.attention.flex_attention import flex_attention
+
+    part = mask[:, :, row // mask.BLOCK_SIZE[0]]
+    part.mask_mod = lambda b, h, i, j: mask.mask_mod(b, h, i + row, j)
+    part.seq_lengths = (1, mask.seq_lengths[1])
+    return flex_attention(q, k, v, block_mask=part, enable_gqa=True)
+
+
+@pytest.mark.parametrize("dtype", [weft.float32, weft.bfloat16])
+@pytest.mark.parametrize("row", [0, 6, 9])
+def test_attention_of_a_part_of_a_mask(dtype, row):
+    from weft.torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    q, k, v = (
+        weft.from_numpy(np.random.default_rng(i).standard_normal((1, heads, 10, 4)).astype(np.float32)).to(
+            dtype
+        )
+        for i, heads in enumerate((4, 2, 2))
+    )
+    mask = create_block_mask(causal, 1, 1, 10, 10, BLOCK_SIZE=4)
+    expected = flex_attention(q, k, v, block_mask=mask, enable_gqa=True)[:, :, row : row + 1]
+    at = weft.tensor([row])
+    for attend in (attend_to_row, weft.compile(attend_to_row, fullgraph=True)):
+        found = attend(q[:, :, row : row + 1], k, v, mask, at)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(
+            np.asarray(found.float()), np.asarray(expected.float()), rtol=1e-5, atol=1e-6
+        )
+
+
+def test_masks_of_other_lengths_are_refused():
+    from weft.torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    q = weft.ones((1, 1, 8, 4))
+    with pytest.raises(RuntimeError, match="smaller length"):
+        flex_attention(q, q, q, block_mask=create_block_mask(causal, 1, 1, 4, 8))
+    with pytest.raises(RuntimeError, match="sliced BlockMask"):
+        flex_attention(q, q, q, block_mask=create_block_mask(causal, 1, 1, 8, 8)[0])
+
+
 def test_cross_map_norm_and_fractional_pooling():
     x = weft.ones((1, 3, 4, 4))
     assert nn.CrossMapLRN2d(3)(x).shape == x.shape
