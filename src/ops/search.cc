@@ -34,6 +34,77 @@ std::vector<TensorType> infer_searchsorted(const OpDef& op, std::span<const Tens
   return {TensorType{DType::I64, values.shape, values.device}};
 }
 
+// Where a number of a sorted sequence is, found without a branch that depends on the numbers.
+template <class T>
+class Places {
+ public:
+  Places(const T* sorted, int64_t length, bool right) : sorted_(sorted), length_(length), right_(right) {}
+
+  int64_t of(const T& wanted) const { return from(wanted, 0, length_); }
+
+  // Among the places from `first` to `first + count`.
+  int64_t from(const T& wanted, int64_t first, int64_t count) const {
+    while (count > 0) {
+      const int64_t half = count / 2;
+      const bool behind = is_behind(wanted, sorted_[first + half]);
+      first = behind ? first + half + 1 : first;
+      count = behind ? count - half - 1 : half;
+    }
+    return first;
+  }
+
+ private:
+  bool is_behind(const T& wanted, const T& element) const {
+    return right_ ? !Order<T>::less(wanted, element) : Order<T>::less(element, wanted);
+  }
+
+  const T* sorted_;
+  const int64_t length_;
+  const bool right_;
+};
+
+// Equally wide cells over the range of a sorted sequence. That the cell of a number never falls where the number
+// rises is all that is needed for the number's place to be among those of its cell, whatever is rounded.
+template <class T>
+class Cells {
+ public:
+  static constexpr int64_t kPerElement = 4, kMost = 1 << 16;
+
+  // Not of use for sequences that are no finite range.
+  Cells(const T* sorted, int64_t length) {
+    if (length < 1 || length > kMost / kPerElement) return;
+    low_ = static_cast<double>(sorted[0]);
+    const double range = static_cast<double>(sorted[length - 1]) - low_;
+    cells_ = length * kPerElement;
+    scale_ = static_cast<double>(cells_) / range;
+    if (!(range > 0 && range <= std::numeric_limits<double>::max() && scale_ > 0 &&
+          scale_ <= std::numeric_limits<double>::max()))
+      return;
+    starts_.resize(static_cast<size_t>(cells_) + 1);
+    size_t cell = 0;
+    for (int64_t i = 0; i < length; ++i)
+      for (const size_t own = cell_of(sorted[i]); cell <= own; ++cell) starts_[cell] = static_cast<int32_t>(i);
+    for (; cell < starts_.size(); ++cell) starts_[cell] = static_cast<int32_t>(length);
+  }
+  bool are_of_use() const { return !starts_.empty(); }
+
+  // The first place and the number of elements of the cell that `wanted` is in; NaN is in the last one.
+  std::pair<int64_t, int64_t> around(const T& wanted) const {
+    const size_t cell = cell_of(wanted);
+    return {starts_[cell], starts_[cell + 1] - starts_[cell]};
+  }
+
+ private:
+  size_t cell_of(const T& value) const {
+    const double at = (static_cast<double>(value) - low_) * scale_, last = static_cast<double>(cells_ - 1);
+    return static_cast<size_t>(static_cast<int64_t>(at < last ? (at > 0 ? at : 0.0) : last));
+  }
+
+  double low_ = 0, scale_ = 0;
+  int64_t cells_ = 0;
+  std::vector<int32_t> starts_;
+};
+
 std::vector<Tensor> eager_searchsorted(const OpDef&, std::span<const Tensor> operands, const Attrs& attrs) {
   const Tensor sequence = operands[0].contiguous(), values = operands[1].contiguous();
   const bool right = attrs.get_bool("right");
@@ -44,12 +115,24 @@ std::vector<Tensor> eager_searchsorted(const OpDef&, std::span<const Tensor> ope
     const T* const sorted = sequence.data_as<T>();
     const T* const wanted = values.data_as<T>();
     int64_t* const out = result.data_as<int64_t>();
+    if constexpr (std::is_arithmetic_v<T>) {
+      if (sequence.dim() == 1 && values.numel() >= 2 * Cells<T>::kPerElement * length) {
+        const Cells<T> cells(sorted, length);
+        if (cells.are_of_use()) {
+          const Places<T> places(sorted, length, right);
+          return parallel_for(0, values.numel(), 4096, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+              const auto [first, count] = cells.around(wanted[i]);
+              out[i] = places.from(wanted[i], first, count);
+            }
+          });
+        }
+      }
+    }
     parallel_for(0, values.numel(), 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const T* first = sorted + (sequence.dim() > 1 ? i / per_row * length : 0);
-        const T* at = right ? std::upper_bound(first, first + length, wanted[i], Order<T>::less)
-                            : std::lower_bound(first, first + length, wanted[i], Order<T>::less);
-        out[i] = at - first;
+        const T* const first = sorted + (sequence.dim() > 1 ? i / per_row * length : 0);
+        out[i] = Places<T>(first, length, right).of(wanted[i]);
       }
     });
   });

@@ -174,6 +174,36 @@ def test_searchsorted(sequence, values, right):
     )
 
 
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize(
+    "sequence",
+    [
+        np.linspace(-3, 3, 51),
+        np.array([-1.0, 0, 0, 0, 1e-300, 1e-300, 2, 1e9]),
+        np.array([0.0, 1, 2, np.nan, np.nan]),
+        np.array([-np.inf, 0, 1, np.inf]),
+        np.array([-1e308, 1e308]),
+        np.array([2.0, 2, 2]),
+        np.array([0.0, 5e-324]),
+        np.linspace(0, 1, 40, dtype=np.float32),
+        np.array([-(2**63), -5, -5, 0, 2**53, 2**53 + 1, 2**63 - 1]),
+        np.arange(9, dtype=np.uint8),
+    ],
+)
+def test_searchsorted_of_many_values(sequence, right):
+    rng = np.random.default_rng(0)
+    near = [np.nextafter(sequence, -1), np.nextafter(sequence, 3)] if sequence.dtype.kind == "f" else []
+    values = np.concatenate([sequence, *near, np.repeat(sequence, 100)])
+    spread = rng.choice([-np.inf, np.inf, np.nan, -0.0], 500) if near else np.arange(100)
+    values = np.concatenate(
+        [values, spread.astype(sequence.dtype), rng.normal(0, 2, 5000).astype(sequence.dtype)]
+    )
+    np.testing.assert_array_equal(
+        weft.searchsorted(weft.asarray(sequence), weft.asarray(values), right=right),
+        np.searchsorted(sequence, values, "right" if right else "left"),
+    )
+
+
 def test_searchsorted_row_by_row():
     sequence, values = weft.tensor([[1, 3, 5], [2, 4, 6]]), weft.tensor([[3, 9], [3, 0]])
     assert weft.searchsorted(sequence, values).tolist() == [[1, 3], [1, 0]]

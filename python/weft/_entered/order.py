@@ -82,9 +82,8 @@ def digitize(x, bins, right=False):
         return plainly(np.digitize, x, bins, right)
     side = "left" if right else "right"
     up, down = (bins[1:] >= bins[:-1]).all(), (bins[1:] <= bins[:-1]).all()
-    rising = np.searchsorted(bins, x, side=side)
-    falling = bins.shape[0] - np.searchsorted(bins[::-1], x, side=side)
-    return require(np.where(up, rising, falling)[()], up | down)
+    place = np.searchsorted(np.where(up, bins, bins[::-1]), x, side=side)
+    return require(np.where(up, place, bins.shape[0] - place)[()], up | down)
 
 
 @replaces("numpy.lexsort")
