@@ -27,9 +27,14 @@ std::vector<size_t> order_of(const Tensor& tensor, MemoryFormat format) {
     return order;
   }
   // Kept where the elements lie densely, each once.
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return tensor.shape()[a] != 1 && tensor.shape()[b] != 1 && tensor.strides()[a] > tensor.strides()[b];
+  std::vector<size_t> sorted;  // dimensions of one element stay where they are
+  std::copy_if(order.begin(), order.end(), std::back_inserter(sorted),
+               [&](size_t d) { return tensor.shape()[d] != 1; });
+  std::sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) {
+    return tensor.strides()[a] != tensor.strides()[b] ? tensor.strides()[a] > tensor.strides()[b] : a < b;
   });
+  for (size_t i = 0, next = 0; i < order.size(); ++i)
+    if (tensor.shape()[order[i]] != 1) order[i] = sorted[next++];
   int64_t expected = 1;
   for (size_t i = ndim; i-- > 0;) {
     const int64_t size = tensor.shape()[order[i]];

@@ -179,8 +179,9 @@ std::vector<int64_t> memory_order(const Tensor& like) {
   // Dimensions of one element stay where they are.
   std::copy_if(dims.begin(), dims.end(), std::back_inserter(sorted),
                [&](int64_t d) { return at(shape, d) != 1; });
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [&](int64_t a, int64_t b) { return at(strides, a) > at(strides, b); });
+  std::sort(sorted.begin(), sorted.end(), [&](int64_t a, int64_t b) {
+    return at(strides, a) != at(strides, b) ? at(strides, a) > at(strides, b) : a < b;
+  });
   size_t next = 0;
   for (int64_t& d : dims)
     if (at(shape, d) != 1) d = sorted[next++];
