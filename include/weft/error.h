@@ -37,4 +37,4 @@ class Error : public std::runtime_error {
   ((condition) ? (void)0 : ::weft::throw_error(::weft::ErrorKind::Index, (message)))
 // Internal errors: these never depend on what a user passes.
 #define WEFT_ASSERT(condition, message) \
-  ((condition) ? (void)0 : ::weft::throw_internal(__FILE__, __LINE__, #condition, (message)))
+  ((condition) ? (void)0 : ::weft::throw_internal(__FILE_NAME__, __LINE__, #condition, (message)))
