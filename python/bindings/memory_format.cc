@@ -12,9 +12,11 @@ namespace weft::python {
 
 namespace {
 
-// The dimensions from the one that lies widest in memory to the one that lies densest.
+// The dimensions from the one that lies widest in memory to the one that lies densest. Of a traced tensor with the
+// sizes of this call, which are no guards: symbolic ones are neither 0 nor 1.
 std::vector<size_t> order_of(const Tensor& tensor, MemoryFormat format) {
-  const size_t ndim = tensor.shape().size();
+  const Shape& shape = tensor.impl()->shape;
+  const size_t ndim = shape.size();
   std::vector<size_t> order(ndim);
   for (size_t d = 0; d < ndim; ++d) order[d] = d;
   if (format == MemoryFormat::Contiguous) return order;
@@ -29,15 +31,15 @@ std::vector<size_t> order_of(const Tensor& tensor, MemoryFormat format) {
   // Kept where the elements lie densely, each once.
   std::vector<size_t> sorted;  // dimensions of one element stay where they are
   std::copy_if(order.begin(), order.end(), std::back_inserter(sorted),
-               [&](size_t d) { return tensor.shape()[d] != 1; });
+               [&](size_t d) { return shape[d] != 1; });
   std::sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) {
     return tensor.strides()[a] != tensor.strides()[b] ? tensor.strides()[a] > tensor.strides()[b] : a < b;
   });
   for (size_t i = 0, next = 0; i < order.size(); ++i)
-    if (tensor.shape()[order[i]] != 1) order[i] = sorted[next++];
+    if (shape[order[i]] != 1) order[i] = sorted[next++];
   int64_t expected = 1;
   for (size_t i = ndim; i-- > 0;) {
-    const int64_t size = tensor.shape()[order[i]];
+    const int64_t size = shape[order[i]];
     if (size != 1 && tensor.strides()[order[i]] != expected)
       return order_of(tensor, MemoryFormat::Contiguous);
     expected *= size;
@@ -89,7 +91,7 @@ Tensor clone_in(const Tensor& tensor, MemoryFormat format) {
 
 Tensor in_order_of(const Tensor& tensor, const Tensor& other) {
   const std::vector<size_t> order = order_of(other, MemoryFormat::Preserve);
-  if (tensor.shape() != other.shape() || std::is_sorted(order.begin(), order.end())) return tensor;
+  if (tensor.impl()->shape != other.impl()->shape || std::is_sorted(order.begin(), order.end())) return tensor;
   if (tensor.is_traced()) return traced_in_order(tensor, order);
   const Tensor result = Tensor::empty(tensor.shape(), tensor.dtype(), tensor.device())
                             .as_strided(tensor.shape(), strides_in_order(tensor.shape(), order), 0);
@@ -100,9 +102,10 @@ Tensor in_order_of(const Tensor& tensor, const Tensor& other) {
 bool lies_in(const Tensor& tensor, MemoryFormat format) {
   if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve) return tensor.is_contiguous();
   if (tensor.dim() != (format == MemoryFormat::ChannelsLast ? 4 : 5)) return false;
-  const Strides wanted = strides_in_order(tensor.shape(), order_of(tensor, format));
+  const Shape& shape = tensor.impl()->shape;
+  const Strides wanted = strides_in_order(shape, order_of(tensor, format));
   for (size_t d = 0; d < wanted.size(); ++d)
-    if (tensor.shape()[d] != 1 && tensor.strides()[d] != wanted[d]) return false;
+    if (shape[d] != 1 && tensor.strides()[d] != wanted[d]) return false;
   return true;
 }
 

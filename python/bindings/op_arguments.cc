@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ops/composite.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -85,10 +86,18 @@ bool is_weak(PyObject* value, Promotion rules) {
          PyBool_Check(value) || PyComplex_CheckExact(value);
 }
 
+// Symbolic integers among the operands: where each stands.
+using SizeOperands = std::vector<std::pair<size_t, Sym>>;
+
 void push_operands(const OpDef& op, const Param& param, PyObject* value, Promotion rules,
-                   std::vector<ops::Operand>& operands) {
+                   std::vector<ops::Operand>& operands, SizeOperands& sizes) {
   if (param.optional && value == Py_None) {
     operands.push_back(Tensor());
+    return;
+  }
+  if (const Sym* size = symbolic_int(value); size && rules == Promotion::Torch) {
+    sizes.emplace_back(operands.size(), *size);
+    operands.push_back(Scalar(size->hint()));
     return;
   }
   if (param.type == Param::Type::TensorList) {
@@ -109,6 +118,24 @@ void push_operands(const OpDef& op, const Param& param, PyObject* value, Promoti
     }
   }
   operands.push_back(tensor_argument(op, param, value));
+}
+
+// Beside this tensor a 0-d one of int64 takes part as a Python int does.
+bool takes_size(const ops::Operand& operand) {
+  const Tensor* tensor = std::get_if<Tensor>(&operand);
+  if (!tensor || !tensor->defined()) return false;
+  const DType dtype = tensor->dtype();
+  if (is_floating(dtype) || is_complex(dtype) || dtype == DType::I64) return true;
+  return tensor->dim() > 0 && (dtype == DType::I32 || dtype == DType::Bool);
+}
+
+// Symbolic integers beside tensors are read when the graph runs. Elsewhere their values are guards, and as exponents:
+// powers of small numbers are products.
+void place_sizes(const OpDef& op, const SizeOperands& sizes, std::vector<ops::Operand>& operands) {
+  const bool is_power = op.name == "pow" || op.name == "float_power";
+  const bool stay = !is_power && std::any_of(operands.begin(), operands.end(), takes_size);
+  for (const auto& [at, size] : sizes)
+    operands[at] = stay ? ops::size_operand(size) : ops::Operand(Scalar(sym_specialize(size)));
 }
 
 // A truth value is none: x.sum(True) is a mistake, not a sum over dimension 1.
@@ -313,13 +340,14 @@ OpArguments parse_arguments(const OpDef& op, PyObject* const* args, size_t nargs
   OpArguments result;
   result.requires_grad = matched.requires_grad;
   result.memory_format = matched.memory_format;
+  SizeOperands sizes;
   for (size_t i = 0; i < op.params.size(); ++i) {
     const Param& param = op.params[i];
     PyObject* value = matched[i];
     if (!value && !param.has_default && !param.optional)
       bad_call(op, fmt::format("missing argument '{}'", param.name));
     if (is_tensor_param(param)) {
-      push_operands(op, param, value ? value : Py_None, rules, result.operands);
+      push_operands(op, param, value ? value : Py_None, rules, result.operands, sizes);
     } else {
       if (is_made_on_default_device(op, param, value))
         result.attrs.set(param.name, default_device());
@@ -327,6 +355,7 @@ OpArguments parse_arguments(const OpDef& op, PyObject* const* args, size_t nargs
         result.attrs.set(param.name, value ? attribute(op, param, value) : param.default_value);
     }
   }
+  if (!sizes.empty()) place_sizes(op, sizes, result.operands);
   return result;
 }
 

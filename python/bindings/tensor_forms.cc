@@ -78,7 +78,7 @@ Tensor view_of_shape(const Tensor& tensor, nb::args args) {
     Shape shape;
     for (const Sym& size : ops::resolve_shape("view", ops::sym_shape(tensor), wanted))
       shape.push_back(size.hint());
-    WEFT_CHECK(ops::view_strides(tensor.shape(), tensor.strides(), shape),
+    WEFT_CHECK(ops::view_strides(tensor.impl()->shape, tensor.strides(), shape),
                fmt::format("view: no view of {} has the shape {}", describe(tensor), weft::str(shape)));
     return ops::build::reshape(tensor, wanted);
   }

@@ -329,6 +329,25 @@ Tensors nonzero(const OpDef& op, const OpArgs& args) {
 
 // ---- repetition
 // --------------------------------------------------------------------------------------------
+void check_repeats(const OpDef& op, int64_t count) {
+  WEFT_CHECK(count >= 0, fmt::format("{}: repeats may not contain negative values, got {}", op.name, count));
+}
+
+// Every slice of a dimension as often.
+Tensor repeated(const OpDef& op, const Tensor& x, int64_t dim, int64_t count) {
+  check_repeats(op, count);
+  if (count == 1) return x.clone();
+  SymShape wide = sym_shape(x), shape = wide;
+  const size_t at = static_cast<size_t>(dim);
+  int64_t total = count;
+  for (const Sym& size : shape)
+    WEFT_CHECK(!__builtin_mul_overflow(total, size.hint(), &total),
+               fmt::format("{}: the number of elements does not fit 64 bits", op.name));
+  wide.insert(wide.begin() + dim + 1, Sym(count));
+  shape[at] = shape[at] * Sym(count);
+  return build::reshape(build::expand(build::unsqueeze(x, dim + 1), wide), shape);
+}
+
 Tensors repeat_interleave(const OpDef& op, const OpArgs& args) {
   Tensor x = args.tensors[0];
   const Tensor& repeats = args.tensors[1];
@@ -340,17 +359,17 @@ Tensors repeat_interleave(const OpDef& op, const OpArgs& args) {
   const int64_t dim =
       args.attrs.is_none("dim") ? 0 : normalize_dim(op.name, int_arg(args.attrs, "dim"), x.dim());
   WEFT_CHECK_INDEX(x.dim() > 0, fmt::format("{}: a 0-d tensor has no dimension to repeat along", op.name));
+  if (repeats.numel() == 1) return {repeated(op, x, dim, repeats.item().to_int())};
   const int64_t size = sym_specialize(sym_shape(x)[static_cast<size_t>(dim)]);
-  WEFT_CHECK(repeats.numel() == 1 || repeats.numel() == size,
+  WEFT_CHECK(repeats.numel() == size,
              fmt::format("{}: expected one count, or one for each of {} elements, got {}", op.name, size,
                          repeats.numel()));
   std::vector<int64_t> positions;
   int64_t total = 0;
   const Tensor counts = repeats.to(DType::I64).contiguous();
   for (int64_t i = 0; i < size; ++i) {
-    const int64_t count = counts.data_as<int64_t>()[counts.numel() == 1 ? 0 : i];
-    WEFT_CHECK(count >= 0,
-               fmt::format("{}: repeats may not contain negative values, got {}", op.name, count));
+    const int64_t count = counts.data_as<int64_t>()[i];
+    check_repeats(op, count);
     WEFT_CHECK(!__builtin_add_overflow(total, count, &total),
                fmt::format("{}: the number of elements does not fit 64 bits", op.name));
     check_list_fits_memory(op.name, total, sizeof(int64_t));

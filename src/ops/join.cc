@@ -134,57 +134,63 @@ int64_t split_dim(const OpDef& op, const Tensor& x, int64_t dim) {
   return normalize_dim(op.name, dim, x.dim());
 }
 
-Tensors pieces(const Tensor& x, int64_t dim, const std::vector<int64_t>& sizes) {
+Tensors pieces(const Tensor& x, int64_t dim, const SymShape& sizes) {
   Tensors results;
-  int64_t start = 0;
-  for (const int64_t size : sizes) {
-    results.push_back(build::slice(x, dim, {Sym(start), Sym(start + size), 1, Sym(size)}));
-    start += size;
+  Sym start = 0;
+  for (const Sym& size : sizes) {
+    results.push_back(build::slice(x, dim, {start, start + size, 1, size}));
+    start = start + size;
   }
   return results;
 }
 
-int64_t known_size(const Tensor& x, int64_t dim) {
-  return sym_specialize(sym_shape(x)[static_cast<size_t>(dim)]);
-}
+Sym size_along(const Tensor& x, int64_t dim) { return sym_shape(x)[static_cast<size_t>(dim)]; }
 
-std::vector<int64_t> sizes_of(int64_t total, int64_t each) {
-  std::vector<int64_t> sizes;
-  for (int64_t start = 0; start < total; start += each) sizes.push_back(std::min(each, total - start));
-  if (sizes.empty()) sizes.push_back(0);
+int64_t known_size(const Tensor& x, int64_t dim) { return sym_specialize(size_along(x, dim)); }
+
+// Pieces of one size of at least 1, the last smaller: their number is a guard where sizes are symbolic.
+SymShape sizes_of(const Sym& total, const Sym& each) {
+  const int64_t count = total.hint() / each.hint() + (total.hint() % each.hint() != 0 ? 1 : 0);
+  const Sym before = each * Sym(count - 1);
+  if (count == 0 || !sym_lt(before, total) || !sym_le(total, before + each)) return {Sym(0)};
+  SymShape sizes(static_cast<size_t>(count - 1), each);
+  sizes.push_back(total - before);
   return sizes;
 }
 
 // PyTorch's split: pieces of one size, the last smaller; or of the sizes given.
 Tensors split(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
-  const int64_t dim = split_dim(op, x, int_arg(args.attrs, "dim")), total = known_size(x, dim);
-  const std::vector<int64_t> given = int_list_arg(args.attrs, "split_size");
-  if (std::holds_alternative<Sym>(args.attrs.at("split_size"))) {
-    WEFT_CHECK(given[0] > 0 || (given[0] == 0 && total == 0),
-               fmt::format("{}: split_size must be positive, got {}", op.name, given[0]));
-    return pieces(x, dim, total == 0 ? std::vector<int64_t>{0} : sizes_of(total, given[0]));
+  const int64_t dim = split_dim(op, x, int_arg(args.attrs, "dim"));
+  const Sym total = size_along(x, dim);
+  if (const Sym* each = std::get_if<Sym>(&args.attrs.at("split_size"))) {
+    const bool is_empty = sym_eq(total, 0);
+    WEFT_CHECK(sym_gt(*each, 0) || (sym_eq(*each, 0) && is_empty),
+               fmt::format("{}: split_size must be positive, got {}", op.name, each->str()));
+    return pieces(x, dim, is_empty ? SymShape{Sym(0)} : sizes_of(total, *each));
   }
-  int64_t sum = 0;
-  for (const int64_t size : given) {
-    WEFT_CHECK(size >= 0, fmt::format("{}: sizes must not be negative, got {}", op.name, weft::str(given)));
-    sum += size;
+  const SymShape given = list_arg(args.attrs, "split_size");
+  Sym sum = 0;
+  for (const Sym& size : given) {
+    WEFT_CHECK(sym_ge(size, 0),
+               fmt::format("{}: sizes must not be negative, got {}", op.name, weft::str(given)));
+    sum = sum + size;
   }
-  WEFT_CHECK(sum == total, fmt::format("{}: sizes must add up to dimension {}'s size {}: got {}", op.name,
-                                       dim, total, weft::str(given)));
+  WEFT_CHECK(sym_eq(sum, total), fmt::format("{}: sizes must add up to dimension {}'s size {}: got {}",
+                                             op.name, dim, total.str(), weft::str(given)));
   return pieces(x, dim, given);
 }
 
 Tensors chunk(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
-  const int64_t dim = split_dim(op, x, int_arg(args.attrs, "dim")), total = known_size(x, dim);
-  const int64_t chunks = int_arg(args.attrs, "chunks");
+  const int64_t dim = split_dim(op, x, int_arg(args.attrs, "dim")), chunks = int_arg(args.attrs, "chunks");
+  const Sym total = size_along(x, dim);
   WEFT_CHECK(chunks > 0, fmt::format("{}: chunks must be positive, got {}", op.name, chunks));
-  if (total == 0) {
+  if (sym_eq(total, 0)) {
     check_list_fits_memory(op.name, chunks, sizeof(TensorImpl));
-    return pieces(x, dim, std::vector<int64_t>(static_cast<size_t>(chunks), 0));
+    return pieces(x, dim, SymShape(static_cast<size_t>(chunks), Sym(0)));
   }
-  return pieces(x, dim, sizes_of(total, total / chunks + (total % chunks != 0 ? 1 : 0)));
+  return pieces(x, dim, sizes_of(total, floor_div(total + Sym(chunks - 1), chunks)));
 }
 
 // NumPy's split family: a number of sections (sizes differ by at most one), or the positions of the cuts.
@@ -197,8 +203,8 @@ Tensors sections(const OpDef& op, const Tensor& x, int64_t dim, const Attr& wher
                fmt::format("{}: array split does not result in an equal division: size {} into {} sections",
                            op.name, total, count));
     check_list_fits_memory(op.name, count, sizeof(TensorImpl));
-    std::vector<int64_t> sizes(static_cast<size_t>(count), total / count);
-    for (int64_t i = 0; i < total % count; ++i) ++sizes[static_cast<size_t>(i)];
+    SymShape sizes(static_cast<size_t>(count), Sym(total / count));
+    for (int64_t i = 0; i < total % count; ++i) sizes[static_cast<size_t>(i)] = Sym(total / count + 1);
     return pieces(x, dim, sizes);
   }
   Tensors results;

@@ -47,6 +47,41 @@ def test_an_int_that_changes_becomes_symbolic(form):
     assert captures(SLICES[form], [(table(), n) for n in range(3, 15)]) == 2
 
 
+OPERANDS = {
+    "product": lambda x, n: x * n,
+    "quotient": lambda x, n: x.sum() / n,
+    "reflected": lambda x, n: n - x.double(),
+    "size": lambda x, n: x[:, :n] / x[:, :n].size(1),
+    "comparison": lambda x, n: (x < n).sum(),
+    "where": lambda x, n: weft.where(x > 3, x, n),
+    "int64": lambda x, n: x.to(weft.int64) // n + n,
+    "bool": lambda x, n: (x > 3) * n,
+    "half": lambda x, n: x.half() * n,
+    "complex": lambda x, n: weft.abs(x[0, 1:5].to(weft.complex64) * n),
+    "in place": lambda x, n: x.clone().mul_(n).add_(n, alpha=2),
+    "view": lambda x, n: x[:2, : 2 * n].contiguous().view(-1, n) + 1,
+    "flip": lambda x, n: x[:, :n].flip(1).t().contiguous(),
+    "chunk": lambda x, n: weft.cat(x[:, : 2 * n].chunk(2, 1)[::-1]),
+    "split": lambda x, n: weft.stack(x[:, : 3 * n].split(n, 1)),
+    "repeat_interleave": lambda x, n: x[:, :n].repeat_interleave(3, 1) + x[0, 1],
+}
+
+
+@pytest.mark.parametrize("form", OPERANDS)
+def test_an_int_that_changes_is_an_operand(form):
+    assert captures(OPERANDS[form], [(table(), n) for n in range(3, 15)]) == 2
+
+
+def test_an_int_beside_narrow_integers_is_a_guard():
+    # A number that does not fit their dtype is not what a tensor of int64 would be.
+    assert captures(lambda x, n: x.to(weft.uint8) * n, [(table(1, 4), n) for n in range(3, 7)]) == 4
+
+
+def test_pieces_of_one_size_are_counted_by_guards():
+    function = lambda x: weft.stack([piece.sum() for piece in x.split(2)])  # noqa: E731
+    assert captures(function, [(table(rows, 3),) for rows in (2, 3, 4, 5, 6, 7, 8)]) <= 6
+
+
 def test_bounds_past_the_end_are_clipped():
     for form in ("to n", "from n", "from -n", "between", "step"):
         assert captures(SLICES[form], [(table(), n) for n in (3, 5, 63, 64, 65, 200, 1, 0, -3, -70)]) <= 8

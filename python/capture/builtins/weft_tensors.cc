@@ -77,12 +77,13 @@ V viewed(Evaluator& ev, V array, const std::vector<V>& args) {
   return array;
 }
 
-// Do its elements lie densely in memory, in whatever order of dimensions?
+// Do its elements lie densely in memory, in whatever order of dimensions? With the sizes of this call.
 bool is_dense(const Tensor& tensor) {
   int64_t last = 0, count = 1;
-  for (size_t d = 0; d < tensor.shape().size(); ++d) {
-    last += (tensor.shape()[d] - 1) * tensor.strides()[d];
-    count *= tensor.shape()[d];
+  const Shape& shape = tensor.impl()->shape;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    last += (shape[d] - 1) * tensor.strides()[d];
+    count *= shape[d];
   }
   return last + 1 == count;
 }
