@@ -129,11 +129,11 @@ bool takes_size(const ops::Operand& operand) {
   return tensor->dim() > 0 && (dtype == DType::I32 || dtype == DType::Bool);
 }
 
-// Symbolic integers beside tensors are read when the graph runs. Elsewhere their values are guards, and as exponents:
-// powers of small numbers are products.
+// Symbolic integers beside tensors are read when the graph runs. Their values are guards elsewhere: of operators that look
+// at their operands, and as exponents, since powers of small numbers are products.
 void place_sizes(const OpDef& op, const SizeOperands& sizes, std::vector<ops::Operand>& operands) {
   const bool is_power = op.name == "pow" || op.name == "float_power";
-  const bool stay = !is_power && std::any_of(operands.begin(), operands.end(), takes_size);
+  const bool stay = takes_scalars(op) && !is_power && std::any_of(operands.begin(), operands.end(), takes_size);
   for (const auto& [at, size] : sizes)
     operands[at] = stay ? ops::size_operand(size) : ops::Operand(Scalar(sym_specialize(size)));
 }

@@ -77,6 +77,11 @@ def test_an_int_beside_narrow_integers_is_a_guard():
     assert captures(lambda x, n: x.to(weft.uint8) * n, [(table(1, 4), n) for n in range(3, 7)]) == 4
 
 
+def test_an_int_that_an_operator_looks_at_is_a_guard():
+    function = lambda x, n: x.repeat_interleave(n, 1)  # noqa: E731
+    assert captures(function, [(table(2, 3), n) for n in (2, 3, 4)], dynamic=True) == 3
+
+
 def test_pieces_of_one_size_are_counted_by_guards():
     function = lambda x: weft.stack([piece.sum() for piece in x.split(2)])  # noqa: E731
     assert captures(function, [(table(rows, 3),) for rows in (2, 3, 4, 5, 6, 7, 8)]) <= 6
