@@ -250,6 +250,9 @@ Tensor contract(const OpDef& op, const Tensor& x, const Tensor& y, std::vector<i
   WEFT_CHECK(dims_x.size() == dims_y.size(),
              fmt::format("{}: expected as many dimensions of x as of y, got {} and {}", op.name,
                          dims_x.size(), dims_y.size()));
+  WEFT_CHECK_INDEX(dims_x.empty() || (x.dim() > 0 && y.dim() > 0),
+                   fmt::format("{}: a 0-d tensor has no dimension to contract: x: {}  y: {}", op.name,
+                               type_of(x).str(), type_of(y).str()));
   dims_x = normalize_dims(op.name, dims_x, x.dim());
   dims_y = normalize_dims(op.name, dims_y, y.dim());
   const SymShape xs = sym_shape(x), ys = sym_shape(y);
@@ -364,23 +367,21 @@ std::vector<Tensor> cross(const OpDef& op, const OpArgs& args) {
 
 std::vector<Tensor> matrix_power(const OpDef& op, const OpArgs& args) {
   Tensor x = args.tensors[0];
-  int64_t n = int_arg(args.attrs, "n");
+  const int64_t n = int_arg(args.attrs, "n");
   WEFT_CHECK(x.dim() >= 2 && sym_eq(sym_shape(x)[static_cast<size_t>(x.dim() - 1)],
                                     sym_shape(x)[static_cast<size_t>(x.dim() - 2)]),
              fmt::format("{}: expected square matrices, got {}", op.name, type_of(x).str()));
-  if (n < 0) {
-    x = call1("inv", {x});
-    n = -n;
-  }
+  const uint64_t exponent = n < 0 ? -static_cast<uint64_t>(n) : static_cast<uint64_t>(n);
+  if (n < 0) x = call1("inv", {x});
   if (n == 0) {
     const Sym size = sym_shape(x).back();
     const Tensor eye = call1("eye", {}, {{"n", size}, {"m", size}, {"dtype", x.dtype()}});
     return {build::expand(eye, sym_shape(x))};
   }
   Tensor power = x, result;
-  for (; n > 0; n >>= 1) {
-    if (n & 1) result = result.defined() ? product_of(result, power) : power;
-    if (n > 1) power = product_of(power, power);
+  for (uint64_t left = exponent; left > 0; left >>= 1) {
+    if (left & 1) result = result.defined() ? product_of(result, power) : power;
+    if (left > 1) power = product_of(power, power);
   }
   return {result};
 }

@@ -82,6 +82,22 @@ def test_an_int_that_an_operator_looks_at_is_a_guard():
     assert captures(function, [(table(2, 3), n) for n in (2, 3, 4)], dynamic=True) == 3
 
 
+@pytest.mark.parametrize("extreme", (max, min))
+def test_the_larger_of_two_floats_is_computed(extreme):
+    values = (0.5, 2.0, -1.0, 1e-9, float("inf"), 3.0)
+    assert captures(lambda x, t: x / extreme(t, 0.75), [(table(1, 4), t) for t in values]) == 2
+    not_a_number = float("nan")
+    compiled = weft.compile(lambda x, t: x * extreme(0.75, t) + extreme(t, 0.75), fullgraph=True, dynamic=True)
+    for t in (*values, not_a_number):
+        expected = table(1, 4) * extreme(0.75, t) + extreme(t, 0.75)
+        numpy.testing.assert_array_equal(compiled(table(1, 4), t).numpy(), expected.numpy())
+
+
+def test_a_whole_graph_knows_the_numbers_that_its_course_depends_on():
+    function = lambda x, t: x / t if t > 0.25 else x + 1  # noqa: E731
+    assert captures(function, [(table(1, 4), t) for t in (0.5, 0.1, 0.5)], dynamic=True) <= 4
+
+
 def test_pieces_of_one_size_are_counted_by_guards():
     function = lambda x: weft.stack([piece.sum() for piece in x.split(2)])  # noqa: E731
     assert captures(function, [(table(rows, 3),) for rows in (2, 3, 4, 5, 6, 7, 8)]) <= 6

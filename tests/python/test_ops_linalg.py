@@ -137,6 +137,20 @@ def test_matmul_mistakes():
         weft.mm(weft.ones(3), weft.ones(3, 3))
 
 
+def test_no_dimension_of_a_number_is_contracted():
+    number, matrix = weft.tensor(2.0), weft.ones(2, 3)
+    for x, y in ((number, number), (number, matrix), (matrix, number)):
+        with pytest.raises(IndexError, match="0-d tensor has no dimension to contract"):
+            weft.tensordot(x, y, dims_x=[0], dims_y=[0])
+    assert weft.tensordot(number, matrix, 0).shape == (2, 3)
+
+
+@pytest.mark.parametrize("exponent", (-(2**63), -3, -1, 2**63 - 1))
+def test_matrix_power_of_any_exponent(exponent):
+    signs = weft.tensor([[1.0, 0.0], [0.0, -1.0]])
+    assert weft.matrix_power(signs, exponent).tolist() == [[1, 0], [0, 1 if exponent % 2 == 0 else -1]]
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(4, 4), (2, 3, 3), (1, 1), (0, 3, 3)], ids=str)
 def test_decompositions(shape, dtype):

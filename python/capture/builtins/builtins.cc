@@ -215,14 +215,29 @@ V builtin_sum(Evaluator& ev, CallArgs& args) {
   return total;
 }
 
+V data_scalar(Tensor tensor, WeakKind weak) {
+  V result = make_value(Kind::Scalar);
+  result->weak = weak;
+  result->tensor = std::move(tensor);
+  return result;
+}
+
 template <int kCompare>
 V builtin_extreme(Evaluator& ev, CallArgs& args) {
   if (!args.keywords.empty() || args.args.empty()) graph_break("min() or max() with keyword arguments");
   std::vector<V> items = args.args.size() == 1 ? ev.elements(args.args[0]) : args.args;
   if (items.empty()) graph_break("min() or max() of nothing");
+  for (const V& item : items) ev.realize(item);
+  // One of several floats is a float, whichever it is.
+  const bool are_floats = std::all_of(items.begin(), items.end(), is_python_float);
   V best = items[0];
   for (size_t i = 1; i < items.size(); ++i) {
     V better = ev.compare(kCompare, items[i], best);
+    if (are_floats && better->kind == Kind::Scalar) {
+      best = data_scalar(
+          ops::call1("where", {better->tensor, ev.to_tensor(items[i]), ev.to_tensor(best)}), WeakKind::Float);
+      continue;
+    }
     if (ev.truth(better)) best = items[i];
   }
   return best;
@@ -243,13 +258,6 @@ V builtin_abs(Evaluator& ev, CallArgs& args) {
     return result;
   }
   return fold(ev, "builtins", "abs", args);
-}
-
-V data_scalar(Tensor tensor, WeakKind weak) {
-  V result = make_value(Kind::Scalar);
-  result->weak = weak;
-  result->tensor = std::move(tensor);
-  return result;
 }
 
 V single_element(Evaluator& ev, const V& array, DType dtype, WeakKind weak) {

@@ -71,7 +71,14 @@ bool Evaluator::truth(const V& value) {
     case Kind::Partial: return true;
     case Kind::Array: graph_break("a condition that depends on the values of an array");
     case Kind::Tensor: graph_break("a condition that depends on the values of a tensor");
-    case Kind::Scalar: graph_break("a condition that depends on computed numbers");
+    case Kind::Scalar:
+      // A whole graph knows the numbers among its arguments that its course depends on.
+      if (settings_.fullgraph) {
+        for (const V& number : {value, value->items.empty() ? V() : value->items[0],
+                                value->items.size() < 2 ? V() : value->items[1]})
+          if (number && number->kind == Kind::Scalar && number->source) capture_as_constant(number);
+      }
+      graph_break("a condition that depends on computed numbers");
     case Kind::Instance: {
       PyTypeObject* type = value->object_type;
       if ((!type->tp_as_number || !type->tp_as_number->nb_bool) &&

@@ -271,6 +271,7 @@ V scalar_compare(Evaluator& ev, int op, const V& a, const V& b) {
   Tensor x = ev.to_tensor(a), y = ev.to_tensor(b);
   if (x.dtype() != y.dtype()) graph_break("comparison of computed numbers");
   result->tensor = ops::call1(kCompareNames[op], {x, y});
+  result->items = {a, b};
   return result;
 }
 
