@@ -59,6 +59,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   if (!format) return fail("buffer: bfloat16 has no buffer format; convert to float32 first");
   if (!is_on_host(tensor.device()))
     return fail("buffer: a tensor on " + tensor.device().str() + " has no host memory");
+  if (!tensor.storage()) return fail("buffer: a tensor of a trace has no elements");
   const bool read_only = tensor.storage()->read_only();
   if ((flags & PyBUF_WRITABLE) && read_only) return fail("buffer: the tensor is read-only");
   if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !tensor.is_contiguous())

@@ -121,6 +121,8 @@ int64_t first_of(nb::handle pair, const char* argument) {
 
 nb::object to_dlpack(const Tensor& tensor, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
   require_host(tensor, "__dlpack__");
+  if (!tensor.storage())
+    throw_error(ErrorKind::NotImplemented, "__dlpack__: a tensor of a trace has no elements");
   if (!dl_device.is_none()) {
     if (first_of(dl_device, "dl_device") != kCPU) {
       PyErr_SetString(PyExc_BufferError, "__dlpack__: a CPU tensor can be exported to device (1, 0) only");

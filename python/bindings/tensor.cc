@@ -313,13 +313,6 @@ void bind_attributes(nb::class_<Tensor>& c) {
             return nb::int_(t.strides()[axis_of(t, *dim, "stride")]);
           },
           nb::arg("dim") = nb::none(), "Strides in elements; they may be zero or negative.")
-      .def(
-          "_storage_bytes",
-          [](const Tensor& t) {
-            const auto nbytes = static_cast<int64_t>(t.storage()->nbytes());
-            return Tensor(t.storage(), DType::U8, {nbytes}, {1}, 0);
-          },
-          "The memory that the tensor is a view of, byte by byte.")
       .def("storage_offset", [](const Tensor& t) { return t.offset(); })
       .def("data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data()); })
       .def(

@@ -87,7 +87,9 @@ def test_the_larger_of_two_floats_is_computed(extreme):
     values = (0.5, 2.0, -1.0, 1e-9, float("inf"), 3.0)
     assert captures(lambda x, t: x / extreme(t, 0.75), [(table(1, 4), t) for t in values]) == 2
     not_a_number = float("nan")
-    compiled = weft.compile(lambda x, t: x * extreme(0.75, t) + extreme(t, 0.75), fullgraph=True, dynamic=True)
+    compiled = weft.compile(
+        lambda x, t: x * extreme(0.75, t) + extreme(t, 0.75), fullgraph=True, dynamic=True
+    )
     for t in (*values, not_a_number):
         expected = table(1, 4) * extreme(0.75, t) + extreme(t, 0.75)
         numpy.testing.assert_array_equal(compiled(table(1, 4), t).numpy(), expected.numpy())

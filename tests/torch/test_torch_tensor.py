@@ -84,26 +84,34 @@ class TestViews:
                 getattr(torch.zeros(shape), name)
 
 
+CHANGES_OF_SHAPE = [
+    (lambda x: x.t_(), (3, 2), (1, 3)),
+    (lambda x: x.transpose_(0, -1), (3, 2), (1, 3)),
+    (lambda x: x.swapaxes_(0, 1), (3, 2), (1, 3)),
+    (lambda x: x.unsqueeze_(0), (1, 2, 3), (6, 3, 1)),
+    (lambda x: x.unsqueeze_(0).squeeze_(), (2, 3), (3, 1)),
+    (lambda x: x.as_strided_((2,), (3,), 1), (2,), (3,)),
+    (lambda x: x.resize_(3), (3,), (1,)),
+    (lambda x: x.resize_as_(values(1, 2)), (1, 2), (2, 1)),
+    (lambda x: x.set_(values(4)), (4,), (1,)),
+    (lambda x: x.set_(), (0,), (1,)),
+    (lambda x: x.set_(x.storage(), 1, (2,), (2,)), (2,), (2,)),
+]
+
+
 class TestShapesInPlace:
-    @pytest.mark.parametrize(
-        ("change", "shape", "stride"),
-        [
-            (lambda x: x.t_(), (3, 2), (1, 3)),
-            (lambda x: x.transpose_(0, -1), (3, 2), (1, 3)),
-            (lambda x: x.swapaxes_(0, 1), (3, 2), (1, 3)),
-            (lambda x: x.unsqueeze_(0), (1, 2, 3), (6, 3, 1)),
-            (lambda x: x.unsqueeze_(0).squeeze_(), (2, 3), (3, 1)),
-            (lambda x: x.as_strided_((2,), (3,), 1), (2,), (3,)),
-            (lambda x: x.resize_(3), (3,), (1,)),
-            (lambda x: x.resize_as_(values(1, 2)), (1, 2), (2, 1)),
-            (lambda x: x.set_(values(4)), (4,), (1,)),
-            (lambda x: x.set_(), (0,), (1,)),
-            (lambda x: x.set_(x.storage(), 1, (2,), (2,)), (2,), (2,)),
-        ],
-    )
+    @pytest.mark.parametrize(("change", "shape", "stride"), CHANGES_OF_SHAPE)
     def test_the_object_stays(self, change, shape, stride):
         x = values(2, 3)
         assert change(x) is x and (x.shape, x.stride()) == (shape, stride)
+
+    @pytest.mark.parametrize(("change", "shape", "stride"), CHANGES_OF_SHAPE)
+    def test_the_object_stays_in_compiled_functions(self, change, shape, stride):
+        compiled = torch.compile(lambda x: (change(x), x.numel()))
+        for _ in range(3):
+            x = values(2, 3)
+            found, count = compiled(x)
+            assert found is x and (x.shape, x.stride()) == (shape, stride) and count == x.numel()
 
     def test_resize_keeps_what_there_is(self):
         x = values(2, 3).resize_(2, 5)

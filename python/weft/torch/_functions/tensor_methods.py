@@ -4,6 +4,7 @@ what PyTorch asks of a tensor's kind, and the bookkeeping of gradients, which we
 import math
 
 import weft as _weft
+from weft._C import _storage_bytes
 
 from .. import _kinds
 from .. import storage as _storage
@@ -145,7 +146,7 @@ def resize_(self, *sizes, memory_format=None):
     """Another shape over the memory, which grows where it is too small; what is new is not initialized."""
     sizes = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
     wanted = math.prod(sizes)
-    have = self._storage_bytes().numel() // self.itemsize - self.storage_offset()
+    have = _storage_bytes(self).numel() // self.itemsize - self.storage_offset()
     if wanted <= have:
         return self._become_(self.as_strided(sizes, _contiguous_strides(sizes), self.storage_offset()))
     grown = _weft.empty((wanted,), dtype=self.dtype, device=self.device)
@@ -181,7 +182,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
             raise RuntimeError(f"set_: expected a tensor of {self.dtype}, got one of {source.dtype}")
         return self._become_(source.detach())
     if isinstance(source, _weft.Tensor):
-        held = source._storage_bytes()
+        held = _storage_bytes(source)
     else:
         held = source.untyped()._bytes
     flat = held.view(self.dtype)
@@ -347,7 +348,7 @@ def const_data_ptr(self):
 def is_set_to(self, tensor):
     """Are both the same view of the same memory?"""
     return (
-        self._storage_bytes().data_ptr() == tensor._storage_bytes().data_ptr()
+        _storage_bytes(self).data_ptr() == _storage_bytes(tensor).data_ptr()
         and self.storage_offset() == tensor.storage_offset()
         and tuple(self.shape) == tuple(tensor.shape)
         and self.stride() == tensor.stride()
