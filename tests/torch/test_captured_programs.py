@@ -1,6 +1,8 @@
 """What programs of PyTorch do in captured functions, without a graph break."""
 
 import collections
+import subprocess
+import sys
 import typing
 
 import pytest
@@ -150,3 +152,13 @@ def test_devices_and_default_dtypes_of_what_is_drawn():
         )
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+def test_methods_that_a_program_has_not_called_before_are_looked_up_while_capturing():
+    program = """
+import weft.torch as torch
+function = lambda x: torch.zeros(4, 5).index_add_(0, torch.arange(4), x).index_fill_(0, torch.arange(2), 1.0)
+print(torch.compile(function, fullgraph=True)(torch.ones(4, 5)).sum().item())
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert ran.stdout == "20.0\n", ran.stderr

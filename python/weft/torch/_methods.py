@@ -79,8 +79,9 @@ def _function(name):
 
 
 def _plain(name):
-    """What the method without the underscore is."""
-    return getattr(_weft.Tensor, name, None) or _function(name)
+    """What the method without the underscore is: what it calls, where that is looked up late."""
+    found = getattr(_weft.Tensor, name, None) or _function(name)
+    return found._resolve() if hasattr(found, "_resolve") else found
 
 
 def _method(name, where):
