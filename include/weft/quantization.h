@@ -27,11 +27,16 @@ struct LinearWeight {
 
 enum class LinearActivation : uint8_t { None, Relu, Silu, GeluTanh };
 
-// How x enters products with int8 and int4 weights; floating weights always take it in float32.
+// How x enters products with int8 and int4 weights; floating weights take it in float32, but for bfloat16
+// ones.
 //   Int16  rounded, in each group of inputs, to 2^-16 of the group's largest magnitude
 //   Int8   to 2^-8: twice as fast for many rows
 //   Auto   Int16 where the machine has an instruction for products of bytes, else Float32
-enum class InputPrecision : uint8_t { Auto, Float32, Int16, Int8 };
+//   BFloat16  with bfloat16 weights, more than 16 rows are rounded to bfloat16 where the machine multiplies
+//   it
+//             faster than float32 (numbers below 2^-126 count as zero then); else as Auto. Rows that are
+//             bfloat16 are taken so by Auto.
+enum class InputPrecision : uint8_t { Auto, Float32, Int16, Int8, BFloat16 };
 
 // What follows the product in the same pass: out = activation(x @ weight.T + bias) + residual.
 struct LinearEpilogue {

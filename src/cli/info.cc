@@ -6,7 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "kernels/cpu/bfloat16_kernels.h"
+#include "kernels/cpu/quantized_kernels.h"
 #include "runtime/host.h"
+#include "runtime/matrix_engines.h"
 #include "runtime/toolchain.h"
 #include "weft/device.h"
 #include "weft/env.h"
@@ -81,6 +84,36 @@ Json devices_json() {
   return list;
 }
 
+// Instructions for matrix products of narrow numbers: whether they are usable, and which the products use.
+Json engines_json() {
+  const kernels::BFloat16Kernels* const chosen = kernels::bfloat16_kernels();
+  const std::string int8 = kernels::quantized_kernels().name;
+  Json list = Json::array();
+  for (const runtime::MatrixEngine& engine : runtime::matrix_engines()) {
+    std::string plain = engine.name;
+    std::erase(plain, '-');
+    const bool available = engine.why_not.empty(), is_bfloat16 = engine.numbers == "bfloat16";
+    list.push_back(
+        {{"name", engine.name},
+         {"numbers", engine.numbers},
+         {"available", available},
+         {"used", available && (is_bfloat16 ? chosen && engine.name == chosen->name : plain == int8)}});
+    if (!available) list.back()["why_not"] = engine.why_not;
+    if (available && is_bfloat16) list.back()["speedup"] = runtime::matrix_engine_speedup(engine.name);
+  }
+  return list;
+}
+
+std::string engine_text(const Json& engine) {
+  const std::string name = engine["name"].get<std::string>();
+  if (!engine["available"].get<bool>())
+    return fmt::format("{}: no: {}", name, engine["why_not"].get<std::string>());
+  std::string text = fmt::format("{}: {}", name, engine["numbers"].get<std::string>());
+  if (engine.contains("speedup"))
+    text += fmt::format(", {:.1f} times the rate of float32", engine["speedup"].get<double>());
+  return text + (engine["used"].get<bool>() ? ", used" : ", not used");
+}
+
 Json set_variables() {
   Json values = Json::object();
   for (const env::Variable& variable : env::kVariables) {
@@ -97,6 +130,7 @@ Json everything() {
             {"march", runtime::host_cpu_name()},
             {"features", runtime::host_cpu_features()},
             {"vector_bytes", runtime::host_vector_bytes()}}},
+          {"engines", engines_json()},
           {"threads",
            {{"count", get_num_threads()},
             {"source", num_threads_source()},
@@ -156,6 +190,8 @@ int info(bool as_json) {
   print_row("", fmt::format("{}, {}-byte vectors", cpu["march"].get<std::string>(),
                             cpu["vector_bytes"].get<int>()));
   print_row("features", fmt::format("{}", fmt::join(cpu["features"].get<std::vector<std::string>>(), " ")));
+  for (const Json& engine : all["engines"])
+    print_row(&engine == &all["engines"].front() ? "engines" : "", engine_text(engine));
   const Json& threads = all["threads"];
   print_row("threads", fmt::format("{} ({}), {} usable cores, {}", threads["count"].get<int>(),
                                    threads["source"].get<std::string>(), threads["usable_cores"].get<int>(),

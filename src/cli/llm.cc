@@ -45,8 +45,9 @@ void ModelArguments::add_to(CLI::App* command) {
       ->check(one_of(schemes_and({"none"})));
   command
       ->add_option("--activations", activations,
-                   "In products with quantized weights: auto, float32, int16 or int8 (fastest prefill)")
-      ->check(one_of({"auto", "float32", "int16", "int8"}));
+                   "In products with quantized weights: auto, float32, int16 or int8 (fastest prefill); with "
+                   "bfloat16 weights: auto or bfloat16 (fastest prefill)")
+      ->check(one_of({"auto", "float32", "int16", "int8", "bfloat16"}));
   command
       ->add_option("--cache-dtype", cache_dtype,
                    "Of the KV cache (default: bfloat16; float32 with float32 weights)")

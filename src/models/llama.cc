@@ -32,8 +32,9 @@ InputPrecision parse_precision(const std::string& name) {
   if (name == "float32") return InputPrecision::Float32;
   if (name == "int16") return InputPrecision::Int16;
   if (name == "int8") return InputPrecision::Int8;
+  if (name == "bfloat16") return InputPrecision::BFloat16;
   throw_error(ErrorKind::Value,
-              fmt::format("activations must be auto, float32, int16 or int8, got '{}'", name));
+              fmt::format("activations must be auto, float32, int16, int8 or bfloat16, got '{}'", name));
 }
 
 }  // namespace

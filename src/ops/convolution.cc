@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/cpu/conv_bfloat16.h"
 #include "kernels/cpu/conv_f32.h"
 #include "ops/arguments.h"
 #include "ops/window.h"
@@ -243,6 +244,16 @@ Tensor convolution_f32(const kernels::ConvGeometry& g, const Tensor& input, cons
   return result;
 }
 
+Tensor convolution_bfloat16(const kernels::BFloat16Kernels& engine, const kernels::ConvGeometry& g,
+                            std::span<const Tensor> operands, const Shape& shape) {
+  const Tensor x = operands[0].contiguous(), weight = operands[1].contiguous(),
+               bias = operands[2].defined() ? operands[2].contiguous() : Tensor(),
+               y = Tensor::empty(shape, DType::BF16);
+  kernels::convolve_bfloat16(engine, g, x.data_as<BFloat16>(), weight.data_as<BFloat16>(),
+                             bias.defined() ? bias.data_as<BFloat16>() : nullptr, y.data_as<BFloat16>());
+  return y;
+}
+
 std::vector<Tensor> eager_convolution(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   std::vector<TensorType> types;
   for (const Tensor& operand : operands)
@@ -256,8 +267,15 @@ std::vector<Tensor> eager_convolution(const OpDef& op, std::span<const Tensor> o
   const auto prepared = [](const Tensor& x, DType dtype) {
     return x.defined() ? x.to(dtype).contiguous() : Tensor();
   };
+  const size_t channel_dim = operands[0].shape().size() - operands[1].shape().size() + 1;
+  const kernels::BFloat16Kernels* const engine =
+      type.dtype == DType::BF16 && geometry.in_channels > 0 &&
+              kernels::convolve_bfloat16_supports(geometry) &&
+              (operands[0].is_contiguous() || !is_channels_last(operands[0], channel_dim))
+          ? kernels::bfloat16_kernels()
+          : nullptr;
+  if (engine) return {convolution_bfloat16(*engine, geometry, operands, shape)};
   if (type.dtype != DType::F64 && kernels::convolve_f32_supports(geometry)) {
-    const size_t channel_dim = operands[0].shape().size() - operands[1].shape().size() + 1;
     const Tensor y = convolution_f32(geometry, operands[0].to(DType::F32), prepared(operands[1], DType::F32),
                                      prepared(operands[2], DType::F32), shape, channel_dim);
     return {y.to(type.dtype)};

@@ -39,11 +39,12 @@ LinearActivation activation_of(const OpDef& op, const Attrs& attrs) {
 }
 
 InputPrecision precision_of(const OpDef& op, const Attrs& attrs) {
-  return choice<InputPrecision, 4>(op, attrs, "precision",
+  return choice<InputPrecision, 5>(op, attrs, "precision",
                                    {{{"auto", InputPrecision::Auto},
                                      {"float32", InputPrecision::Float32},
                                      {"int16", InputPrecision::Int16},
-                                     {"int8", InputPrecision::Int8}}});
+                                     {"int8", InputPrecision::Int8},
+                                     {"bfloat16", InputPrecision::BFloat16}}});
 }
 
 [[noreturn]] void fail(const OpDef& op, Types operands, const std::string& what) {
@@ -194,7 +195,10 @@ Tensors convert_to_int4pack(const OpDef& op, const OpArgs& args) {
              "int4 weights:\n"
              "'float32'; 'int16', rounded to 2^-16 of the largest magnitude in each group of inputs; 'int8', "
              "to 2^-8; 'auto',\n"
-             "int16 where the machine has an instruction for products of bytes, else float32.\n"
+             "int16 where the machine has an instruction for products of bytes, else float32; 'bfloat16', "
+             "many "
+             "rows rounded to it\n"
+             "for bfloat16 weights on a machine that multiplies it faster.\n"
              "error:  k * eps * sum(|x||w|) and, times sum(|w|), the rounding of the input.\n"
              "Compiled graphs pack constant weights once.",
          .infer = infer_linear,

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "runtime/matrix_engines.h"
 #include "runtime/toolchain.h"
 
 #if defined(__x86_64__)
@@ -127,6 +128,12 @@ double multiply_add_float64(int64_t iterations) {
 
 double dot_bfloat16(int64_t iterations) { return has("avx512bf16") ? bfloat16_512(iterations) : 0; }
 
+double tiles_bfloat16(int64_t iterations) {
+  return has_matrix_engine("amx-bf16") ? tiles_bfloat16_amx(iterations) : 0;
+}
+
+double tiles_int8(int64_t iterations) { return has_matrix_engine("amx-int8") ? tiles_int8_amx(iterations) : 0; }
+
 double dot_int8(int64_t iterations) {
   return has("avx512vnni") ? int8_512(iterations) : has("avxvnni") ? int8_256(iterations) : 0;
 }
@@ -167,6 +174,8 @@ double multiply_add_float32(int64_t iterations) { return multiply_add<float>(ite
 double multiply_add_float64(int64_t iterations) { return multiply_add<double>(iterations); }
 double dot_bfloat16(int64_t) { return 0; }
 double dot_int8(int64_t) { return 0; }
+double tiles_bfloat16(int64_t) { return 0; }
+double tiles_int8(int64_t) { return 0; }
 
 #endif
 

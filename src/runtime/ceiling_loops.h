@@ -16,5 +16,12 @@ double multiply_add_float32(int64_t iterations);
 double multiply_add_float64(int64_t iterations);
 double dot_bfloat16(int64_t iterations);
 double dot_int8(int64_t iterations);
+// On tiles; 0 where the process has none (runtime/matrix_engines.h).
+double tiles_bfloat16(int64_t iterations);
+double tiles_int8(int64_t iterations);
+#if defined(__x86_64__)
+double tiles_bfloat16_amx(int64_t iterations);
+double tiles_int8_amx(int64_t iterations);
+#endif
 
 }  // namespace weft::runtime

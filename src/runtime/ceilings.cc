@@ -127,6 +127,8 @@ std::vector<Ceiling> measure_ceilings(const std::vector<int>& threads) {
   arithmetic("float32_gflops", "GFLOP/s", "float32 multiply-adds, two operations each", multiply_add_float32);
   arithmetic("bfloat16_gflops", "GFLOP/s", "bfloat16 pairs into float32", dot_bfloat16);
   arithmetic("int8_gops", "GOP/s", "int8 fours into int32", dot_int8);
+  arithmetic("bfloat16_tiles_gflops", "GFLOP/s", "bfloat16 tiles into float32", tiles_bfloat16);
+  arithmetic("int8_tiles_gops", "GOP/s", "int8 tiles into int32", tiles_int8);
 
   const int before = get_num_threads();
   std::vector<Ceiling> ceilings;

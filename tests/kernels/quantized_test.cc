@@ -198,6 +198,50 @@ TEST(QuantizedLinear, HalfPrecisionActivationsAreRoundedOnce) {
   }
 }
 
+// Many rows of bfloat16 numbers are exact on an engine, too; others are rounded to it.
+TEST(QuantizedLinear, BFloat16RowsWithBFloat16Weights) {
+  for (const auto& [out, in] :
+       {std::pair<int64_t, int64_t>{64, 256}, {1, 512}, {130, 601}, {65, 301}, {129, 34}}) {
+    const Sample sample_({"bf16", DType::BF16}, out, in, out % 2 == 1);
+    const PackedLinear linear(sample_.weight);
+    for (const int64_t rows : {1, 16, 17, 257}) {
+      SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(out) + " x " + std::to_string(in));
+      const Tensor half = sample({rows, in}, 1, DType::BF16), x = half.to(DType::F32);
+      const Tensor y = linear(x, {.precision = InputPrecision::BFloat16});
+      check(sample_, x, y);
+      const Tensor residual = sample({rows, out}, 1, DType::BF16), wide_residual = residual.to(DType::F32);
+      const Tensor rounded = linear(half, {LinearActivation::Silu, &residual}),
+                   expected = linear(x, {LinearActivation::Silu, &wide_residual, InputPrecision::BFloat16})
+                                  .to(DType::BF16);
+      for (int64_t i = 0; i < rows * out; ++i) ASSERT_EQ(rounded.at(i), expected.at(i));
+      const Tensor any = sample({rows, in});
+      check(sample_, any, linear(any, {.precision = InputPrecision::BFloat16}), 0x1p-8);
+      check(sample_, any, linear(any, {.precision = InputPrecision::Auto}));
+    }
+  }
+}
+
+TEST(QuantizedLinear, GatedBFloat16RowsOnAnyNumberOfThreads) {
+  const int before = get_num_threads();
+  const Sample gate({"bf16", DType::BF16}, 96, 700, true), up({"bf16", DType::BF16}, 96, 700, true);
+  const PackedLinear linear = PackedLinear::gated(gate.weight, up.weight);
+  const Tensor x = sample({50, 700}, 1, DType::BF16), wide = x.to(DType::F32);
+  const Tensor exact =
+      linear(wide, {.activation = LinearActivation::Silu, .precision = InputPrecision::Float32});
+  Tensor first;
+  for (const int threads : {1, 2, 3}) {
+    set_num_threads(threads);
+    const Tensor y =
+        linear(wide, {.activation = LinearActivation::Silu, .precision = InputPrecision::BFloat16});
+    if (!first.defined()) first = y;
+    for (int64_t i = 0; i < y.numel(); ++i) {
+      ASSERT_EQ(y.at(i), first.at(i));
+      ASSERT_NEAR(y.at(i), exact.at(i), 1e-4 * (1 + std::abs(exact.at(i))));
+    }
+  }
+  set_num_threads(before);
+}
+
 TEST(QuantizedLinear, InputsThatAreNotOrdinary) {
   const PackedLinear linear(Sample({"int8", DType::I8}, 64, 256, false).weight);
   for (const InputPrecision precision :

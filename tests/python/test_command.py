@@ -38,6 +38,13 @@ def test_version():
 def test_info_as_text_and_json(tmp_path):
     assert "toolchains" in weft("info").stdout
     facts = json.loads(weft("info", "--json", WEFT_CACHE_DIR=str(tmp_path)).stdout)
+    for engine in facts["engines"]:
+        assert engine["available"] or (engine["why_not"] and not engine["used"])
+    # What is asked for by the environment is a reason, too.
+    narrow = json.loads(weft("info", "--json", WEFT_VECTOR_BYTES="16").stdout)["engines"]
+    assert [engine["name"] for engine in narrow] == [engine["name"] for engine in facts["engines"]]
+    assert not any(engine["available"] for engine in narrow if engine["name"].startswith("avx512"))
+    assert all(f"{engine['name']}: " in weft("info").stdout for engine in narrow)
     assert str(tmp_path) in json.dumps(facts)
 
 

@@ -5,16 +5,15 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/cpu/attention_groups.h"
 #include "kernels/cpu/attention_kernels.h"
+#include "kernels/cpu/bfloat16_kernels.h"
 #include "runtime/toolchain.h"
 #include "weft/parallel.h"
 #include "weft/tensor.h"
 
 namespace weft::kernels {
 namespace {
-
-// Packed keys and values that are kept at once.
-constexpr int64_t kPackedBytes = 64 << 20;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -75,41 +74,27 @@ class Attention {
 
   void run() {
     const int64_t bytes = (key_size_ + value_size_) * static_cast<int64_t>(sizeof(float));
-    const int64_t kept = std::max<int64_t>(get_num_threads(), kPackedBytes / std::max<int64_t>(bytes, 1));
+    const int64_t kept =
+        std::max<int64_t>(get_num_threads(), kPackedAttentionBytes / std::max<int64_t>(bytes, 1));
     for (size_t begin = 0; begin < heads_.size();) {
-      const size_t end = group(begin, kept);
-      const Scratch packed((key_size_ + value_size_) * static_cast<int64_t>(sources_.size()));
-      pack(packed.data());
-      attend(begin, end, packed.data());
-      begin = end;
+      const AttentionGroup group(heads_, begin, kept);
+      const Scratch packed((key_size_ + value_size_) * static_cast<int64_t>(group.sources.size()));
+      pack(group, packed.data());
+      attend(group, packed.data());
+      begin = group.end;
     }
   }
 
  private:
-  // Heads from `begin` on with at most `kept` different keys and values: which each head uses, and the end.
-  size_t group(size_t begin, int64_t kept) {
-    sources_.clear();
-    source_of_.clear();
-    size_t end = begin;
-    for (; end < heads_.size(); ++end) {
-      const bool same =
-          end > begin && heads_[end].key == heads_[end - 1].key && heads_[end].value == heads_[end - 1].value;
-      if (!same && static_cast<int64_t>(sources_.size()) == kept) break;
-      if (!same) sources_.push_back(end);
-      source_of_.push_back(static_cast<int64_t>(sources_.size()) - 1);
-    }
-    return end;
-  }
-
-  void pack(float* packed) const {
+  void pack(const AttentionGroup& group, float* packed) const {
     const int64_t panel = kernels_.panel,
                   grain = std::max<int64_t>(
                       1, 16384 / std::max<int64_t>(1, panel * (shape_.head_dim + shape_.value_dim)));
-    parallel_for(0, static_cast<int64_t>(sources_.size()) * key_panels_, grain,
+    parallel_for(0, static_cast<int64_t>(group.sources.size()) * key_panels_, grain,
                  [&](int64_t begin, int64_t end) {
                    for (int64_t task = begin; task < end; ++task) {
                      const int64_t source = task / key_panels_, first = task % key_panels_ * panel;
-                     const AttentionHead& head = heads_[sources_[static_cast<size_t>(source)]];
+                     const AttentionHead& head = heads_[group.sources[static_cast<size_t>(source)]];
                      float* keys = packed + source * (key_size_ + value_size_);
                      pack_keys(static_cast<const T*>(head.key), shape_.key_stride, first, shape_.keys,
                                shape_.head_dim, panel, keys + first * shape_.head_dim);
@@ -122,18 +107,20 @@ class Attention {
                  });
   }
 
-  void attend(size_t first_head, size_t end_head, const float* packed) const {
+  void attend(const AttentionGroup& group, const float* packed) const {
     const int64_t blocks = ceil_div(shape_.queries, kAttentionRows);
-    parallel_for(0, static_cast<int64_t>(end_head - first_head) * blocks, 1, [&](int64_t begin, int64_t end) {
-      const int64_t width = value_panels_ * kernels_.panel;
-      const Scratch scratch(kAttentionRows * (shape_.head_dim + kAttentionKeys + width));
-      for (int64_t task = begin; task < end; ++task) {
-        const int64_t index = task / blocks;
-        const float* keys = packed + source_of_[static_cast<size_t>(index)] * (key_size_ + value_size_);
-        attend_block(heads_[first_head + static_cast<size_t>(index)], task % blocks * kAttentionRows, keys,
-                     scratch.data());
-      }
-    });
+    parallel_for(0, static_cast<int64_t>(group.end - group.begin) * blocks, 1,
+                 [&](int64_t begin, int64_t end) {
+                   const int64_t width = value_panels_ * kernels_.panel;
+                   const Scratch scratch(kAttentionRows * (shape_.head_dim + kAttentionKeys + width));
+                   for (int64_t task = begin; task < end; ++task) {
+                     const int64_t index = task / blocks;
+                     const float* keys =
+                         packed + group.source_of[static_cast<size_t>(index)] * (key_size_ + value_size_);
+                     attend_block(heads_[group.begin + static_cast<size_t>(index)],
+                                  task % blocks * kAttentionRows, keys, scratch.data());
+                   }
+                 });
   }
 
   void attend_block(const AttentionHead& head, int64_t first, const float* keys, float* scratch) const {
@@ -183,8 +170,6 @@ class Attention {
   const std::span<const AttentionHead> heads_;
   const AttentionKernels& kernels_;
   const int64_t key_panels_, value_panels_, padded_keys_, key_size_, value_size_;
-  std::vector<size_t> sources_;     // the first head of each group with the same keys and values
-  std::vector<int64_t> source_of_;  // of each head
 };
 
 }  // namespace
@@ -198,7 +183,10 @@ void attention(const AttentionShape& shape, std::span<const AttentionHead> heads
   if (shape.queries == 0 || shape.value_dim == 0) return;
   switch (shape.dtype) {
     case DType::F16: return Attention<Half>(shape, heads).run();
-    case DType::BF16: return Attention<BFloat16>(shape, heads).run();
+    case DType::BF16:
+      if (const BFloat16Kernels* engine = bfloat16_kernels())
+        return attention_bfloat16(*engine, shape, heads);
+      return Attention<BFloat16>(shape, heads).run();
     default: return Attention<float>(shape, heads).run();
   }
 }

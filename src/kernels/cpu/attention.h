@@ -32,7 +32,11 @@ struct AttentionShape {
   int64_t mask_row_stride = 0, mask_column_stride = 0;  // zero: broadcast
 };
 
-// A query that sees no key gives zeros. The result does not depend on the number of threads.
+// A query that sees no key gives zeros. The result does not depend on the number of threads. Of bfloat16
+// operands the machine's engine takes both products, where it has one.
 void attention(const AttentionShape& shape, std::span<const AttentionHead> heads);
+struct BFloat16Kernels;
+void attention_bfloat16(const BFloat16Kernels& engine, const AttentionShape& shape,
+                        std::span<const AttentionHead> heads);
 
 }  // namespace weft::kernels

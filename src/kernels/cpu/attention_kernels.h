@@ -30,9 +30,22 @@ struct AttentionBlock {
   float* scores;
 };
 
+// What is known of a block's rows so far.
+struct AttentionRows {
+  float maximum[kAttentionRows], sum[kAttentionRows], scale[kAttentionRows];
+};
+
 struct AttentionKernels {
   int64_t panel;
   void (*block)(const AttentionBlock& block);
+  // The parts of it that are not products, where these are an engine's; `width`: of the output's rows.
+  void (*start)(const AttentionBlock& block, int64_t width, AttentionRows& rows);
+  // block.scores of keys [first, first + count), before they are scaled, become weights in bfloat16,
+  // [rows][kAttentionKeys], `padded` of them; the outputs so far are corrected.
+  void (*weigh)(const AttentionBlock& block, int64_t first, int64_t count, int64_t padded, int64_t width,
+                float scale, AttentionRows& rows, uint16_t* weights);
+  void (*finish_bfloat16)(const AttentionBlock& block, int64_t width, int64_t columns,
+                          const AttentionRows& rows, uint16_t* y, int64_t y_stride);
 };
 
 extern const AttentionKernels kAttentionBaseline, kAttentionAvx2, kAttentionAvx512;

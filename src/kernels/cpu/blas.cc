@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm_bfloat16.h"
 #include "kernels/cpu/gemm_half.h"
 #include "runtime/files.h"
 #include "weft/error.h"
@@ -338,6 +339,10 @@ void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView
   } else if constexpr (std::is_same_v<T, float>) {
     gemm_f32(m, n, k, a, b, c);
   } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    if constexpr (std::is_same_v<T, BFloat16>) {
+      if (const BFloat16Kernels* engine = bfloat16_kernels())
+        return gemm_bfloat16(*engine, m, n, k, a, b, nullptr, c);
+    }
     gemm_half(m, n, k, a, b, c);
   } else if constexpr (kIsBlasType<T>) {
     if (k == 0) {

@@ -41,7 +41,7 @@ void mirror_upper(int64_t n, T* c) {
 
 // c[m, n] (row-major, contiguous) = a[m, k] @ b[k, n].
 // float is gemm_f32 of gemm.h; double and the complex types go to BLAS; integers wrap; bool is or of ands;
-// 16-bit floats add in float32.
+// 16-bit floats add in float32, bfloat16 on an engine where there is one (gemm_bfloat16.h).
 template <class T>
 void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/cpu/bfloat16_kernels.h"
 #include "weft/detail/visit_dtype.h"
 #include "weft/error.h"
 
@@ -74,6 +75,7 @@ const uint8_t* PackedMatrix::next_block(int64_t first, int64_t index, int64_t pa
 int PackedMatrix::planes(InputPrecision precision) const {
   if (format_ != WeightFormat::Int8 && format_ != WeightFormat::Int4) return 0;
   switch (precision) {
+    case InputPrecision::BFloat16:
     case InputPrecision::Auto: return quantized_kernels().has_dot ? 2 : 0;
     case InputPrecision::Float32: return 0;
     case InputPrecision::Int16: return 2;
@@ -84,10 +86,13 @@ int PackedMatrix::planes(InputPrecision precision) const {
 
 void PackedMatrix::multiply(const ProductArgs& args) const {
   const int planes = this->planes(args.precision);
+  const BFloat16Kernels* const engine = takes_bfloat16(args) ? bfloat16_kernels() : nullptr;
   const int64_t most = planes > 0 || args.rows > 2 * kMaxSmallBatch ? kManyRows : kMaxSmallBatch;
   for (int64_t first = 0; first < args.rows; first += most) {
     const ProductArgs part = rows_of(args, first, std::min(most, args.rows - first));
-    if (planes > 0)
+    if (engine)
+      multiply_bfloat16(part, *engine);
+    else if (planes > 0)
       multiply_integers(part, planes);
     else if (most == kManyRows)
       multiply_many(part);

@@ -32,8 +32,9 @@ struct RowsView {
 };
 
 // How x enters products with int8 and int4 weights. Auto: Int16 where the machine has an instruction for it,
-// else Float32.
-enum class InputPrecision : uint8_t { Auto, Float32, Int16, Int8 };
+// else Float32. With bfloat16 weights: many rows of bfloat16 (Auto) or rounded to it (BFloat16) go to the
+// machine's engine, where it has one.
+enum class InputPrecision : uint8_t { Auto, Float32, Int16, Int8, BFloat16 };
 
 struct ProductArgs {
   RowsView x, y, residual;  // residual.data may be null
@@ -45,6 +46,8 @@ struct ProductArgs {
 // Of products with many rows: the rows and the panels that are taken at once. A block of their inputs and
 // their sums stay in the second-level cache.
 inline constexpr int64_t kManyRows = 256, kPanelsAtOnce = 4;
+
+struct BFloat16Kernels;
 
 class PackedMatrix {
  public:
@@ -64,6 +67,7 @@ class PackedMatrix {
   struct IntegerProduct;
   struct FewIntegers;
   struct ManyIntegers;
+  struct ManyBFloat16;
   void pack_panel(int64_t panel, const std::vector<WeightRows>& weights);
   const uint8_t* panel(int64_t index) const {
     return static_cast<const uint8_t*>(weights_->data()) + index * panel_bytes_;
@@ -78,6 +82,8 @@ class PackedMatrix {
   void multiply_few(const ProductArgs& args) const;
   void multiply_many(const ProductArgs& args) const;
   void multiply_integers(const ProductArgs& args, int planes) const;
+  bool takes_bfloat16(const ProductArgs& args) const;
+  void multiply_bfloat16(const ProductArgs& args, const BFloat16Kernels& engine) const;
   // What follows the sums of some panels, [rows][64] each, sums_stride after the one before.
   void finish(const ProductArgs& args, int64_t first, int64_t panels, const float* sums,
               int64_t sums_stride) const;

@@ -1,0 +1,84 @@
+// The innermost loops of bfloat16 matrix products, once per engine: instructions that multiply pairs of
+// bfloat16 numbers and add the products in float32. This header is included where wider instructions are
+// enabled than the machine may have: it must not bring in inline functions. Numbers are their bits.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::kernels {
+
+// The right operand lies in panels of 32 columns, [depth / 2][32][2]: what one column has for a pair of the
+// left operand's numbers lies together. Sixteen columns of one pair are a vector, of sixteen pairs a tile of
+// AMX.
+inline constexpr int64_t kPairColumns = 32;
+
+// Up to `max_rows` rows of a times some panels. Every sum is added in the order of the depth.
+struct PairTile {
+  const uint16_t* a;  // [rows][a_stride]
+  int64_t a_stride, rows;
+  const uint16_t* panels;
+  int64_t panel_stride, num_panels, depth;  // depth: a multiple of depth_unit
+  const float* start;                       // [num_panels * 32] or null: added to the rounded sums
+  const float* before;                      // sums to go on from, laid out as `sums`; or null
+  float* sums;                              // [rows][sums_stride], panels sums_step apart; where y is null
+  int64_t sums_stride, sums_step;
+  uint16_t* y;                // the sums, rounded: [rows][y_stride], `columns` of them
+  int64_t y_stride, columns;  // columns: of all panels, with sums, too
+};
+
+// Few rows of a times columns that lie in rows, b[columns][b_stride]: inner products.
+struct DotsArgs {
+  const uint16_t* a;  // [rows][a_stride]
+  int64_t a_stride, rows, columns, depth;
+  const uint16_t* b;
+  int64_t b_stride;
+  const float* start;  // [columns] or null
+  uint16_t* y;
+  int64_t y_stride;
+};
+
+// Few rows of a times rows b[depth][b_stride] where they lie: combinations of these.
+struct CombineArgs {
+  const uint16_t* a;  // [rows][a_stride]
+  int64_t a_stride, rows, columns, depth;
+  const uint16_t* b;
+  int64_t b_stride;
+  const float* start;   // [columns] or null
+  float* sums;          // room for [rows][sums_stride] of them
+  int64_t sums_stride;  // columns, rounded up to 32, or more
+  uint16_t* y;
+  int64_t y_stride;
+};
+
+// Columns of b, filled up with zeros to whole panels of padded_depth, panel_stride apart.
+struct PackPanelsArgs {
+  const uint16_t* b;
+  int64_t stride;  // between rows (pack_rows), between columns (pack_columns)
+  int64_t columns, depth, padded_depth;
+  uint16_t* panels;
+  int64_t panel_stride;
+};
+
+struct BFloat16Kernels {
+  const char* name;
+  int64_t max_rows, depth_unit;
+  void (*multiply)(const PairTile& tile);
+  void (*dots)(const DotsArgs& args);
+  void (*combine)(const CombineArgs& args);
+  void (*pack_rows)(const PackPanelsArgs& args);     // b's rows are contiguous
+  void (*pack_columns)(const PackPanelsArgs& args);  // b's columns are contiguous
+};
+
+// The engine of this machine whose instructions are measured to be the fastest; null where float32's are as
+// fast, or there is none.
+const BFloat16Kernels* bfloat16_kernels();
+// Those of an engine by its name (runtime/matrix_engines.h), "avx512-bf16" or "amx-bf16"; null where it is
+// not usable.
+const BFloat16Kernels* bfloat16_kernels_of(const char* engine);
+
+#if defined(__x86_64__)
+extern const BFloat16Kernels kBFloat16Avx512;
+void multiply_amx(const PairTile& tile);  // of up to 32 rows, depth_unit 32
+#endif
+
+}  // namespace weft::kernels

@@ -1,0 +1,120 @@
+// Products of many rows with packed bfloat16 weights on an engine (bfloat16_kernels.h): inputs are bfloat16,
+// or are rounded to it. Panels of weights become the engine's, a part of the depth at a time.
+#include <algorithm>
+
+#include "kernels/cpu/bfloat16_kernels.h"
+#include "kernels/cpu/quantized_matrix.h"
+
+namespace weft::kernels {
+namespace {
+
+constexpr int64_t kDepth =
+    512;  // inputs whose weights are taken at once; with the sums they stay in the second level
+static_assert(kPanel == 2 * kPairColumns);
+
+int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+}  // namespace
+
+struct PackedMatrix::ManyBFloat16 {
+  const PackedMatrix& matrix;
+  const ProductArgs& args;
+  const BFloat16Kernels& engine;
+  const int64_t depth, tiles;
+  uint16_t* const x;  // [rows][depth]
+  const int64_t x_stride;
+
+  ManyBFloat16(const PackedMatrix& matrix, const ProductArgs& args, const BFloat16Kernels& engine,
+               Scratch& scratch)
+      : matrix(matrix),
+        args(args),
+        engine(engine),
+        depth(round_up(matrix.in_, engine.depth_unit)),
+        tiles((args.rows + engine.max_rows - 1) / engine.max_rows),
+        x(reinterpret_cast<uint16_t*>(scratch.floats(args.rows * (round_up(depth, 64) + 32) / 2))),
+        // Rows a multiple of 4 KiB apart would share their lines' places in the first-level cache.
+        x_stride(round_up(depth, 64) + 32) {}
+
+  static void round_rows(void* context, int64_t begin, int64_t end) {
+    const auto& self = *static_cast<const ManyBFloat16*>(context);
+    for (int64_t i = begin; i < end; ++i) self.round_row(i);
+  }
+  void round_row(int64_t i) const {
+    constexpr int64_t kFloats = 256;
+    alignas(64) float numbers[kFloats];
+    auto* const to = reinterpret_cast<BFloat16*>(x + i * x_stride);
+    for (int64_t k = 0; k < depth; k += kFloats) {
+      const int64_t padded = std::min(kFloats, depth - k),
+                    count = std::clamp<int64_t>(matrix.in_ - k, 0, padded);
+      to_floats(args.x, i, 1, k, count, padded, numbers, kFloats);
+      for (int64_t j = 0; j < padded; ++j) to[k + j] = BFloat16(numbers[j]);
+    }
+  }
+
+  static void run(void* context, int64_t begin, int64_t end) {
+    thread_local Scratch scratch;
+    const auto& self = *static_cast<const ManyBFloat16*>(context);
+    const int64_t sums = kPanelsAtOnce * self.panel_sums();
+    float* const memory = scratch.floats(sums + kPanelsAtOnce * kDepth * kPanel / 2);
+    for (int64_t panel = begin; panel < end; panel += kPanelsAtOnce)
+      self.run_panels(panel, std::min(kPanelsAtOnce, end - panel), memory,
+                      reinterpret_cast<uint16_t*>(memory + sums));
+  }
+  int64_t panel_sums() const { return args.rows * kPanel; }
+
+  // sums: [panels][rows][64]
+  void run_panels(int64_t first, int64_t panels, float* sums, uint16_t* weights) const {
+    for (int64_t k = 0; k < depth; k += kDepth) {
+      const int64_t padded = std::min(kDepth, depth - k);
+      for (int64_t i = 0; i < panels; ++i) {
+        const auto* const from =
+            reinterpret_cast<const uint16_t*>(matrix.panel(first + i) + matrix.offset_of(k));
+        engine.pack_rows({.b = from,
+                          .stride = kPanel,
+                          .columns = kPanel,
+                          .depth = std::clamp<int64_t>(matrix.in_ - k, 0, padded),
+                          .padded_depth = padded,
+                          .panels = weights + i * padded * kPanel,
+                          .panel_stride = padded * kPairColumns});
+      }
+      for (int64_t tile = 0; tile < tiles; ++tile) {
+        const int64_t row = tile * args.rows / tiles, rows = (tile + 1) * args.rows / tiles - row;
+        for (int64_t i = 0; i < panels; ++i) {
+          float* const to = sums + i * panel_sums() + row * kPanel;
+          engine.multiply({.a = x + row * x_stride + k,
+                           .a_stride = x_stride,
+                           .rows = rows,
+                           .panels = weights + i * padded * kPanel,
+                           .panel_stride = padded * kPairColumns,
+                           .num_panels = 2,
+                           .depth = padded,
+                           .start = nullptr,
+                           .before = k > 0 ? to : nullptr,
+                           .sums = to,
+                           .sums_stride = kPanel,
+                           .sums_step = kPairColumns,
+                           .y = nullptr,
+                           .y_stride = 0,
+                           .columns = kPanel});
+        }
+      }
+    }
+    matrix.finish(args, first, panels, sums, panel_sums());
+  }
+};
+
+bool PackedMatrix::takes_bfloat16(const ProductArgs& args) const {
+  if (format_ != WeightFormat::BF16 || in_ == 0 || args.rows <= 2 * kMaxSmallBatch) return false;
+  return args.precision == InputPrecision::BFloat16 ||
+         (args.precision == InputPrecision::Auto && args.x.dtype == DType::BF16);
+}
+
+void PackedMatrix::multiply_bfloat16(const ProductArgs& args, const BFloat16Kernels& engine) const {
+  thread_local Scratch scratch;
+  ManyBFloat16 batch(*this, args, engine, scratch);
+  parallel_for_raw(0, args.rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, in_)),
+                   ManyBFloat16::round_rows, &batch);
+  for_each_panel(ManyBFloat16::run, &batch);
+}
+
+}  // namespace weft::kernels

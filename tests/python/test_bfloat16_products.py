@@ -1,0 +1,94 @@
+"""Products, attention and convolution of bfloat16 tensors against float32's of the same numbers."""
+
+import numpy
+import pytest
+import weft
+import weft.torch as torch
+import weft.torch.nn.functional as F
+
+
+def numbers(*shape, seed=0):
+    values = numpy.random.default_rng([seed, *shape]).standard_normal(shape).astype("float32")
+    return weft.tensor(values).to(weft.bfloat16)
+
+
+def close(result, exact, magnitude):
+    """Rounded once, from sums in float32."""
+    assert result.dtype == weft.bfloat16
+    difference = (result.float() - exact).abs()
+    assert bool((difference <= exact.abs() * 2**-8 + magnitude * 1e-6).all()), float(difference.max())
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((5, 7), (7, 3)),
+        ((40, 33), (33, 65)),
+        ((3, 20, 31), (3, 31, 40)),
+        ((2, 1, 40, 8), (3, 8, 33)),
+        ((4, 30, 16), (16, 50)),
+        ((64,), (64,)),
+        ((1, 300), (300, 1)),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_products(shapes, turned):
+    x, y = (numbers(*shape, seed=i) for i, shape in enumerate(shapes))
+    if turned and y.dim() > 1:
+        y = y.transpose(-1, -2).contiguous().transpose(-1, -2)
+    close(x @ y, x.float() @ y.float(), x.float().abs() @ y.float().abs())
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3, 17, 50])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_linear(rows, threads):
+    before = weft.get_num_threads()
+    weft.set_num_threads(threads)
+    try:
+        x, weight, bias = numbers(rows, 70), numbers(45, 70, seed=1), numbers(45, seed=2)
+        assert F.linear(x, weight, bias).tolist() == (x @ weight.t() + bias).tolist()
+        exact = F.linear(x.float(), weight.float())
+        close(F.linear(x, weight), exact, F.linear(x.float().abs(), weight.float().abs()))
+    finally:
+        weft.set_num_threads(before)
+
+
+def test_compiled_linear():
+    layer = weft.nn.Linear(70, 45).bfloat16().eval()
+    compiled = weft.compile(lambda x: layer(x))
+    for rows in (1, 20, 300):
+        x = numbers(rows, 70)
+        exact = layer.float()(x.float())
+        layer.bfloat16()
+        for result in (layer(x), compiled(x)):
+            assert bool(((result.float() - exact).abs() <= exact.abs() * 2**-7 + 2**-8).all())
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention(causal):
+    query, key, value = (numbers(2, 3, 60, 24, seed=i) for i in range(3))
+    exact = F.scaled_dot_product_attention(query.float(), key.float(), value.float(), is_causal=causal)
+    result = F.scaled_dot_product_attention(query, key, value, is_causal=causal)
+    assert result.dtype == weft.bfloat16
+    assert float((result.float() - exact).abs().max()) <= 2**-7 * float(value.float().abs().max())
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"padding": 1}, {"stride": 2, "padding": 2}, {"dilation": 2}, {"groups": 2}]
+)
+@pytest.mark.parametrize("layout", ["first", "last", "slice"])
+def test_convolution(options, layout):
+    x, weight, bias = (
+        numbers(2, 4, 13, 15),
+        numbers(34, 4 // options.get("groups", 1), 3, 3, seed=1),
+        numbers(34, seed=2),
+    )
+    if layout == "last":
+        x = x.to(memory_format=torch.channels_last)
+    if layout == "slice":
+        x = numbers(2, 4, 13, 30)[..., ::2]
+    exact = F.conv2d(x.float(), weight.float(), bias.float(), **options)
+    magnitude = F.conv2d(x.float().abs(), weight.float().abs(), bias.float().abs(), **options)
+    result = F.conv2d(x, weight, bias, **options)
+    close(result, exact, magnitude)
+    assert result.stride() == F.conv2d(x.float(), weight.float(), bias.float(), **options).stride()
