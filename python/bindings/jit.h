@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "core/profiling.h"
 #include "ivalue.h"
 #include "weft/error.h"
 #include "weft/jit/module.h"
@@ -59,6 +60,8 @@ template <class F>
 nb::object run_script(std::shared_ptr<jit::CompilationUnit> unit, F&& f) {
   IValue result;
   {
+    if (profiling::is_on(profiling::kStacks))
+      profiling::remember_stack();  // it cannot be read without the lock
     const GilRelease no_gil;
     result = f();
   }

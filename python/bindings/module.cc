@@ -7,6 +7,7 @@
 #include "jit.h"
 #include "jit_trace.h"
 #include "op_arguments.h"
+#include "profiler.h"
 #include "runtime/log.h"
 #include "script/run/interpreter.h"
 #include "weft/allocator.h"
@@ -64,6 +65,7 @@ NB_MODULE(_C, m) {
   bind_operators(m);
   bind_array(m);
   bind_threads(m);
+  bind_profiler(m);
   bind_serialization(m);
   bind_storage(m);
   bind_builtins(m);

@@ -9,6 +9,7 @@
 #include "array.h"
 #include "bindings.h"
 #include "core/backend.h"
+#include "core/profiling.h"
 #include "jit_trace.h"
 #include "memory_format.h"
 #include "once.h"
@@ -53,7 +54,11 @@ std::vector<Tensor> run(const OpDef& op, OpArguments arguments, Promotion rules)
       elements += tensor->numel();
   }
   std::optional<GilRelease> no_gil;
-  if (elements >= kReleaseLock) no_gil.emplace();
+  if (elements >= kReleaseLock) {
+    if (profiling::is_on(profiling::kStacks))
+      profiling::remember_stack();  // it cannot be read without the lock
+    no_gil.emplace();
+  }
   if (takes_scalars(op)) {
     if (rules == Promotion::NumPy) ops::refuse_negative_powers(op, arguments.operands);
     return {ops::invoke(op, arguments.operands, arguments.attrs, rules)};

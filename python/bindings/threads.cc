@@ -1,10 +1,9 @@
-// Numbers of threads, what __config__ prints, and the profiler.
+// Numbers of threads, and what __config__ prints.
 #include <nanobind/stl/string.h>
 
 #include "bindings.h"
 #include "weft/config.h"
 #include "weft/parallel.h"
-#include "weft/profiler.h"
 
 namespace weft::python {
 
@@ -18,8 +17,6 @@ void bind_threads(nb::module_& m) {
   m.def("get_num_interop_threads", &get_num_interop_threads, "Number of threads that run forked tasks.");
   m.def("_parallel_info", &parallel_info);
   m.def("_build_info", &build_info);
-  m.def("_start_profiler", &profiler::start, nb::arg("path"));
-  m.def("_stop_profiler", &profiler::stop);
 }
 
 }  // namespace weft::python

@@ -8,6 +8,7 @@
 
 #include "compiler/plan.h"
 #include "compiler/stages.h"
+#include "core/profiling.h"
 
 namespace weft::compiler {
 namespace {
@@ -79,6 +80,7 @@ class CompiledGraphImpl final : public CompiledGraph {
 }  // namespace
 
 std::shared_ptr<CompiledGraph> compile(std::unique_ptr<ir::Graph> graph, const CompileOptions& options) {
+  const profiling::Span span([&] { return "compile graph " + graph->name; }, profiling::Kind::Compile);
   if (options.run_passes) run_graph_stages(*graph);
   return std::make_shared<CompiledGraphImpl>(std::move(graph), options);
 }

@@ -4,9 +4,11 @@
 
 #include "compiler/parts.h"
 #include "compiler/stages.h"
+#include "core/profiling.h"
 #include "ir/constants.h"
 #include "ir/symbols.h"
 #include "ops/tracer.h"
+#include "ops/work.h"
 #include "runtime/float_flags.h"
 
 namespace weft::compiler {
@@ -36,6 +38,23 @@ Tensor part_in(const PlannedPart& part, std::vector<Tensor>& slots, const std::v
   return whole.as_strided(shape, whole.strides(), whole.impl()->offset + part.first);
 }
 
+void note_storages(profiling::MemoryAction action, const std::vector<Tensor>& tensors) {
+  for (const Tensor& tensor : tensors)
+    if (const Storage& storage = *tensor.storage(); storage.data() != nullptr)
+      profiling::note_memory(action, storage.data(), storage.nbytes(), storage.device());
+}
+
+// Of a kernel: what it only reads.
+const char* describe_operands(const PlanStep& step, const std::vector<Tensor>& slots) {
+  std::vector<Tensor> operands;
+  for (const int slot : step.arrays) {
+    const bool is_written = std::any_of(step.outputs.begin(), step.outputs.end(),
+                                        [&](const PlannedOutput& output) { return output.slot == slot; });
+    if (!is_written) operands.push_back(slots[static_cast<size_t>(slot)]);
+  }
+  return ops::describe_inputs(operands);
+}
+
 }  // namespace
 
 Plan::Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_strides,
@@ -43,6 +62,7 @@ Plan::Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_st
     : graph_(std::move(graph)), input_strides_(std::move(input_strides)) {
   input_strides_.resize(graph_->inputs().size());
   program_ = make_program(*graph_, input_strides_, options);
+  name_ = profiling::intern(graph_->name);
 }
 
 bool Plan::accepts(const std::vector<Tensor>& inputs) const {
@@ -78,6 +98,8 @@ bool Plan::may_write_homes(const std::vector<Tensor>& inputs) const {
 }
 
 std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
+  const profiling::Span span(name_, profiling::Kind::Graph);
+  if (profiling::is_on(profiling::kMemory)) note_storages(profiling::MemoryAction::IsInput, inputs);
   Run run;
   bind_symbols(inputs, run.symbols);
   run.slots.resize(static_cast<size_t>(program_.num_slots));
@@ -99,6 +121,7 @@ std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
   for (int slot : program_.output_slots) outputs.push_back(run.slots[static_cast<size_t>(slot)]);
   if (!program_.given_constants.empty()) ir::copy_constants(outputs, program_.given_constants);
   if (!program_.write_backs.empty()) write_back(inputs, run, outputs);
+  if (profiling::is_on(profiling::kMemory)) note_storages(profiling::MemoryAction::IsOutput, outputs);
   return outputs;
 }
 
@@ -141,6 +164,14 @@ Tensor Plan::room_for(const PlannedOutput& output, const Run& run) {
 
 void Plan::run_kernel(const PlanStep& step, Run& run) const {
   std::vector<Tensor>& slots = run.slots;
+  profiling::Span span(step.name, profiling::Kind::Kernel, step.place);
+  if (span.is_recorded()) [[unlikely]] {
+    span.work = {.bytes = static_cast<double>(step.kernel_bytes.evaluate(run.symbols)),
+                 .operations = static_cast<double>(step.kernel_operations.evaluate(run.symbols)),
+                 .arithmetic = step.arithmetic,
+                 .is_known = true};
+    if (profiling::is_on(profiling::kInputs)) span.inputs = describe_operands(step, slots);
+  }
   for (const PlannedOutput& output : step.outputs)
     slots[static_cast<size_t>(output.slot)] = room_for(output, run);
   constexpr size_t kFew = 32;
@@ -163,6 +194,7 @@ bool Plan::is_over_base(const PlanStep& step, const Run& run) const {
 
 void Plan::run_update(const PlanStep& step, Run& run) const {
   std::vector<Tensor>& slots = run.slots;
+  const profiling::Span span(step.name, profiling::Kind::Operator, step.place);
   const Tensor base = slots[static_cast<size_t>(step.inputs[0])];
   const Shape shape = step.outputs[0].shape.evaluate(run.symbols),
               part = step.outputs[1].shape.evaluate(run.symbols);
@@ -192,6 +224,21 @@ bool Plan::replace_in_place(const PlanStep& step, Run& run) const {
   return true;
 }
 
+std::vector<Tensor> Plan::call(const PlanStep& step, std::vector<Tensor>& operands, const Run& run) {
+  const ops::OpDef& op = *step.node->op;
+  if (!step.prepared && !step.is_checked)
+    return ops::call(op, {operands, step.has_symbols ? ir::evaluate(step.attrs, run.symbols) : step.attrs});
+  profiling::Span span(step.name, profiling::Kind::Operator, step.place);
+  std::vector<Tensor> results =
+      step.prepared ? step.prepared(operands)
+                    : backend_of(step.device).run(op, operands, step.attrs, step.device.index);
+  if (span.is_recorded()) [[unlikely]] {
+    span.work = ops::work_of(op, operands, results, step.attrs);
+    if (profiling::is_on(profiling::kInputs)) span.inputs = ops::describe_inputs(operands);
+  }
+  return results;
+}
+
 void Plan::run_call(const PlanStep& step, Run& run) const {
   std::vector<Tensor>& slots = run.slots;
   if ((step.takes_base || step.is_over_base) && replace_in_place(step, run)) return;
@@ -203,13 +250,7 @@ void Plan::run_call(const PlanStep& step, Run& run) const {
   try {
     if (const ops::Attr* through = step.node->attrs.find("through"))
       operands[0] = ops::call1(std::get<std::string>(*through), {operands[0]});
-    if (step.prepared)
-      results = step.prepared(operands);
-    else if (step.is_checked)
-      results = backend_of(step.device).run(*step.node->op, operands, step.attrs, step.device.index);
-    else
-      results = ops::call(*step.node->op,
-                          {operands, step.has_symbols ? ir::evaluate(step.attrs, run.symbols) : step.attrs});
+    results = call(step, operands, run);
   } catch (const Error& error) {
     std::string where = step.node->location.str();
     if (where.empty()) throw;

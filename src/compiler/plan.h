@@ -25,6 +25,7 @@ class Plan {
   std::shared_ptr<const ir::Graph> graph_;
   std::vector<Strides> input_strides_;
   Program program_;
+  const char* name_;  // of its runs in profiles
 
   void bind_symbols(const std::vector<Tensor>& inputs, std::vector<int64_t>& symbols) const;
   // What a run holds. `at_home`: inputs that are written back may be written before the end.
@@ -39,6 +40,7 @@ class Plan {
   void run_update(const PlanStep& step, Run& run) const;
   bool replace_in_place(const PlanStep& step, Run& run) const;
   void run_call(const PlanStep& step, Run& run) const;
+  static std::vector<Tensor> call(const PlanStep& step, std::vector<Tensor>& operands, const Run& run);
   bool is_over_base(const PlanStep& step, const Run& run) const;
   void write_back(const std::vector<Tensor>& inputs, const Run& run, std::vector<Tensor>& outputs) const;
 };

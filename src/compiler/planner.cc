@@ -6,9 +6,11 @@
 #include <map>
 #include <set>
 
+#include "core/profiling.h"
 #include "ir/symbols.h"
 #include "nest/passes.h"
 #include "nest/views.h"
+#include "nest/work.h"
 #include "ops/result_memory.h"
 #include "passes/analysis.h"
 
@@ -39,6 +41,16 @@ bool is_same_type(const ir::Value& a, const ir::Value& b) {
   for (size_t d = 0; d < x.shape.size(); ++d)
     if (!sym_known_equal(x.shape[d], y.shape[d])) return false;
   return true;
+}
+
+// "model.py(42): forward", a call per line, the innermost first.
+const char* place_of(const ir::Node* node, const std::string& graph) {
+  std::string text;
+  for (const ir::SourceLocation* at = node ? &node->location : nullptr; at && at->file && !at->file->empty();
+       at = at->inlined ? &at->inlined->location : nullptr)
+    text += fmt::format("{}{}({}): {}", text.empty() ? "" : "\n", *at->file, at->line,
+                        at->inlined ? at->inlined->function : graph);
+  return text.empty() ? "" : profiling::intern(text);
 }
 
 class Planner {
@@ -135,6 +147,12 @@ class Planner {
       for (const Buffer& buffer : nest.buffers)
         if (!buffer.written && is_same_type(*buffer.value, *group.roots[0]))
           step.like_output.push_back(slot_of(buffer.value));
+    const nest::NestWork work = nest::work_of(nest);
+    step.name = profiling::intern(nest.name);
+    step.place = place_of(group.roots[0]->def, graph_.name);
+    step.kernel_bytes = work.bytes;
+    step.kernel_operations = work.operations;
+    step.arithmetic = work.arithmetic;
     program_.kernels.push_back({nest.name, kernel.printed.body, kernel.compile_ms, kernel.from_cache});
     program_.steps.push_back(std::move(step));
   }
@@ -165,6 +183,8 @@ class Planner {
     step.results = {slot_of(update.result)};
     if (!update.is_copied) step.results.push_back(slot_of(update.source));
     step.description = "copy of what is not replaced";
+    step.name = "slice_update";
+    step.place = place_of(update.result->def, graph_.name);
     step.takes_base = !update.keeps_base;
     step.keeps_base = update.keeps_base;
     program_.steps.push_back(std::move(step));
@@ -200,6 +220,8 @@ class Planner {
     }
     step.description = fmt::format("call {}{}", node.op->name,
                                    node.location.str().empty() ? "" : "  # " + node.location.str());
+    step.name = node.op->name.c_str();
+    step.place = place_of(&node, graph_.name);
     if (const ir::Node* join = joined_by(node); join && step.prepared) set_part(step, node, *join);
     program_.steps.push_back(std::move(step));
   }

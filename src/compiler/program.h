@@ -74,6 +74,12 @@ struct PlanStep {
 
   std::vector<int> released;  // slots whose last use this is
   std::string description;
+
+  // For the profiler.
+  const char* name = "";   // the kernel's or the operator's, for the rest of the process
+  const char* place = "";  // in the program, a call per line
+  Sym kernel_bytes = 0, kernel_operations = 0;
+  DType arithmetic = DType::F32;
 };
 
 struct PlannedWriteBack {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compiler/planner.h"
+#include "core/profiling.h"
 #include "nest/passes.h"
 #include "nest/text.h"
 #include "passes/pass.h"
@@ -89,6 +90,7 @@ class StageRunner {
   // Runs what changes `subject`.
   template <class Subject, class Run>
   void change(const Stage& stage, Subject& subject, const Run& run) {
+    const profiling::Span span([&] { return stage.name; }, profiling::Kind::Compile);
     const Clock::time_point start = Clock::now();
     run(subject);
     finish(stage, subject, start);
@@ -96,6 +98,7 @@ class StageRunner {
   // Gives what `run` makes.
   template <class Run>
   auto make(const Stage& stage, const Run& run) {
+    const profiling::Span span([&] { return stage.name; }, profiling::Kind::Compile);
     const Clock::time_point start = Clock::now();
     auto result = run();
     finish(stage, result, start);

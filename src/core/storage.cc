@@ -1,6 +1,7 @@
 #include <cstdint>
 
 #include "core/backend.h"
+#include "core/profiling.h"
 #include "weft/tensor.h"
 
 namespace weft {
@@ -20,8 +21,10 @@ std::shared_ptr<Storage> Storage::allocate(size_t nbytes, Device device) {
     storage = std::move(small);
   } else {
     storage = std::make_shared<Owned>();
-    if (backend.memory != MemoryKind::None)
+    if (backend.memory != MemoryKind::None) {
       storage->data_ = backend.allocate(nbytes, device.index, &storage->capacity_);
+      profiling::note_memory(profiling::MemoryAction::Allocated, storage->data_, storage->capacity_, device);
+    }
   }
   storage->nbytes_ = nbytes;
   storage->device_ = device;
@@ -41,7 +44,10 @@ std::shared_ptr<Storage> Storage::wrap(void* data, size_t nbytes, std::function<
 }
 
 Storage::~Storage() {
-  if (capacity_) backend_of(device_).deallocate(data_, capacity_, device_.index);
+  if (capacity_) {
+    profiling::note_memory(profiling::MemoryAction::Released, data_, capacity_, device_);
+    backend_of(device_).deallocate(data_, capacity_, device_.index);
+  }
   if (release_) release_();
 }
 

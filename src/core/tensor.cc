@@ -11,6 +11,7 @@
 
 #include "core/backend.h"
 #include "core/copy.h"
+#include "core/profiling.h"
 #include "core/trace_handle.h"
 #include "weft/error.h"
 
@@ -109,6 +110,9 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
   impl->device = device;
   impl->shape = shape;
   impl->strides = contiguous_strides(shape);
+  if (profiling::is_on(profiling::kMemory) && impl->storage->data() != nullptr) [[unlikely]]
+    profiling::note_memory(profiling::MemoryAction::IsTensor, impl->storage->data(), impl->storage->nbytes(),
+                           device, profiling::intern(std::string(short_name(dtype)) + weft::str(shape)));
   return Tensor(std::move(impl));
 }
 
@@ -116,6 +120,10 @@ namespace {
 
 // Elements of one device, converted: what copy_strided is on the CPU.
 void copy_elements(Device device, const StridedPointer& to, const StridedPointer& from, const Shape& shape) {
+  profiling::Span span("copy");
+  if (span.is_recorded())
+    span.work = {.bytes = static_cast<double>(numel(shape) * (itemsize(to.dtype) + itemsize(from.dtype))),
+                 .is_known = true};
   if (device.type == DeviceType::CPU)
     copy_strided(to, from, shape);
   else

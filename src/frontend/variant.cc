@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "core/profiling.h"
 #include "ir/symbols.h"
 #include "runtime/log.h"
 
@@ -131,6 +132,7 @@ std::shared_ptr<const Variant> trace(const detail::CompiledFunction::Function& f
                                      const std::vector<Tensor>& arguments, DimensionHistory& history,
                                      const CompileOptions& options, bool use_kernels) {
   history.note(arguments);
+  const profiling::Span span([&] { return "trace " + options.name; }, profiling::Kind::Compile);
   auto variant = std::make_shared<Variant>();
   ir::GraphTracer tracer(identifier(options.name));
   std::vector<Tensor> traced;

@@ -5,11 +5,13 @@
 #include <optional>
 
 #include "core/backend.h"
+#include "core/profiling.h"
 #include "ops/effects.h"
 #include "ops/registry.h"
 #include "ops/result_memory.h"
 #include "ops/stored.h"
 #include "ops/tracer.h"
+#include "ops/work.h"
 
 namespace weft::ops {
 namespace {
@@ -82,6 +84,14 @@ void check_devices(const OpDef& op, std::span<const Tensor> tensors, std::span<c
   }
 }
 
+// Of one that is traced, its parts become nodes: nothing runs.
+std::vector<Tensor> call_composite(const OpDef& op, OpArgs& args) {
+  if (!profiling::is_on() || is_recorded(op, args.tensors)) return op.composite(op, args);
+  profiling::Span span(op.name.c_str());
+  if (span.is_recorded() && profiling::is_on(profiling::kInputs)) span.inputs = describe_inputs(args.tensors);
+  return op.composite(op, args);
+}
+
 }  // namespace
 
 Tracer* current_tracer() { return active_tracer; }
@@ -134,7 +144,7 @@ std::vector<Tensor> call(const OpDef& op, OpArgs args) {
   check_operand_count(op, args);
   complete_attributes(op, args.attrs);
   if (concerns_stored_only(op, args)) return call_stored_only(op, args);
-  if (op.kind == OpKind::Composite) return op.composite(op, args);
+  if (op.kind == OpKind::Composite) return call_composite(op, args);
   if (is_recorded(op, args.tensors)) return active_tracer->record(op, args);
   return run_now(op, std::move(args));
 }
@@ -154,7 +164,12 @@ std::vector<Tensor> run_now(const OpDef& op, OpArgs args) {
   if (!device) device = results.empty() ? Device() : results[0].device;
   const Backend& backend = available_backend(*device);
   check_results_fit_memory(op, results);
-  return backend.run(op, args.tensors, args.attrs, device->index);
+  profiling::Span span(op.name.c_str());
+  if (!span.is_recorded()) return backend.run(op, args.tensors, args.attrs, device->index);
+  if (profiling::is_on(profiling::kInputs)) span.inputs = describe_inputs(args.tensors);
+  std::vector<Tensor> computed = backend.run(op, args.tensors, args.attrs, device->index);
+  span.work = work_of(op, args.tensors, computed, args.attrs);
+  return computed;
 }
 
 Tensor call1(std::string_view op, std::vector<Tensor> tensors, Attrs attrs) {

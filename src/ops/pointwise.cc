@@ -8,11 +8,13 @@
 #include <limits>
 #include <memory>
 
+#include "core/profiling.h"
 #include "ops/built_loops.h"
 #include "ops/define.h"
 #include "ops/elements.h"
 #include "ops/schema.h"
 #include "ops/torch_rules.h"
+#include "ops/work.h"
 #include "weft/parallel.h"
 
 namespace weft::ops {
@@ -303,9 +305,28 @@ bool is_checked_number(const Operand& operand, DType compute, Promotion rules) {
   return rules == Promotion::NumPy && is_integral(compute) && number && !number->is_bool();
 }
 
-// `target` gives where the result goes, once it is known that there will be one; null to refuse it.
-template <class Target>
-bool run_small(const OpDef& op, std::span<const Operand> operands, Promotion rules, Target target) {
+// What the profiler is told.
+void describe_to(profiling::Span& span, std::span<const Operand> operands, const SmallCall& call) {
+  std::vector<Tensor> tensors;
+  for (const Operand& operand : operands)
+    if (const Tensor* tensor = std::get_if<Tensor>(&operand)) tensors.push_back(*tensor);
+  const auto count = static_cast<double>(call.count);
+  span.work = {.bytes = count * itemsize(call.result),
+               .operations = count,
+               .arithmetic = call.compute,
+               .is_known = true};
+  for (const Tensor& tensor : tensors)
+    if (tensor.defined()) span.work.bytes += static_cast<double>(tensor.numel() * itemsize(tensor.dtype()));
+  if (profiling::is_on(profiling::kInputs)) span.inputs = describe_inputs(tensors);
+}
+
+// Where the result goes.
+enum class Target : uint8_t { New, Given };
+
+// `target` gives it, once it is known that there will be one; one that is given may be null, to refuse it.
+template <class FindTarget>
+bool run_small(const OpDef& op, std::span<const Operand> operands, Promotion rules, Target kind,
+               FindTarget target) {
   const auto is_stored = [](const Operand& operand) {
     const Tensor* const tensor = std::get_if<Tensor>(&operand);
     return tensor && tensor->defined() && is_stored_only(tensor->dtype());
@@ -324,8 +345,12 @@ bool run_small(const OpDef& op, std::span<const Operand> operands, Promotion rul
     refuse_zero_divisors(op, call.compute, call.inputs[1], call.count);
     refuse_negative_number(op, operands, call.compute);
   }
-  void* out = target(call);
-  if (out == nullptr) return false;
+  void* out = kind == Target::Given ? target(call) : nullptr;
+  if (kind == Target::Given && out == nullptr) return false;
+  profiling::Span span(op.name.c_str());
+  if (span.is_recorded()) [[unlikely]]
+    describe_to(span, operands, call);
+  if (kind == Target::New) out = target(call);
   const LoopFunction loop = (*op.loops)[static_cast<size_t>(call.compute)];
   Loop(op, loop, call.compute, *op.default_params, true)(out, call.inputs, call.count);
   return true;
@@ -335,7 +360,7 @@ bool run_small(const OpDef& op, std::span<const Operand> operands, Promotion rul
 
 Tensor run_small_pointwise(const OpDef& op, std::span<const Operand> operands, Promotion rules) {
   Tensor result;
-  run_small(op, operands, rules, [&](const SmallCall& call) {
+  run_small(op, operands, rules, Target::New, [&](const SmallCall& call) {
     result = Tensor::empty(call.shaped->impl()->shape, call.result);
     return result.data();
   });
@@ -376,7 +401,7 @@ Tensor run_small_pointwise(const OpDef& op, std::span<Operand> operands) {
   Tensor* replaced = nullptr;
   DType dtype{};
   std::shared_ptr<Storage> storage;
-  run_small(op, operands, Promotion::Torch, [&](const SmallCall& call) {
+  run_small(op, operands, Promotion::Torch, Target::New, [&](const SmallCall& call) {
     replaced = replaceable(operands, call);
     if (replaced == nullptr) {
       result = Tensor::empty(call.shaped->impl()->shape, call.result);
@@ -395,11 +420,12 @@ Tensor run_small_pointwise(const OpDef& op, std::span<Operand> operands) {
 
 bool run_small_pointwise(const OpDef& op, std::span<const Operand> operands, const Tensor& self) {
   BlockBuffer result;  // other operands may view self's elements
-  const bool is_done = run_small(op, operands, Promotion::Torch, [&](const SmallCall& call) -> void* {
-    const bool fits = call.result == self.dtype() && call.shaped->impl()->shape == self.impl()->shape &&
-                      self.is_contiguous() && !self.storage()->read_only();
-    return fits ? result.bytes : nullptr;
-  });
+  const bool is_done =
+      run_small(op, operands, Promotion::Torch, Target::Given, [&](const SmallCall& call) -> void* {
+        const bool fits = call.result == self.dtype() && call.shaped->impl()->shape == self.impl()->shape &&
+                          self.is_contiguous() && !self.storage()->read_only();
+        return fits ? result.bytes : nullptr;
+      });
   if (is_done)
     std::memcpy(self.data(), result.bytes, static_cast<size_t>(self.numel() * itemsize(self.dtype())));
   return is_done;

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/profiling.h"
 #include "runtime/log.h"
-#include "runtime/trace_events.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
 
@@ -192,7 +192,7 @@ void InteropPool::run(Lock& lock, const TaskPtr& task) {
   lock.unlock();
   const TaskPtr* const outer = std::exchange(current_task, &task);
   try {
-    const Span span("inter-op task", "inter-op");
+    const profiling::Span span("inter-op task", profiling::Kind::InterOp);
     std::exchange(task->body, nullptr)();
   } catch (const std::exception& error) {
     log::warning(fmt::format("an inter-op task ended with an exception: {}", error.what()));
@@ -211,7 +211,7 @@ void InteropPool::run(Lock& lock, const TaskPtr& task) {
 
 void InteropPool::work(int number) {
   is_worker = true;
-  name_thread("inter-op", number);
+  profiling::name_thread("inter-op", number);
   Lock lock(mutex_);
   while (true) {
     const TaskPtr task = running() <= size_ ? take(nullptr) : nullptr;
@@ -300,7 +300,7 @@ void InteropPool::help_or_sleep(uint64_t seen) {
     }
   }
   if (task == nullptr) {
-    const Span span("wait", "inter-op");
+    const profiling::Span span("wait", profiling::Kind::InterOp);
     waiter.wake.wait(lock, [&] { return waiter.awake; });
   } else {
     run(lock, task);

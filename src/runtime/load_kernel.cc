@@ -7,6 +7,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "core/profiling.h"
 #include "runtime/clang_toolchain.h"
 #include "runtime/cxx_toolchain.h"
 #include "runtime/disk_cache.h"
@@ -68,21 +69,30 @@ void log_cache(const CompileRequest& request, std::string_view what) {
     log::write(log::Channel::Cache, fmt::format("{}: {}", request.name, what));
 }
 
+std::shared_ptr<const Module> load_from_disk(const CompileRequest& request, const std::string& key) {
+  const profiling::Span span([&] { return "disk cache " + request.name; }, profiling::Kind::Compile);
+  return disk_cache_load(request.name, key);
+}
+
 LoadedKernel make_kernel(const CompileRequest& request, std::string_view toolchain_name,
                          const std::vector<const Toolchain*>& choices) {
   for (const Toolchain* choice : choices) {
     const std::string id = choice->id();
     if (id.empty()) continue;
-    if (auto module = disk_cache_load(request.name, cache_key(request, id))) {
+    if (auto module = load_from_disk(request, cache_key(request, id))) {
       log_cache(request, "disk cache");
       return {std::move(module), 0, "disk cache"};
     }
   }
   const Toolchain& chosen = toolchain(toolchain_name);
   const auto start = std::chrono::steady_clock::now();
-  const std::string bytes = chosen.compile(request);
+  const std::string bytes = [&] {
+    const profiling::Span span([&] { return "toolchain " + request.name; }, profiling::Kind::Compile);
+    return chosen.compile(request);
+  }();
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   log_cache(request, fmt::format("compiled by {} in {:.1f} ms", chosen.name(), elapsed.count()));
+  const profiling::Span span([&] { return "load " + request.name; }, profiling::Kind::Compile);
   std::shared_ptr<const Module> module =
       disk_cache_store(request.name, cache_key(request, chosen.id()), bytes);
   if (module == nullptr) module = load_module_bytes(bytes, request.name);

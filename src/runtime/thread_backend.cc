@@ -43,7 +43,7 @@ std::string backend_limit() { return fmt::format("omp_get_max_threads() : {}", o
 #include <algorithm>
 #include <memory>
 
-#include "runtime/trace_events.h"
+#include "core/profiling.h"
 #include "weft/parallel.h"
 
 namespace weft::runtime {
@@ -52,7 +52,7 @@ namespace {
 struct ThreadNames : tbb::task_scheduler_observer {
   explicit ThreadNames(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
   void on_scheduler_entry(bool is_worker) override {
-    if (is_worker) name_thread("intra-op", tbb::this_task_arena::current_thread_index());
+    if (is_worker) profiling::name_thread("intra-op", tbb::this_task_arena::current_thread_index());
   }
 };
 

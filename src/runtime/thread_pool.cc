@@ -6,7 +6,7 @@
 
 #include <system_error>
 
-#include "runtime/trace_events.h"
+#include "core/profiling.h"
 #include "weft/parallel.h"
 
 namespace weft::runtime {
@@ -92,7 +92,7 @@ bool ThreadPool::enter() {
 }
 
 void ThreadPool::work(int index) {
-  name_thread("intra-op", index);
+  profiling::name_thread("intra-op", index);
   Worker& self = workers_[static_cast<size_t>(index - 1)];
   if (sched_getaffinity(0, sizeof self.home, &self.home) == 0) {  // fails where there are over 1024 cores
     self.kept_to = self.home;

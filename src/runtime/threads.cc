@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/profiling.h"
 #include "runtime/float_flags.h"
 #include "runtime/host.h"
 #include "runtime/thread_pool.h"
-#include "runtime/trace_events.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
 
@@ -88,7 +88,7 @@ struct Region {
       if (index >= share.end) return;
       const int64_t first = begin + index * piece;
       try {
-        const runtime::Span span("parallel_for", "intra-op");
+        const profiling::Span span("parallel_for", profiling::Kind::IntraOp);
         body(context, first, std::min(end, first + piece));
       } catch (...) {
         if (!failed.exchange(true)) exception = std::current_exception();
@@ -130,7 +130,7 @@ constexpr bool kThreadSanitizer = false;
 #endif
 
 void run_serially(int64_t begin, int64_t end, RangeFn body, void* context) {
-  const runtime::Span span("parallel_for, one thread", "intra-op");
+  const profiling::Span span("parallel_for, one thread", profiling::Kind::IntraOp);
   body(context, begin, end);
 }
 

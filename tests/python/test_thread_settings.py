@@ -122,5 +122,17 @@ def test_a_whole_program_is_recorded(tmp_path):
     path = tmp_path / "trace.json"
     run("(weft.ones(1_000_000) + 1).sum()", WEFT_TRACE=str(path))
     assert any(name.startswith("parallel_for") for name in spans(path))
-    _, warnings = run("pass", WEFT_TRACE=str(tmp_path / "none" / "trace.json"))
-    assert "WEFT_TRACE" in warnings and "No such file" in warnings
+    # One that cannot be written is an error before the program begins.
+    nowhere = os.environ | {"WEFT_TRACE": str(tmp_path / "none" / "trace.json")}
+    done = subprocess.run(
+        [sys.executable, "-c", "import weft; print('begun')"],
+        env=nowhere,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode != 0 and "begun" not in done.stdout
+    assert "WEFT_TRACE" in done.stderr and "No such file" in done.stderr
+    run("(weft.ones(100) + 1).sum()", WEFT_TRACE=str(tmp_path / "trace-%p.json"))
+    (of_process,) = tmp_path.glob("trace-*.json")
+    assert of_process.stem.removeprefix("trace-").isdigit() and "sum" in spans(of_process)

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/profiling.h"
 #include "runtime/interop.h"
-#include "runtime/trace_events.h"
 #include "support.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
@@ -21,6 +21,7 @@ namespace weft::runtime {
 namespace {
 
 using Json = nlohmann::json;
+using profiling::Span;
 using runtime_test::in_child;
 using testing::HasSubstr;
 

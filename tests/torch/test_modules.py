@@ -334,9 +334,8 @@ def test_what_compilers_and_profilers_have():
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
         with torch.profiler.record_function("mine"):
             torch.ones(2) + 1
-    assert profile.key_averages()[0].key == "mine" and "mine" in profile.key_averages().table(
-        sort_by="cpu_time_total"
-    )
+    assert "mine" in {row.key for row in profile.key_averages()}
+    assert "mine" in profile.key_averages().table(sort_by="cpu_time_total")
     benchmark = importlib.import_module("weft.torch.utils.benchmark")
     assert benchmark.Timer("x + 1", globals={"x": 1}).timeit(10).median > 0
     checkpoint = importlib.import_module("weft.torch.utils.checkpoint")

@@ -9,6 +9,7 @@
 #include "capture/objects/numpy_api.h"
 #include "capture/objects/release.h"
 #include "capture/values/memory_order.h"
+#include "core/profiling.h"
 #include "ir/symbols.h"
 #include "ops/view.h"
 #include "runtime/float_flags.h"
@@ -383,6 +384,8 @@ template <class Warn>
 std::vector<Tensor> run_graph(const Executable& executable, const std::vector<Tensor>& inputs,
                               unsigned watched_flags, std::atomic<int64_t>* passes, const Warn& warn) {
   try {
+    if (profiling::is_on(profiling::kStacks))
+      profiling::remember_stack();  // it cannot be read without the lock
     LockRelease release(inputs);
     const std::function<void()> on_raised = [&] {
       release.take_back();

@@ -11,6 +11,7 @@
 #include "capture/perform/continuation.h"
 #include "capture/values/advice.h"
 #include "codegen/prelude.h"
+#include "core/profiling.h"
 #include "runtime/log.h"
 #include "runtime/toolchain.h"
 
@@ -369,8 +370,13 @@ LoopOutcome Loops::run(State& state, Ref& result, const Report& report) {
   LoopMemory memory;
   entry.prepare_lists(loop->code.objects);
   const auto start = Clock::now();
-  const int64_t number =
-      loop->function(words.data(), entry.array_words.data(), loop->code.functions.data(), look_for_signals);
+  const int64_t number = [&] {
+    const profiling::Span span(
+        [&] { return fmt::format("loop {}:{}", code->name(), code->line(entry.frames[0].ip)); },
+        profiling::Kind::Kernel);
+    return loop->function(words.data(), entry.array_words.data(), loop->code.functions.data(),
+                          look_for_signals);
+  }();
   const auto end = Clock::now();
   rejections.in_vain = 0;
   const LoopExit& exit = loop->code.exits[static_cast<size_t>(number)];
@@ -406,6 +412,7 @@ std::shared_ptr<NativeLoop> Loops::add_loop(Candidates& candidates, const LoopEn
                                             const Report& report) {
   if (candidates.loops.size() >= 8) throw LoopRejected{"its globals keep changing"};
   std::shared_ptr<Variant> variant;
+  const profiling::Span span("compile loop", profiling::Kind::Compile);
   std::shared_ptr<NativeLoop> loop = compile_loop(entry, variant);
   report(variant);
   candidates.loops.push_back(loop);

@@ -10,6 +10,7 @@
 #include "capture/objects/made_once.h"
 #include "capture/running/run.h"
 #include "capture/values/advice.h"
+#include "core/profiling.h"
 #include "errors.h"
 #include "interpreter_lock.h"
 #include "runtime/log.h"
@@ -80,6 +81,8 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
                              segment.variants.back()->guards.explain_failure(state.frames)));
     }
   }
+  const profiling::Span span([&] { return "capture " + std::string(state.frames.back().code->name()); },
+                             profiling::Kind::Compile);
   const auto start = std::chrono::steady_clock::now();
   // Breaks are decided on a real state, whose exceptions (of a handler being run) stay as they are.
   Settings settings = settings_;

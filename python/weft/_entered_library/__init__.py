@@ -62,4 +62,5 @@ REPLACEMENTS = {
     "operator.attrgetter": calling.attrgetter,
     "operator.itemgetter": calling.itemgetter,
     "operator.methodcaller": calling.methodcaller,
+    "weft._C._is_recording": calling.is_recording,
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "core/profiling.h"
 #include "runtime/log.h"
 #include "script/optimize/graph_passes.h"
 #include "script/program/function.h"
@@ -21,6 +22,7 @@ std::atomic<bool>& executor_switch() {
 
 // Null where nothing is worth compiling.
 std::shared_ptr<const Code> optimize(const FunctionImpl& function, const ir::Graph& original) try {
+  const profiling::Span span([&] { return "optimize " + function.qualified_name; }, profiling::Kind::Compile);
   const std::unique_ptr<ir::Graph> graph = original.clone();
   graph->name = function.qualified_name;
   inline_calls(*graph);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <new>
 
+#include "core/profiling.h"
 #include "runtime/interop.h"
 #include "script/builtins/arithmetic.h"
 #include "script/builtins/format.h"
@@ -233,6 +234,7 @@ class Machine {
     IValue* const staged = registers_ + code_->num_registers;
     for (size_t i = 0; i < at.num_operands; ++i) staged[i] = take(operand(at, i));
     const std::span arguments(staged, at.num_operands);
+    const profiling::Span span(at.builtin->name.c_str(), profiling::Kind::Script);
     if (at.num_results == 1 && at.builtin->schema.returns.size() == 1) {
       at.builtin->run(arguments, &registers_[at.dst]);
     } else {
@@ -368,6 +370,8 @@ class Machine {
     auto future = std::make_shared<Future>(at.type->element());
     runtime::interop_launch(
         [function, program = function->impl().unit.lock(), future, arguments = take_all(at)]() mutable {
+          const profiling::Span span([&] { return "fork " + function->impl().qualified_name; },
+                                     profiling::Kind::Script);
           try {
             future->set_value(run_code(function->impl().get_code_to_call(), arguments));
           } catch (...) {
@@ -437,6 +441,7 @@ IValue run_code(const Code& code, std::span<IValue> arguments) {
   Machine::check_count(code, arguments.size());
   CallScope scope(code);
   for (size_t i = 0; i < arguments.size(); ++i) scope.stack().top().registers[i] = std::move(arguments[i]);
+  const profiling::Span span([&] { return code.function_name; }, profiling::Kind::Script);
   // The innermost call gives an error the stack.
   try {
     return Machine(scope.stack()).run();

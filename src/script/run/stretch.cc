@@ -8,6 +8,7 @@
 #include <new>
 #include <string_view>
 
+#include "core/profiling.h"
 #include "ops/tracer.h"
 #include "runtime/log.h"
 #include "runtime/toolchain.h"
@@ -339,6 +340,7 @@ std::unique_ptr<const Stretch::Specialization> Stretch::compile(std::span<const 
                            owned_.size() + 1));
   }
   if (!code_) code_ = std::make_unique<const Code>(*definition_.graph, name_);
+  const profiling::Span span([&] { return "capture " + name_; }, profiling::Kind::Compile);
   const auto start = std::chrono::steady_clock::now();
   Trace trace(*code_, made->inputs);
   const CompileOptions options{.name = name_, .fullgraph = true};
