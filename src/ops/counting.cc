@@ -113,10 +113,12 @@ std::vector<Tensor> histc(const OpDef& op, const OpArgs& args) {
 std::vector<TensorType> infer_count_between(const OpDef& op, std::span<const TensorType> operands,
                                             const Attrs&) {
   const TensorType &x = operands[0], &edges = operands[1];
-  WEFT_CHECK_TYPE(x.dtype == edges.dtype && !is_complex(x.dtype),
-                  fmt::format("{}: operands must have one real dtype{}", op.name, describe_operands(op, operands)));
-  WEFT_CHECK(x.shape.size() == 1 && edges.shape.size() == 1,
-             fmt::format("{}: expected operands with one dimension{}", op.name, describe_operands(op, operands)));
+  WEFT_CHECK_TYPE(
+      x.dtype == edges.dtype && !is_complex(x.dtype),
+      fmt::format("{}: operands must have one real dtype{}", op.name, describe_operands(op, operands)));
+  WEFT_CHECK(
+      x.shape.size() == 1 && edges.shape.size() == 1,
+      fmt::format("{}: expected operands with one dimension{}", op.name, describe_operands(op, operands)));
   const bool is_weighted = operands.size() == 3;
   WEFT_CHECK(!is_weighted || (operands[2].dtype == DType::F64 && operands[2].shape.size() == 1 &&
                               sym_eq(operands[2].shape[0], x.shape[0])),
@@ -125,8 +127,8 @@ std::vector<TensorType> infer_count_between(const OpDef& op, std::span<const Ten
   return {TensorType{is_weighted ? DType::F64 : DType::I64, {edges.shape[0] - Sym(1)}, x.device}};
 }
 
-// One pass over x. bins[place] of each element between the edges; those below are at place 0, those above, and NaN, at
-// the last one.
+// One pass over x. bins[place] of each element between the edges; those below are at place 0, those above,
+// and NaN, at the last one.
 template <class T, class Number, class Weight>
 void add_between(const T* x, int64_t begin, int64_t end, T last_edge, Number* bins, const auto& place_of,
                  const Weight& weight) {
@@ -143,7 +145,9 @@ void count_between(const Tensor& x, const Tensor& edges, Number* result, const W
   const bool in_blocks = std::is_floating_point_v<Number>;
   const int64_t parts = in_blocks ? (n + kBlock - 1) / kBlock
                                   : std::clamp<int64_t>(n / std::max(8 * places, kShortest), 1, kMostParts);
-  const auto start_of = [=](int64_t part) { return in_blocks ? std::min(n, part * kBlock) : n * part / parts; };
+  const auto start_of = [=](int64_t part) {
+    return in_blocks ? std::min(n, part * kBlock) : n * part / parts;
+  };
   const int64_t at_once = std::min(parts, kMostParts);
   std::vector<Number> bins(static_cast<size_t>(at_once * places));
   const Places<T> by_halves(sorted, length, true);
@@ -189,14 +193,15 @@ std::vector<Tensor> eager_count_between(const OpDef&, std::span<const Tensor> op
 }
 
 [[maybe_unused]] const OpDef* const kOps[] = {
-    &register_op({.name = "count_between",
-                  .schema = "(Tensor x, Tensor edges) -> Tensor",
-                  .doc = "int64 numbers of the elements of `x` between neighbours of the ascending `edges`, both with "
-                         "one dimension:\n"
-                         "those equal to an edge count behind it, but those equal to the last one before it. NaN and "
-                         "what lies outside\nis not counted.",
-                  .infer = infer_count_between,
-                  .eager = eager_count_between}),
+    &register_op(
+        {.name = "count_between",
+         .schema = "(Tensor x, Tensor edges) -> Tensor",
+         .doc = "int64 numbers of the elements of `x` between neighbours of the ascending `edges`, both with "
+                "one dimension:\n"
+                "those equal to an edge count behind it, but those equal to the last one before it. NaN and "
+                "what lies outside\nis not counted.",
+         .infer = infer_count_between,
+         .eager = eager_count_between}),
     &register_op({.name = "sum_between",
                   .schema = "(Tensor x, Tensor edges, Tensor weights) -> Tensor",
                   .doc = "As count_between; float64 sums of the elements' weights.",

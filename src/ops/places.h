@@ -42,8 +42,9 @@ class Places {
   const bool right_;
 };
 
-// Equally wide cells over the range of a sorted sequence. That the cell of a number never falls where the number
-// rises is all that is needed for the number's place to be among those of its cell, whatever is rounded.
+// Equally wide cells over the range of a sorted sequence. That the cell of a number never falls where the
+// number rises is all that is needed for the number's place to be among those of its cell, whatever is
+// rounded.
 template <class T>
 class Cells {
  public:
@@ -62,7 +63,8 @@ class Cells {
     starts_.resize(static_cast<size_t>(cells_) + 1);
     size_t cell = 0;
     for (int64_t i = 0; i < length; ++i)
-      for (const size_t own = cell_of(sorted[i]); cell <= own; ++cell) starts_[cell] = static_cast<int32_t>(i);
+      for (const size_t own = cell_of(sorted[i]); cell <= own; ++cell)
+        starts_[cell] = static_cast<int32_t>(i);
     for (; cell < starts_.size(); ++cell) starts_[cell] = static_cast<int32_t>(length);
     for (size_t i = 1; i < starts_.size(); ++i) is_sparse_ = is_sparse_ && starts_[i] - starts_[i - 1] <= 1;
   }
@@ -88,9 +90,10 @@ class Cells {
   }
 
  private:
-  // A cell with one element at most has two places. Where it has none, the next element lies behind the cell, and the
-  // comparison with it says so; there is none behind the last one, whose cell has it. NaN, which is in the last cell,
-  // comes behind every number. Held by value: stores between two look-ups change nothing of it.
+  // A cell with one element at most has two places. Where it has none, the next element lies behind the cell,
+  // and the comparison with it says so; there is none behind the last one, whose cell has it. NaN, which is
+  // in the last cell, comes behind every number. Held by value: stores between two look-ups change nothing of
+  // it.
   struct Lookup {
     Lookup(const Cells& cells, const Places<T>& places)
         : low(cells.low_),

@@ -51,7 +51,9 @@ def test_given_edges():
     same_histogram(x, np.array([-1e300, -1.0, 1e-300, 1.0, 1e300]))
     same_histogram(x, np.array([0, 1, 2]))
     same_histogram(np.arange(3000) // 7, np.array([0, 1, 5, 70, 428]))
-    same_histogram(np.array([2**62, 2**62 + 1, 2**53 + 1, 5] * 40), np.array([0, 2**53 + 1, 2**62 + 1, 2**62 + 2]))
+    same_histogram(
+        np.array([2**62, 2**62 + 1, 2**53 + 1, 5] * 40), np.array([0, 2**53 + 1, 2**62 + 1, 2**62 + 2])
+    )
 
 
 def test_elements_that_are_all_equal():
@@ -61,7 +63,11 @@ def test_elements_that_are_all_equal():
 
 def test_what_numpy_refuses():
     compiled = weft.compile(lambda x, bins: np.histogram(x, bins))
-    for x, bins in [(np.array([1.0, np.nan]), 4), (np.arange(4.0), np.array([1.0, 0.0])), (np.arange(4.0), 0)]:
+    for x, bins in [
+        (np.array([1.0, np.nan]), 4),
+        (np.arange(4.0), np.array([1.0, 0.0])),
+        (np.arange(4.0), 0),
+    ]:
         with pytest.raises(ValueError) as expected:
             np.histogram(x, bins)
         with pytest.raises(ValueError) as got:

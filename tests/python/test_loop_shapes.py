@@ -93,7 +93,11 @@ def test_flipped_slices(size):
     for _ in range(2):
         check_equal(compiled(r), levinson(r))
     check(backward_dots, (whole(2 * size), whole(2 * size), size), native=size > 30)
-    check(backward_dots, (whole(2 * size).astype(np.float32), whole(2 * size).astype(np.float32), size), native=False)
+    check(
+        backward_dots,
+        (whole(2 * size).astype(np.float32), whole(2 * size).astype(np.float32), size),
+        native=False,
+    )
 
 
 def test_flipped_arrays():
@@ -109,7 +113,9 @@ def test_arrays_put_together():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.int64, np.int32, np.uint8])
-@pytest.mark.parametrize("sizes", [(3, 3, 3), (1, 4, 2), (2, 0, 3), (10, 10, 10), (11, 3, 2), (2, 11, 3), (2, 3, 11)])
+@pytest.mark.parametrize(
+    "sizes", [(3, 3, 3), (1, 4, 2), (2, 0, 3), (10, 10, 10), (11, 3, 2), (2, 11, 3), (2, 3, 11)]
+)
 def test_products_of_small_matrices(dtype, sizes):
     rows, inner, columns = sizes
 

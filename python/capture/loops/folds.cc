@@ -19,10 +19,10 @@ std::string product_of(const std::vector<std::string>& sizes) {
 
 // Functions of complex arrays in native loops.
 bool takes_complex(const std::string& name) {
-  static const std::set<std::string> names = {
-      "copy",   "absolute", "negative",  "square", "conjugate", "add",         "subtract", "multiply", "true_divide",
-      "divide", "equal",    "not_equal", "where",  "dot",       "concatenate", "hstack",   "vstack",   "flip",
-      "matmul"};
+  static const std::set<std::string> names = {"copy",   "absolute",  "negative", "square",      "conjugate",
+                                              "add",    "subtract",  "multiply", "true_divide", "divide",
+                                              "equal",  "not_equal", "where",    "dot",         "concatenate",
+                                              "hstack", "vstack",    "flip",     "matmul"};
   return names.count(name) != 0;
 }
 
@@ -175,9 +175,8 @@ LoopValue LoopBuilder::product(const LoopValue& a, const LoopValue& b) {
   emit(fmt::format("const i64 {}_x[] = {{{}, {}}}, {}_y[] = {{{}, {}}};", name,
                    x.dims == 2 ? x.stride(0).expr : "0", x.stride(x.dims - 1).expr, name, y.stride(0).expr,
                    y.dims == 2 ? y.stride(1).expr : "1"));
-  const std::string operands =
-      fmt::format("{0}_sizes, {1}, {0}_x, {2}, {0}_y, {3}", name, x.items[0].expr, y.items[0].expr,
-                  result.items[0].expr);
+  const std::string operands = fmt::format("{0}_sizes, {1}, {0}_x, {2}, {0}_y, {3}", name, x.items[0].expr,
+                                           y.items[0].expr, result.items[0].expr);
   if (is_floating(x.dtype) || is_complex)
     require(fmt::format("product_of<{}>({}, {})", type, function("matrix_product_" + type), operands));
   else

@@ -72,8 +72,8 @@ LoopValue LoopBuilder::flipped(const LoopValue& array, std::optional<int64_t> ax
     strides.push_back(view.stride(d));
     if (axis && (*axis < 0 ? *axis + view.dims : *axis) != d) continue;
     pointer += fmt::format(" + maximum<i64>({} - 1, 0) * {}", view.size(d).expr, view.stride(d).expr);
-    strides.back() =
-        loop_int(view.stride(d).known == 1 ? "-1L" : temporary("i64", fmt::format("-({})", view.stride(d).expr)));
+    strides.back() = loop_int(
+        view.stride(d).known == 1 ? "-1L" : temporary("i64", fmt::format("-({})", view.stride(d).expr)));
   }
   pointer = temporary(element_type(view.dtype) + "*", pointer);
   return loop_view(view.dtype, view.index, pointer, std::move(sizes), std::move(strides));

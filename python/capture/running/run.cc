@@ -71,7 +71,8 @@ bool is_deep_recursion(const State& state) {
 
 // How many variants of the segment are captured without waiting: as many as there are where that took long.
 size_t usual_variants(const Segment& here) {
-  if (here.variants.size() > 1 && here.captured_ms > kCostly_ms) return std::min(here.variants.size(), kMaxVariants);
+  if (here.variants.size() > 1 && here.captured_ms > kCostly_ms)
+    return std::min(here.variants.size(), kMaxVariants);
   double spent_ms = 0;  // without having computed with an array
   for (const auto& one : here.variants) {
     if (one->executable) return kMaxVariants;
@@ -124,8 +125,8 @@ void expect_counters(History& history, const State& state) {
 Ref CompiledFunction::Run::to_end() {
   while (advance() != LoopOutcome::Returned) {
   }
-  // A break costs about a microsecond, as much as all of a small function. Native loops may be far from what Python
-  // takes for them.
+  // A break costs about a microsecond, as much as all of a small function. Native loops may be far from what
+  // Python takes for them.
   constexpr double kSmall_ms = 0.03;
   if (has_break_ && !has_native_loop_ && milliseconds_since(arrival_) < kSmall_ms)
     function_.captures_.calls->suspect_small();

@@ -35,13 +35,14 @@ class CpuVocabulary final : public nest::Vocabulary {
     return fmt::format("{}(parallel_for, {}, {}, {}", function, extent, grain, lead);
   }
   std::string source(const std::set<scalar::Prim>& elementary, std::string_view kernel) const override {
-    // Intel's processors begin to read lines ahead in each page anew. AMD's need not be asked, and a short loop
-    // takes a tenth longer for asking.
+    // Intel's processors begin to read lines ahead in each page anew. AMD's need not be asked, and a short
+    // loop takes a tenth longer for asking.
     static const bool reads_ahead = runtime::host_cpu_brand().find("Intel") != std::string::npos;
     if (!reads_ahead) return codegen::with_prelude(codegen::PreludeKind::Kernel, elementary, kernel);
     return codegen::with_prelude(
         codegen::PreludeKind::Kernel, elementary,
-        fmt::format("template <> struct ReadsAhead<true> {{ static constexpr bool value = true; }};\n{}", kernel));
+        fmt::format("template <> struct ReadsAhead<true> {{ static constexpr bool value = true; }};\n{}",
+                    kernel));
   }
 };
 

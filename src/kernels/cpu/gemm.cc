@@ -104,8 +104,9 @@ void pack(const std::vector<WeightBlock>& blocks, int64_t k, MatrixView<float> b
   });
 }
 
-// One tile of rows of a, rows of b contiguous: b where it lies. Every thread goes through a stretch of its columns a few
-// rows at a time, so that memory is read along rows; tiles ask for what the next one of the same rows needs.
+// One tile of rows of a, rows of b contiguous: b where it lies. Every thread goes through a stretch of its
+// columns a few rows at a time, so that memory is read along rows; tiles ask for what the next one of the
+// same rows needs.
 void in_place(int64_t m, int64_t n, int64_t k, const RowMajor& a, const RowMajor& b, float* c) {
   constexpr int64_t kDepth = 32, kMost = 1024;
   const GemmKernels& kernels = gemm_kernels();
@@ -113,31 +114,31 @@ void in_place(int64_t m, int64_t n, int64_t k, const RowMajor& a, const RowMajor
   const int64_t threads = in_parallel_region() ? 1 : get_num_threads();
   const int64_t per_chunk = std::clamp((blocks + 2 * threads - 1) / (2 * threads), int64_t{1}, kMost / width),
                 chunks = (blocks + per_chunk - 1) / per_chunk;
-  parallel_for(0, chunks, std::max<int64_t>(1, kGrainProducts / (per_chunk * width * m * k)),
-               [&](int64_t begin, int64_t end) {
-                 std::array<const float*, kMaxTileRows> rows;
-                 std::array<float, kDepth * 2 * kMostLanes> whole;  // of the last columns: whole vectors are read
-                 for (int64_t chunk = begin; chunk < end; ++chunk) {
-                   for (int64_t p = 0; p < k; p += kDepth) {
-                     const int64_t depth = std::min(kDepth, k - p);
-                     for (int64_t i = 0; i < m; ++i)
-                       rows[static_cast<size_t>(i)] = a.data + i * a.stride + p;
-                     for (int64_t block = chunk * per_chunk; block < std::min(blocks, (chunk + 1) * per_chunk);
-                          ++block) {
-                       const int64_t first = block * width, columns = std::min(width, n - first);
-                       const float* weights = b.data + p * b.stride + first;
-                       int64_t stride = b.stride;
-                       if (columns < width) {
-                         for (int64_t q = 0; q < depth; ++q)
-                           std::copy_n(weights + q * stride, columns, whole.data() + q * width);
-                         weights = whole.data(), stride = width;
-                       }
-                       compute_tile({.columns = columns, .vectors = 2}, weights, {rows.data(), 1, depth},
-                                    {.accumulate = p > 0}, 0, m, c + first, n, stride);
-                     }
-                   }
-                 }
-               });
+  parallel_for(
+      0, chunks, std::max<int64_t>(1, kGrainProducts / (per_chunk * width * m * k)),
+      [&](int64_t begin, int64_t end) {
+        std::array<const float*, kMaxTileRows> rows;
+        std::array<float, kDepth * 2 * kMostLanes> whole;  // of the last columns: whole vectors are read
+        for (int64_t chunk = begin; chunk < end; ++chunk) {
+          for (int64_t p = 0; p < k; p += kDepth) {
+            const int64_t depth = std::min(kDepth, k - p);
+            for (int64_t i = 0; i < m; ++i) rows[static_cast<size_t>(i)] = a.data + i * a.stride + p;
+            for (int64_t block = chunk * per_chunk; block < std::min(blocks, (chunk + 1) * per_chunk);
+                 ++block) {
+              const int64_t first = block * width, columns = std::min(width, n - first);
+              const float* weights = b.data + p * b.stride + first;
+              int64_t stride = b.stride;
+              if (columns < width) {
+                for (int64_t q = 0; q < depth; ++q)
+                  std::copy_n(weights + q * stride, columns, whole.data() + q * width);
+                weights = whole.data(), stride = width;
+              }
+              compute_tile({.columns = columns, .vectors = 2}, weights, {rows.data(), 1, depth},
+                           {.accumulate = p > 0}, 0, m, c + first, n, stride);
+            }
+          }
+        }
+      });
 }
 
 // A product that one thread does: nothing is allocated.

@@ -103,8 +103,9 @@ void initialize_target() {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetAsmParser();
-    // In small loops the back end would make branches of selections, for processors that guess them. What programs
-    // select by are elements of arrays: nobody guesses the bits of a checksum or which of two distances is shorter.
+    // In small loops the back end would make branches of selections, for processors that guess them. What
+    // programs select by are elements of arrays: nobody guesses the bits of a checksum or which of two
+    // distances is shorter.
     auto& options = llvm::cl::getRegisteredOptions();
     if (const auto found = options.find("x86-cmov-converter"); found != options.end())
       static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(false);
