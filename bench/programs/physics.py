@@ -83,6 +83,36 @@ def lennard_jones_energy_numba(position, mass, softening):
     return 4.0 * total
 
 
+def green_inputs(rng, momenta, energies, atoms, neighbours, orbitals):
+    def numbers(*shape):
+        return rng.random(shape) + 1j * rng.random(shape)
+
+    green = numbers(momenta, energies, atoms, orbitals, orbitals)
+    coupling = numbers(atoms, neighbours, 3, orbitals, orbitals)
+    weight = numbers(momenta, energies, atoms, neighbours, 3)
+    return rng.integers(0, atoms, (atoms, neighbours)), coupling, green, weight
+
+
+@program(
+    green_inputs,
+    size={"momenta": 2, "energies": 5, "atoms": 6, "neighbours": 2, "orbitals": 3},
+    small={"momenta": 1, "energies": 2, "atoms": 2, "neighbours": 2, "orbitals": 2},
+    rtol=1e-12,
+    loops=True,
+)
+def self_energy(neighbour, coupling, green, weight):
+    result = np.zeros(green.shape, np.complex128)
+    for k in range(green.shape[0]):
+        for e in range(green.shape[1]):
+            for w in range(e + 1):
+                for i in range(3):
+                    for a in range(neighbour.shape[0]):
+                        for b in range(neighbour.shape[1]):
+                            left = green[k, e - w, neighbour[a, b]] @ coupling[a, b, i]
+                            result[k, e, a] += left @ (coupling[a, b, i] * weight[k, w, a, b, i])
+    return result
+
+
 # ---- fluids ------------------------------------------------------------------------------------------------
 def pressure_inputs(rng, n, steps):
     return rng.random((n, n)), rng.random((n, n)), 0.05, steps

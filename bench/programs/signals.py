@@ -225,3 +225,55 @@ def integer_hash_numba(keys):
         h = np.uint32(h * np.uint32(0x846CA68B))
         result[i] = np.uint32(h ^ (h >> np.uint32(16)))
     return result
+
+
+def profile_inputs(rng, n, bins):
+    return rng.random(n), rng.random(n), bins
+
+
+@program(profile_inputs, size={"n": 400_000, "bins": 100}, small={"n": 90, "bins": 4}, rtol=1e-12)
+def radial_profile(intensity, radius, bins):
+    total = np.histogram(radius, bins, weights=intensity)[0]
+    return total / np.histogram(radius, bins)[0]
+
+
+@peer("numba", radial_profile)
+def radial_profile_numba(intensity, radius, bins):
+    low, high = radius.min(), radius.max()
+    count = np.zeros(bins, np.int64)
+    total = np.zeros(bins)
+    for i in range(radius.size):
+        index = min(int((radius[i] - low) / (high - low) * bins), bins - 1)
+        count[index] += 1
+        total[index] += intensity[i]
+    return total / count
+
+
+@program(lambda rng, n: (rng.random(n) / n,), size={"n": 600}, small={"n": 9}, rtol=1e-12, loops=True)
+def levinson_recursion(r):
+    y = np.empty_like(r)
+    reflection = -r[0]
+    error = 1.0
+    y[0] = reflection
+    for k in range(1, r.shape[0]):
+        error *= 1.0 - reflection * reflection
+        reflection = -(r[k] + np.dot(np.flip(r[:k]), y[:k])) / error
+        y[:k] += reflection * np.flip(y[:k])
+        y[k] = reflection
+    return y
+
+
+@program(
+    lambda rng, n: (rng.integers(0, 256, n, dtype=np.uint8),), size={"n": 50_000}, small={"n": 40}, loops=True
+)
+def bitwise_checksum(data):
+    remainder = 0xFFFF
+    for byte in data:
+        rest = 0xFF & byte
+        for _ in range(8):
+            if (remainder & 1) ^ (rest & 1):
+                remainder = (remainder >> 1) ^ 0xA001
+            else:
+                remainder >>= 1
+            rest >>= 1
+    return remainder

@@ -78,6 +78,14 @@ TEST(Gemm, RandomSizes) {
           random);
 }
 
+// Up to twelve rows go through b a few of its rows at a time, in stretches of columns.
+TEST(Gemm, FewRows) {
+  std::mt19937 random(4);
+  for (const int64_t m : {2, 3, 8, 12, 13})
+    for (const int64_t k : {31, 32, 33, 65})
+      for (const int64_t n : {15, 31, 32, 33, 1023, 1025, 2100}) check(m, n, k, kRows, kPaddedRows, random);
+}
+
 TEST(Gemm, NoProductsAreZero) {
   std::vector<float> c(6, 1.0f);
   gemm_f32(2, 3, 0, {nullptr, 0, 1}, {nullptr, 3, 1}, c.data());

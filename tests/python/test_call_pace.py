@@ -55,3 +55,18 @@ def test_what_is_raised_is_raised_in_either_way(counters):
         compiled("round and round it goes " * 60)
         with pytest.raises(TypeError, match="has no len"):
             compiled(3)
+
+
+def test_small_functions_with_a_break_cost_what_they_cost_in_python(counters, capfd):
+    def halved(x):
+        if x[0] > 0.5:
+            return x / 2
+        return x * 2
+
+    compiled = weft.compile(halved)
+    low, high = np.linspace(0.0, 1.0, 9), np.linspace(1.0, 2.0, 9)
+    for _ in range(5000):
+        for x in (low, high):
+            np.testing.assert_array_equal(compiled(x), halved(x))
+    assert "runs as it is" not in capfd.readouterr().err
+    assert counters() > 0

@@ -427,12 +427,15 @@ class LoopBuilder {
   LoopValue deviation(const std::string& name, const LoopValue& value);
   LoopValue fold_axis(const std::string& name, const LoopValue& value, int64_t axis);
   LoopValue product(const LoopValue& a, const LoopValue& b);
-  LoopValue joined(const LoopValue& parts);
   LoopValue rolled(const LoopValue& array, const LoopValue& shift, int64_t axis);
 
   LoopValue made_array(const std::string& name, const std::vector<LoopValue>& args);
   LoopValue array_of_numbers(const LoopValue& list);
   LoopValue outer(const std::string& ufunc, const LoopValue& a, const LoopValue& b);
+
+  // ---- arrays put together and turned round (shapes.cc) ----
+  LoopValue joined(const std::string& name, const LoopValue& parts, int64_t axis);
+  LoopValue flipped(const LoopValue& array, std::optional<int64_t> axis);
 
   // ---- lists (lists.cc) ----
   void store_in_list(const LoopValue& list, const LoopValue& key, const LoopValue& value);

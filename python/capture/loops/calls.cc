@@ -431,7 +431,8 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
     return true;
   }
   const bool of_arrays = std::any_of(args.begin(), args.end(), [](const LoopValue& arg) {
-    return is_arraylike(arg) || arg.kind == LoopKind::List;
+    return is_arraylike(arg) || arg.kind == LoopKind::List ||
+           (arg.kind == LoopKind::Tuple && std::any_of(arg.items.begin(), arg.items.end(), is_arraylike));
   });
   if (is_type(PyList_Type) && args.size() == 1 && (is_list(args[0]) || args[0].kind == LoopKind::Vector))
     return push(joined_lists(args)), true;

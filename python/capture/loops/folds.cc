@@ -19,9 +19,10 @@ std::string product_of(const std::vector<std::string>& sizes) {
 
 // Functions of complex arrays in native loops.
 bool takes_complex(const std::string& name) {
-  static const std::set<std::string> names = {"copy",  "absolute",  "negative", "square",      "conjugate",
-                                              "add",   "subtract",  "multiply", "true_divide", "divide",
-                                              "equal", "not_equal", "where"};
+  static const std::set<std::string> names = {"copy",   "absolute",  "negative", "square",      "conjugate",
+                                              "add",    "subtract",  "multiply", "true_divide", "divide",
+                                              "equal",  "not_equal", "where",    "dot",         "concatenate",
+                                              "hstack", "vstack",    "flip",     "matmul"};
   return names.count(name) != 0;
 }
 
@@ -142,8 +143,8 @@ LoopValue LoopBuilder::fold_axis(const std::string& name, const LoopValue& value
 LoopValue LoopBuilder::product(const LoopValue& a, const LoopValue& b) {
   if (!is_arraylike(a) || !is_arraylike(b)) throw LoopUnsupported{"a product with a number"};
   if (a.dtype != b.dtype) throw LoopUnsupported{"a product of arrays of different types"};
-  if (a.dtype == DType::C128) throw LoopUnsupported{"a product of complex arrays"};
-  if (num_dims(a) == 1 && num_dims(b) == 1 && a.dtype != DType::Bool &&
+  const bool is_complex = a.dtype == DType::C128;
+  if (num_dims(a) == 1 && num_dims(b) == 1 && a.dtype != DType::Bool && !is_complex &&
       (a.kind == LoopKind::Pending || b.kind == LoopKind::Pending || !is_floating(a.dtype))) {
     require_equal_sizes(shape_of(a)[0], shape_of(b)[0]);
     const LoopValue products = pending("multiply", {a, b});
@@ -151,7 +152,7 @@ LoopValue LoopBuilder::product(const LoopValue& a, const LoopValue& b) {
                       temporary(c_type(a.dtype),
                                 of_elements(fmt::format("sum_of_elements<{}>", c_type(a.dtype)), products)));
   }
-  if (!is_floating(a.dtype)) throw LoopUnsupported{"a product of ints"};
+  if (a.dtype == DType::F16 || a.dtype == DType::Bool) throw LoopUnsupported{"a product of these numbers"};
   const LoopValue x = as_view(materialized(a)), y = as_view(materialized(b));
   if (x.dims > 2 || y.dims > 2) throw LoopUnsupported{"a product of many matrices"};
   parts_.insert(parts_.end(), {x, y});
@@ -159,6 +160,7 @@ LoopValue LoopBuilder::product(const LoopValue& a, const LoopValue& b) {
   const std::string inner = x.size(x.dims - 1).expr;
   require_equal_sizes(inner, y.size(0).expr);
   const std::string type = c_type(x.dtype);
+  if (x.dims == 1 && y.dims == 1 && is_complex) throw LoopUnsupported{"a product of complex vectors"};
   if (x.dims == 1 && y.dims == 1)
     return loop_numpy(
         x.dtype, temporary(type, fmt::format("dot_of<{}>({}, {}, {}, {}, {})", type, inner, x.items[0].expr,
@@ -173,31 +175,12 @@ LoopValue LoopBuilder::product(const LoopValue& a, const LoopValue& b) {
   emit(fmt::format("const i64 {}_x[] = {{{}, {}}}, {}_y[] = {{{}, {}}};", name,
                    x.dims == 2 ? x.stride(0).expr : "0", x.stride(x.dims - 1).expr, name, y.stride(0).expr,
                    y.dims == 2 ? y.stride(1).expr : "1"));
-  require(fmt::format("{0}({1}_sizes, {2}, {1}_x, {3}, {1}_y, {4})", function("matrix_product_" + type), name,
-                      x.items[0].expr, y.items[0].expr, result.items[0].expr));
-  return result;
-}
-
-// numpy.concatenate of arrays of one dimension.
-LoopValue LoopBuilder::joined(const LoopValue& parts) {
-  if (parts.kind != LoopKind::List && parts.kind != LoopKind::Tuple)
-    throw LoopUnsupported{"numpy.concatenate of these"};
-  std::vector<LoopValue> views;
-  std::string total;
-  for (const LoopValue& part : parts.items) {
-    if (!is_arraylike(part) || num_dims(part) != 1) throw LoopUnsupported{"numpy.concatenate of these"};
-    views.push_back(as_view(materialized(part)));
-    if (views.back().dtype != views.front().dtype)
-      throw LoopUnsupported{"numpy.concatenate of different types"};
-    total += (total.empty() ? "" : " + ") + views.back().size(0).expr;
-  }
-  parts_.insert(parts_.end(), views.begin(), views.end());
-  const LoopValue result = allocated(views.front().dtype, {temporary("i64", total)});
-  std::string at = result.items[0].expr;
-  for (const LoopValue& view : views) {
-    emit_elements(view, view.dtype, {at, element_type(view.dtype), {view.size(0).expr}, {"1L"}, ""});
-    at = temporary(element_type(view.dtype) + "*", fmt::format("{} + {}", at, view.size(0).expr));
-  }
+  const std::string operands = fmt::format("{0}_sizes, {1}, {0}_x, {2}, {0}_y, {3}", name, x.items[0].expr,
+                                           y.items[0].expr, result.items[0].expr);
+  if (is_floating(x.dtype) || is_complex)
+    require(fmt::format("product_of<{}>({}, {})", type, function("matrix_product_" + type), operands));
+  else
+    emit(fmt::format("product_of_few<{}>({});", type, operands));
   return result;
 }
 
@@ -293,7 +276,11 @@ bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> arg
     if (!is_arraylike(args[0]) || !is_arraylike(args[1])) return false;
     return push(product(args[0], args[1])), true;
   }
-  if (name == "concatenate" && args.size() == 1) return push(joined(args[0])), true;
+  if ((name == "concatenate" || name == "hstack" || name == "vstack") &&
+      (args.size() == 1 || (name == "concatenate" && args.size() == 2 && args[1].known)))
+    return push(joined(name, args[0], args.size() == 2 ? *args[1].known : 0)), true;
+  if (name == "flip" && (one || (args.size() == 2 && is_arraylike(args[0]) && args[1].known)))
+    return push(flipped(args[0], one ? std::nullopt : args[1].known)), true;
   if (name == "roll" && args.size() == 2 && is_arraylike(args[0]) && num_dims(args[0]) == 1)
     return push(rolled(args[0], args[1], 0)), true;
   if (name == "roll" && args.size() == 3 && is_arraylike(args[0]) && args[2].known)

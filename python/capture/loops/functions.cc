@@ -183,6 +183,12 @@ void LoopBuilder::call(const Instruction& in) {
     args.push_back(keywords[0].second);
     names = nullptr;
   }
+  const std::string called = callable_name(callable);
+  if (keywords.size() == 1 && args.size() == 1 && utf8(keywords[0].first) == "axis" &&
+      (called == "numpy.flip" || called == "numpy.concatenate")) {
+    args.push_back(keywords[0].second);
+    names = nullptr;
+  }
   if (names) throw LoopUnsupported{fmt::format("a call of {} with keywords", callable_name(callable))};
   if (!call_builtin(callable, args))
     throw LoopUnsupported{fmt::format("a call of {}", callable_name(callable))};

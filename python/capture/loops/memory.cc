@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <complex>
 #include <cstdlib>
 #include <iterator>
 
@@ -166,6 +167,8 @@ const void* loop_library_function(const std::string& name) {
   if (name == "allocate") return reinterpret_cast<const void*>(&allocate);
   if (name == "matrix_product_f64") return reinterpret_cast<const void*>(&matrix_product<double>);
   if (name == "matrix_product_f32") return reinterpret_cast<const void*>(&matrix_product<float>);
+  if (name == "matrix_product_c128")
+    return reinterpret_cast<const void*>(&matrix_product<std::complex<double>>);
   if (name == "keep") return reinterpret_cast<const void*>(&keep);
   if (name == "grow_list") return reinterpret_cast<const void*>(&grow_list);
   if (name == "new_list") return reinterpret_cast<const void*>(&new_list);

@@ -169,6 +169,18 @@ V filled(Evaluator& ev, CallArgs& args) {
   return laid_out(value, order_of_new(ev, bound[2], value));
 }
 
+// numpy.ndarray(shape): as numpy.empty.
+V new_ndarray(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "shape, dtype, buffer, offset, strides, order");
+  for (const size_t of_memory : {2, 3, 4})
+    if (given(ev, bound[of_memory])) graph_break("an ndarray over given memory");
+  CallArgs empty;
+  empty.args = {bound[0]};
+  if (bound[1]) empty.keywords.emplace_back("dtype", bound[1]);
+  if (bound[5]) empty.keywords.emplace_back("order", bound[5]);
+  return filled<2>(ev, empty);
+}
+
 // A number as the fill of a new array.
 V fill_array(Evaluator& ev, const SymShape& shape, const V& value, std::optional<DType> dtype) {
   Tensor fill = as_tensor(ev, value);
@@ -305,6 +317,7 @@ void register_numpy_creation() {
                                                         {"numpy.zeros", filled<0>},
                                                         {"numpy.ones", filled<1>},
                                                         {"numpy.empty", filled<2>},
+                                                        {"numpy.ndarray", new_ndarray},
                                                         {"numpy.full", full},
                                                         {"numpy.zeros_like", filled_like<0>},
                                                         {"numpy.ones_like", filled_like<1>},

@@ -77,6 +77,10 @@ V constant_of(Evaluator& ev, PyObject* function, const CallArgs& args, const cha
 template <size_t kIndex>
 V made(Evaluator& ev, CallArgs& args) {
   const std::string path = kKnown[kIndex];
+  // Its replacement makes a sequence whose length changes.
+  if (path == "numpy.linspace" && args.args.size() == 3 && args.keywords.empty() &&
+      ev.realize(args.args[2])->kind == Kind::SymInt)
+    graph_break("linspace() of a length that changes");
   const size_t dot = path.rfind('.');
   const char* name = kKnown[kIndex] + dot + 1;
   Ref numpy = checked(PyImport_ImportModule(path.substr(0, dot).c_str())),

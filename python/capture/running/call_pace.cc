@@ -10,9 +10,10 @@ namespace weft::capture {
 
 namespace {
 
+constexpr double kFarFrom = 3;            // times that are so far apart are not taken again
 constexpr int kProbes = 3;                // calls of each kind, before it is decided
 constexpr int64_t kProbeAgain = 1 << 11;  // calls
-constexpr double kMargin = 0.9;           // of the compiled call's time, which Python's must be below
+constexpr double kMargin = 0.95;          // of the compiled call's time, which Python's must be below
 
 }  // namespace
 
@@ -22,8 +23,14 @@ bool CallPace::Times::plain_is_next() const {
   return plain_calls < kProbes || plain_us < kMargin * compiled_us;
 }
 
+bool CallPace::Times::is_settled() {
+  if (compiled_calls < kProbes || plain_calls < kProbes) return false;
+  const bool is_clear = plain_us > kFarFrom * compiled_us || compiled_us > kFarFrom * plain_us;
+  return is_clear || ++calls % kProbeAgain != 0;
+}
+
 bool CallPace::Times::add(bool is_plain, double us) {
-  if (++calls % kProbeAgain == 0) *this = Times{.announced = announced};
+  if (compiled_calls >= kProbes && plain_calls >= kProbes) *this = Times{.announced = announced};
   ++(is_plain ? plain_calls : compiled_calls);
   double& fastest = is_plain ? plain_us : compiled_us;
   fastest = std::min(fastest, us);

@@ -17,19 +17,24 @@ class CallPace {
     int64_t calls = 0;
     bool announced = false;
     bool plain_is_next() const;
+    // It has been decided, and this call need not be timed; counts it.
+    bool is_settled();
     // True once: where it turns out that Python is the faster one.
     bool add(bool is_plain, double us);
   };
 
   // Something of the function runs step by step.
-  void suspect() { is_suspected_ = true; }
+  void suspect() { is_suspected_ = is_announced_ = true; }
+  // What it computes is little, and its graph is broken: that Python is faster then is nothing to warn of.
+  void suspect_small() { is_suspected_ = true; }
   bool is_suspected() const { return is_suspected_; }
+  bool is_announced() const { return is_announced_; }
   Times& times(PyObject* const* args, size_t num_args) { return times_[size_class(args, num_args)]; }
 
  private:
   static uint64_t size_class(PyObject* const* args, size_t num_args);
 
-  bool is_suspected_ = false;
+  bool is_suspected_ = false, is_announced_ = false;
   std::unordered_map<uint64_t, Times> times_;
 };
 

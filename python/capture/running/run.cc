@@ -19,6 +19,7 @@ namespace {
 // a fraction.
 constexpr size_t kMaxVariants = 8;
 constexpr double kMissesPerCapture = 4;
+constexpr double kCostly_ms = 1000;
 constexpr size_t kMostVariants = 64;
 // Of a segment that takes long to capture, and computes with no array.
 constexpr size_t kMaxPlainVariants = 3;
@@ -68,8 +69,10 @@ bool is_deep_recursion(const State& state) {
                        [&](const Frame& frame) { return frame.code == code; }) > kMost;
 }
 
-// How many variants of the segment are captured without waiting.
+// How many variants of the segment are captured without waiting: as many as there are where that took long.
 size_t usual_variants(const Segment& here) {
+  if (here.variants.size() > 1 && here.captured_ms > kCostly_ms)
+    return std::min(here.variants.size(), kMaxVariants);
   double spent_ms = 0;  // without having computed with an array
   for (const auto& one : here.variants) {
     if (one->executable) return kMaxVariants;
@@ -122,13 +125,21 @@ void expect_counters(History& history, const State& state) {
 Ref CompiledFunction::Run::to_end() {
   while (advance() != LoopOutcome::Returned) {
   }
+  // A break costs about a microsecond, as much as all of a small function. Native loops may be far from what
+  // Python takes for them.
+  constexpr double kSmall_ms = 0.03;
+  if (has_break_ && !has_native_loop_ && milliseconds_since(arrival_) < kSmall_ms)
+    function_.captures_.calls->suspect_small();
   return std::move(result_);
 }
 
 LoopOutcome CompiledFunction::Run::advance() {
   chosen_ = choices();
   loops_ = function_.captures_.loops;
-  if (const LoopOutcome native = enter_native_loop(); native != LoopOutcome::NotEntered) return native;
+  if (const LoopOutcome native = enter_native_loop(); native != LoopOutcome::NotEntered) {
+    has_native_loop_ = true;
+    return native;
+  }
   if (is_observed(state_)) return perform_observed();
   const std::shared_ptr<Segment> here = segment_here();
   if (here->given_up) {
@@ -283,7 +294,10 @@ LoopOutcome CompiledFunction::Run::go_on_behind(const Variant& variant) {
     return finish();
   }
   if (variant.enters_loop) return LoopOutcome::Advanced;
-  if (variant.is_broken()) ++counters().breaks;
+  if (variant.is_broken()) {
+    ++counters().breaks;
+    has_break_ = true;
+  }
   if (variant.enters_plain_loop) return perform_plain_loop();
   if (chosen_.are_usual() && at_range(state_))
     if (const LoopOutcome round = go_round(); round != LoopOutcome::NotEntered) return round;

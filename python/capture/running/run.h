@@ -84,6 +84,7 @@ class CompiledFunction::Run {
   Registers registers_;
   Ref result_;
   int num_segments_ = 0;
+  bool has_break_ = false, has_native_loop_ = false;
   const Clock::time_point arrival_ = Clock::now();
 };
 

@@ -210,11 +210,24 @@ Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwn
   return run(std::move(state));
 }
 
+Ref CompiledFunction::call_compiled(PyObject* const* args, size_t num_args, PyObject* kwnames) {
+  State state;
+  state.frames.push_back(make_frame(function_.get(), args, num_args, kwnames));
+  return run(std::move(state));
+}
+
 // The pace is held: what is called may reset the function.
 Ref CompiledFunction::call_at_pace(const std::shared_ptr<CallPace>& held, PyObject* const* args,
                                    size_t num_args, PyObject* kwnames) {
   const std::shared_ptr<CallPace> pace = held;
-  const bool is_plain = pace->times(args, num_args).plain_is_next();
+  CallPace::Times& before = pace->times(args, num_args);
+  const bool is_plain = before.plain_is_next();
+  if (before.is_settled()) {
+    if (!is_plain) return call_compiled(args, num_args, kwnames);
+    ++counters().eager_calls;
+    return checked(python::calling_python(
+        [&] { return PyObject_Vectorcall(function_.get(), args, num_args, kwnames); }));
+  }
   const int64_t captures = counters().captures;
   const auto start = std::chrono::steady_clock::now();
   Ref result;
@@ -223,13 +236,11 @@ Ref CompiledFunction::call_at_pace(const std::shared_ptr<CallPace>& held, PyObje
     result = checked(python::calling_python(
         [&] { return PyObject_Vectorcall(function_.get(), args, num_args, kwnames); }));
   } else {
-    State state;
-    state.frames.push_back(make_frame(function_.get(), args, num_args, kwnames));
-    result = run(std::move(state));
+    result = call_compiled(args, num_args, kwnames);
   }
   if (!is_plain && counters().captures != captures) return result;
   CallPace::Times& times = pace->times(args, num_args);
-  if (times.add(is_plain, milliseconds_since(start) * 1e3))
+  if (times.add(is_plain, milliseconds_since(start) * 1e3) && pace->is_announced())
     fall_back({root_code_->file(), root_code_->code()->co_firstlineno,
                fmt::format("much of it runs step by step, and a call takes Python {:.1f} us, not {:.1f}",
                            times.plain_us, times.compiled_us)});

@@ -68,6 +68,7 @@ class CompiledFunction {
   class Run;  // run.h
 
   Ref run(State&& state);
+  Ref call_compiled(PyObject* const* args, size_t num_args, PyObject* kwnames);
   // Compiled, or by Python where that has been faster.
   Ref call_at_pace(const std::shared_ptr<CallPace>& pace, PyObject* const* args, size_t num_args,
                    PyObject* kwnames);

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import plainly, product_of, replaces, require, sized
+from ._core import operator, plainly, product_of, replaces, require, sized
 
 
 def _even_edges(a, bins, limits):
@@ -20,13 +20,11 @@ def _even_edges(a, bins, limits):
 
 def _count_between(a, edges, weights):
     """The number, or the weight, of the elements between neighbours of the edges; the last bin includes its edge."""
-    bins = edges.shape[0] - 1
-    place = np.searchsorted(edges, a, side="right") - 1
-    place = np.where(a == edges[-1], bins - 1, place)
-    place = np.where((place >= 0) & (place < bins), place, bins)
-    counts = np.zeros(bins + 1, np.int64 if weights is None else weights.dtype)
-    np.add.at(counts, place, 1 if weights is None else weights)
-    return counts[:bins]
+    common = np.promote_types(a.dtype, edges.dtype)
+    a, edges = a.astype(common, copy=False), edges.astype(common, copy=False)
+    if weights is None:
+        return operator("count_between", a, edges)
+    return operator("sum_between", a, edges, weights)
 
 
 @replaces("numpy.histogram_bin_edges")

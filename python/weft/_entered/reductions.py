@@ -314,6 +314,8 @@ def dot(a, b, out=None):
     if out is not None:
         result = into(out, np.dot(a, b), np.dot, (a, b))
         return result[()] if result.ndim == 0 else result
+    if isinstance(a, list | tuple) or isinstance(b, list | tuple):
+        return np.dot(np.asarray(a), np.asarray(b))
     a, b = np.asarray(a), np.asarray(b)
     if a.ndim < 1 or b.ndim < 3:
         return plainly(np.dot, a, b)

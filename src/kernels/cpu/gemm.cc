@@ -11,7 +11,7 @@ namespace weft::kernels {
 namespace {
 
 // Up to so many rows, packing b would cost more than it gives.
-constexpr int64_t kFewRows = kMaxTileRows;
+constexpr int64_t kFewRows = kMaxTileRows, kMostLanes = 16;
 constexpr int64_t kGrainProducts = 1 << 16, kSmallProducts = 1 << 18;
 
 MatrixView<float> transposed(MatrixView<float> x) { return {x.data, x.column_stride, x.row_stride}; }
@@ -104,29 +104,41 @@ void pack(const std::vector<WeightBlock>& blocks, int64_t k, MatrixView<float> b
   });
 }
 
-// One tile of rows of a, rows of b contiguous: b where it lies.
+// One tile of rows of a, rows of b contiguous: b where it lies. Every thread goes through a stretch of its
+// columns a few rows at a time, so that memory is read along rows; tiles ask for what the next one of the
+// same rows needs.
 void in_place(int64_t m, int64_t n, int64_t k, const RowMajor& a, const RowMajor& b, float* c) {
+  constexpr int64_t kDepth = 32, kMost = 1024;
   const GemmKernels& kernels = gemm_kernels();
   const int64_t width = 2 * kernels.lanes, blocks = (n + width - 1) / width;
-  parallel_for(0, blocks, std::max<int64_t>(1, kGrainProducts / (width * m * k)),
-               [&](int64_t begin, int64_t end) {
-                 std::array<const float*, kMaxTileRows> rows;
-                 std::vector<float> copy;
-                 for (int64_t i = 0; i < m; ++i) rows[static_cast<size_t>(i)] = a.data + i * a.stride;
-                 for (int64_t block = begin; block < end; ++block) {
-                   const int64_t first = block * width, columns = std::min(width, n - first);
-                   const float* weights = b.data + first;
-                   int64_t stride = b.stride;
-                   if (columns < width) {  // whole vectors are read
-                     copy.resize(static_cast<size_t>(k * width));
-                     for (int64_t p = 0; p < k; ++p)
-                       std::copy_n(weights + p * stride, columns, copy.data() + p * width);
-                     weights = copy.data(), stride = width;
-                   }
-                   compute_tile({.columns = columns, .vectors = 2}, weights, {rows.data(), 1, k}, {}, 0, m,
-                                c + first, n, stride);
-                 }
-               });
+  const int64_t threads = in_parallel_region() ? 1 : get_num_threads();
+  const int64_t per_chunk = std::clamp((blocks + 2 * threads - 1) / (2 * threads), int64_t{1}, kMost / width),
+                chunks = (blocks + per_chunk - 1) / per_chunk;
+  parallel_for(
+      0, chunks, std::max<int64_t>(1, kGrainProducts / (per_chunk * width * m * k)),
+      [&](int64_t begin, int64_t end) {
+        std::array<const float*, kMaxTileRows> rows;
+        std::array<float, kDepth * 2 * kMostLanes> whole;  // of the last columns: whole vectors are read
+        for (int64_t chunk = begin; chunk < end; ++chunk) {
+          for (int64_t p = 0; p < k; p += kDepth) {
+            const int64_t depth = std::min(kDepth, k - p);
+            for (int64_t i = 0; i < m; ++i) rows[static_cast<size_t>(i)] = a.data + i * a.stride + p;
+            for (int64_t block = chunk * per_chunk; block < std::min(blocks, (chunk + 1) * per_chunk);
+                 ++block) {
+              const int64_t first = block * width, columns = std::min(width, n - first);
+              const float* weights = b.data + p * b.stride + first;
+              int64_t stride = b.stride;
+              if (columns < width) {
+                for (int64_t q = 0; q < depth; ++q)
+                  std::copy_n(weights + q * stride, columns, whole.data() + q * width);
+                weights = whole.data(), stride = width;
+              }
+              compute_tile({.columns = columns, .vectors = 2}, weights, {rows.data(), 1, depth},
+                           {.accumulate = p > 0}, 0, m, c + first, n, stride);
+            }
+          }
+        }
+      });
 }
 
 // A product that one thread does: nothing is allocated.

@@ -17,6 +17,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/VirtualFileSystem.h>
@@ -102,6 +103,12 @@ void initialize_target() {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetAsmParser();
+    // In small loops the back end would make branches of selections, for processors that guess them. What
+    // programs select by are elements of arrays: nobody guesses the bits of a checksum or which of two
+    // distances is shorter.
+    auto& options = llvm::cl::getRegisteredOptions();
+    if (const auto found = options.find("x86-cmov-converter"); found != options.end())
+      static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(false);
   });
 }
 
