@@ -66,6 +66,8 @@ void convert_loop(void* destination, int64_t destination_stride, const void* sou
     for (int64_t i = 0; i < n; ++i) to[i] = value;
   } else if (destination_stride == 1 && source_stride == -1) {
     for (int64_t i = 0; i < n; ++i) to[i] = convert_value<To>(from[-i]);
+  } else if (std::is_same_v<To, From> && destination_stride == 1 && source_stride == 2) {
+    for (int64_t i = 0; i < n; ++i) to[i] = convert_value<To>(from[2 * i]);
   } else {
     for (int64_t i = 0; i < n; ++i) to[i * destination_stride] = convert_value<To>(from[i * source_stride]);
   }

@@ -225,7 +225,15 @@ namespace {
 #endif
 template <class T>
 WEFT_ONE_BY_ONE void take(T* to, const T* from, const int64_t* at, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to[i] = from[at[i]];
+  constexpr int64_t kStep = 8;
+  int64_t i = 0;
+  for (; i + kStep <= count; i += kStep) {
+    const T a = from[at[i]], b = from[at[i + 1]], c = from[at[i + 2]], d = from[at[i + 3]],
+            e = from[at[i + 4]], f = from[at[i + 5]], g = from[at[i + 6]], h = from[at[i + 7]];
+    to[i] = a, to[i + 1] = b, to[i + 2] = c, to[i + 3] = d;
+    to[i + 4] = e, to[i + 5] = f, to[i + 6] = g, to[i + 7] = h;
+  }
+  for (; i < count; ++i) to[i] = from[at[i]];
 }
 #undef WEFT_ONE_BY_ONE
 
