@@ -62,6 +62,9 @@ Tensor with_dimensions(const Tensor& x, const std::vector<size_t>& order);
 Tensor in_reading_order(const Tensor& x);
 // Elements that lie together along the rows of the shape that all operands broadcast to.
 int64_t row_length(std::span<const Tensor> operands, const Tensor& result);
+// Short rows beside one that is there for all of them: that one is repeated in a block, and rows are no
+// matter. False where operands lie otherwise.
+bool run_beside_repeated_rows(const Loops& loops, std::span<const Tensor> operands, const Tensor& result);
 // `is_in_place`: operands may be the result itself.
 void run_along_rows(const Loops& loops, std::span<const Tensor> operands, const Tensor& result,
                     bool is_in_place = false);

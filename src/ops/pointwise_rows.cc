@@ -1,6 +1,7 @@
 // Pointwise operators over operands that are no contiguous runs: row by row where rows are long enough.
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <numeric>
 
@@ -91,6 +92,55 @@ Tensor in_reading_order(const Tensor& x) {
 
 int64_t row_length(std::span<const Tensor> operands, const Tensor& result) {
   return rows_of(operands, result).length();
+}
+
+bool run_beside_repeated_rows(const Loops& loops, std::span<const Tensor> operands, const Tensor& result) {
+  const StridedRows rows = rows_of(operands, result);
+  const size_t count = operands.size();
+  const int64_t length = rows.length();
+  // Two rows at least in each block.
+  int64_t widest = itemsize(result.dtype());
+  for (const Tensor& operand : operands) widest = std::max<int64_t>(widest, itemsize(operand.dtype()));
+  const int64_t repeats = kBlock * kMaxElementSize / widest / length;
+  if (!rows.has_one_outer() || repeats < 2 || !rows.is_flat(count)) return false;
+  unsigned numbers = 0, repeated = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (operands[i].numel() == 1)
+      numbers |= 1u << i;
+    else if (rows.is_repeated(i))
+      repeated |= 1u << i;
+    else if (!rows.is_flat(i))
+      return false;
+  }
+  const Loop run = loops.with(numbers);
+  const auto as_is = [&](DType dtype) { return run.is_built() || compute_dtype(dtype) == dtype; };
+  if (repeated == 0 || (numbers != 0 && !run.is_built()) || !as_is(result.dtype())) return false;
+  for (const Tensor& operand : operands)
+    if (!as_is(operand.dtype())) return false;
+  const int64_t block = repeats * length, size = itemsize(result.dtype());
+  parallel_for(0, (result.numel() + block - 1) / block, std::max<int64_t>(1, kGrain / block),
+               [&](int64_t begin, int64_t end) {
+                 BlockBuffer* const scratch = scratch_blocks();
+                 for (size_t i = 0; i < count; ++i) {
+                   if ((repeated >> i & 1) == 0) continue;
+                   const size_t bytes = static_cast<size_t>(length * itemsize(operands[i].dtype()));
+                   for (int64_t k = 0; k < repeats; ++k)
+                     std::memcpy(scratch[i].bytes + static_cast<size_t>(k) * bytes, operands[i].data(),
+                                 bytes);
+                 }
+                 std::array<const void*, kMostOperands> inputs{};
+                 for (int64_t at = begin; at < end; ++at) {
+                   const int64_t first = at * block, n = std::min(block, result.numel() - first);
+                   for (size_t i = 0; i < count; ++i) {
+                     const std::byte* const base = static_cast<const std::byte*>(operands[i].data());
+                     inputs[i] = (repeated >> i & 1) != 0  ? scratch[i].bytes
+                                 : (numbers >> i & 1) != 0 ? base
+                                                           : base + first * itemsize(operands[i].dtype());
+                   }
+                   run(static_cast<std::byte*>(result.data()) + first * size, inputs, n);
+                 }
+               });
+  return true;
 }
 
 void run_along_rows(const Loops& loops, std::span<const Tensor> operands, const Tensor& result,

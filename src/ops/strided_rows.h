@@ -33,6 +33,15 @@ class StridedRows {
 
   int64_t length() const { return dimensions_.back().size; }
   int64_t stride(size_t operand) const { return dimensions_.back().strides[operand]; }
+  // Of rows that follow each other in one dimension: do the operand's lie one after the other, or is one
+  // there for all?
+  bool has_one_outer() const { return dimensions_.size() == 2; }
+  bool is_flat(size_t operand) const {
+    return stride(operand) == 1 && dimensions_.front().strides[operand] == length();
+  }
+  bool is_repeated(size_t operand) const {
+    return stride(operand) == 1 && dimensions_.front().strides[operand] == 0;
+  }
   int64_t count() const {
     int64_t rows = 1;
     for (size_t d = 0; d + 1 < dimensions_.size(); ++d) rows *= dimensions_[d].size;
