@@ -93,6 +93,11 @@ template <class Combine>
 std::vector<Tensor> scan(const OpDef& op, const Tensor& operand, const Attrs& attrs, Combine combine) {
   const int64_t dim = dim_arg(op, attrs, operand.dim());
   const Tensor x = operand.to(scan_dtype(operand.dtype(), attrs));
+  if (x.dtype() == DType::F16 || x.dtype() == DType::BF16) {
+    Attrs wide = attrs;
+    wide.set("dtype", DType::F32);
+    return {scan(op, x.to(DType::F32), wide, combine)[0].to(x.dtype())};
+  }
   Tensor result = Tensor::empty(x.shape(), x.dtype());
   const int64_t length = kernels::lane_length(x, dim);
   const int64_t stride = kernels::lane_stride(x, dim), out_stride = kernels::lane_stride(result, dim);
