@@ -121,11 +121,6 @@ double correction_of(const OpArgs& args) {
 std::vector<Tensor> variance(const OpDef& op, const OpArgs& args) {
   const Reduce reduce{op, args};
   const DType dtype = mean_dtype(op, args), compute = compute_dtype(dtype);
-  if (const double correction = correction_of(args);
-      args.tensors[0].dtype() == dtype && (correction == 0 || correction == 1))
-    if (const Tensor done = over_rows(correction == 0 ? "var0" : "var1", args.tensors[0], op, args);
-        done.defined())
-      return {done};
   const Tensor x = cast_to(args.tensors[0], compute);
   const Sym count = reduce.count();
   const Tensor average = divide(reduce.keeping("sum", x), size_operand(count), args.rules);

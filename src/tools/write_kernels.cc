@@ -152,12 +152,6 @@ void write_rows(int vector_bytes, std::vector<Written>& all) {
       const Tensor x = wide ? given.to(*wide) : given;
       return ops::call1("sum", {ops::call1("mul", {x, x})}, sums);
     });
-    for (const double correction : {0.0, 1.0}) {
-      Attrs attrs = over;
-      attrs.set("correction", correction);
-      write(correction == 0 ? "var0" : "var1", dtype,
-            [&](const Tensor& x) { return ops::call1("var", {x}, attrs); });
-    }
   }
   for (const DType dtype : {DType::I32, DType::I64})
     for (const char* name : {"amin", "amax"}) add(name, dtype, over);

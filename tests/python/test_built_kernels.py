@@ -342,3 +342,96 @@ def test_transposed_copies(shape, dtype):
     last = len(shape) - 1
     got = tensor.transpose(last - 1, last).contiguous()
     np.testing.assert_array_equal(got.numpy(), np.swapaxes(x, -1, -2))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.bool_])
+@pytest.mark.parametrize("columns", [1, 2, 3, 48, 64, 1000, 1024, 1025, 5000])
+def test_rows_that_are_repeated(columns, dtype):
+    shape = (41, columns)
+    with np.errstate(all="ignore"):
+        x, row = sample(dtype, 11, shape), sample(dtype, 12, (columns,))
+        condition = sample(np.int64, 13, (columns,)) > 0
+        a, b, c = weft.from_numpy(x), weft.from_numpy(row), weft.from_numpy(condition)
+        np.testing.assert_array_equal((a + b).numpy(), x + row)
+        np.testing.assert_array_equal((b == a).numpy(), row == x)
+        np.testing.assert_array_equal(weft.where(c, a, b).numpy(), np.where(condition, x, row))
+        np.testing.assert_array_equal(weft.where(c, a, a[0, 0]).numpy(), np.where(condition, x, x[0, 0]))
+        if dtype != np.bool_:
+            np.testing.assert_array_equal(
+                weft.clip(a, b, 3).numpy(), np.minimum(np.maximum(x, row), dtype(3))
+            )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.uint8, np.bool_])
+@pytest.mark.parametrize("length", [1, 9, 64, 65, 300, 1000])
+@pytest.mark.parametrize("count", [0, 1, 5, 63, 64, 65, 200])
+def test_the_first_few_of_a_row(count, length, dtype):
+    if count > length:
+        return
+    x = np.random.default_rng(14).integers(0, 40, (3, length)).astype(dtype)
+    if dtype in (np.float32, np.float16):
+        x[0, ::7], x[1, ::5], x[2, ::3] = np.nan, -0.0, np.inf
+    for layout in ("contiguous", "transposed"):
+        tensor = weft.from_numpy(seen(x, layout))
+        for largest in (True, False):
+            values, indices = weft.topk(tensor, count, 1, largest)
+            sorted_values, sorted_indices = weft.sort(tensor, 1, largest)
+            np.testing.assert_array_equal(values.numpy(), sorted_values.numpy()[:, :count])
+            np.testing.assert_array_equal(indices.numpy(), sorted_indices.numpy()[:, :count])
+
+
+def test_half_precision_is_converted_exactly():
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    for size in (1, 7, 8, 9, 1 << 16):
+        for part in (halves[:size], halves[-size:]):
+            wide = weft.from_numpy(part.copy()).to(weft.float32)
+            np.testing.assert_array_equal(wide.numpy(), part.astype(np.float32))
+            np.testing.assert_array_equal(wide.to(weft.float16).numpy(), part)
+    between = np.random.default_rng(15).integers(0, 1 << 32, 100003, dtype=np.uint32).view(np.float32)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(
+            weft.from_numpy(between).to(weft.float16).numpy(), between.astype(np.float16)
+        )
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 100, 1024])
+def test_gathers_refuse_what_is_outside(size):
+    random = np.random.default_rng(16)
+    x, at = random.standard_normal((5, size)).astype(np.float32), random.integers(0, size, (5, 37))
+    got = weft.gather(weft.from_numpy(x), 1, weft.from_numpy(at))
+    np.testing.assert_array_equal(got.numpy(), np.take_along_axis(x, at, 1))
+    for wrong in (size, 1 << 40):
+        at[3, 30] = wrong
+        with pytest.raises((IndexError, RuntimeError)):
+            weft.gather(weft.from_numpy(x), 1, weft.from_numpy(at))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int8, np.complex64])
+def test_what_a_mask_selects(layout, dtype):
+    x = np.random.default_rng(17).integers(-9, 9, (ROWS, COLUMNS)).astype(dtype)
+    for mask in (x.real > 2, x.real > 100, x.real > -100):
+        got = weft.from_numpy(seen(x, layout))[weft.from_numpy(seen(mask, "transposed"))]
+        np.testing.assert_array_equal(got.numpy(), x[mask])
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.uint8, np.float32])
+def test_integers_clamped_between(dtype):
+    x = np.random.default_rng(18).integers(0, 99, (50, 70)).astype(dtype)
+    tensor = weft.from_numpy(x)
+    for low, high in ((3, 40), (40, 3), (-5, 300 if dtype != np.int8 else 120)):
+        if dtype == np.uint8 and low < 0 or dtype in (np.int8, np.uint8) and high > 127:
+            continue
+        got = weft.clip(tensor, low, high)
+        np.testing.assert_array_equal(got.numpy(), np.minimum(np.maximum(x, dtype(low)), dtype(high)))
+        assert got.dtype == tensor.dtype
+
+
+@pytest.mark.parametrize("dtype", [weft.float16, weft.bfloat16])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_running_totals_of_half_precision(dim, dtype):
+    x = weft.from_numpy(np.random.default_rng(19).standard_normal((33, 70)).astype(np.float32)).to(dtype)
+    for name in ("cumsum", "cumprod", "logcumsumexp"):
+        got, wide = getattr(weft, name)(x, dim), getattr(weft, name)(x.to(weft.float32), dim).to(dtype)
+        assert got.dtype == dtype
+        np.testing.assert_array_equal(got.to(weft.float32).numpy(), wide.to(weft.float32).numpy())
