@@ -322,9 +322,12 @@ Tensor reduce_in_order(ReduceOp op, const Tensor& x, const std::vector<int64_t>&
 
 }  // namespace
 
-Tensor run_reduction(ReduceOp op, const Tensor& x, const std::vector<int64_t>& axes, bool keepdim,
+Tensor run_reduction(ReduceOp op, const Tensor& given, const std::vector<int64_t>& axes, bool keepdim,
                      DType result) {
   const bool is_arg = op == ReduceOp::ArgMin || op == ReduceOp::ArgMax;
+  const bool is_rounded = (op == ReduceOp::Sum || op == ReduceOp::Prod) && is_inexact(result);
+  // Rounded sums do not depend on the layout: they are taken in C order.
+  const Tensor x = is_rounded ? in_reading_order(given) : given;
   Shape shape;
   for (int64_t d = 0; d < x.dim(); ++d) {
     if (!std::binary_search(axes.begin(), axes.end(), d))
@@ -333,9 +336,10 @@ Tensor run_reduction(ReduceOp op, const Tensor& x, const std::vector<int64_t>& a
       shape.push_back(1);
   }
   if (weft::numel(shape) == 0) return Tensor::empty(shape, result);
-  const std::vector<size_t> order = memory_order(x);
   // Positions count along the reduced dimensions as they are.
-  if (!std::is_sorted(order.begin(), order.end()) && x.numel() > 0 && (!is_arg || axes.size() == 1))
+  const std::vector<size_t> order = memory_order(x);
+  if (!is_rounded && !std::is_sorted(order.begin(), order.end()) && x.numel() > 0 &&
+      (!is_arg || axes.size() == 1))
     return reduce_in_order(op, x, axes, shape, result, order);
   const Tensor out = Tensor::empty(shape, result);
 
