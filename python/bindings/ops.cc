@@ -15,6 +15,7 @@
 #include "once.h"
 #include "op_arguments.h"
 #include "ops/autocast.h"
+#include "ops/pointwise_into.h"
 #include "ops/torch_rules.h"
 #include "weft/error.h"
 
@@ -157,6 +158,16 @@ const OpDef& meant(const OpDef& op, const OpArguments& arguments, Promotion rule
 
 size_t count_of(PyObject* keywords) { return keywords ? static_cast<size_t>(PyTuple_GET_SIZE(keywords)) : 0; }
 
+// x += y of large tensors, without one for the result.
+bool runs_in_place(const OpDef& op, OpArguments& arguments, Promotion rules) {
+  if (!takes_scalars(op) || arguments.operands.empty()) return false;
+  const Tensor* const target = std::get_if<Tensor>(&arguments.operands[0]);
+  if (!target || target->is_traced() || target->numel() < kReleaseLock) return false;
+  const GilRelease no_gil;
+  if (rules == Promotion::NumPy) ops::refuse_negative_powers(op, arguments.operands);
+  return ops::invoke_into(op, arguments.operands, arguments.attrs, rules, *target);
+}
+
 nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs, PyObject* keywords) {
   const Promotion rules = rules_of(args, nargs + count_of(keywords));
   PyObject* out = nullptr;
@@ -204,6 +215,7 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
   OpArguments arguments = parse_arguments(*self.op, args, nargs, keywords, nullptr, rules);
   const OpDef& op = meant(*self.op, arguments, rules);
   check(op, arguments);
+  if (self.style == CallStyle::InPlace && runs_in_place(op, arguments, rules)) return nb::borrow(args[0]);
   if (self.style != CallStyle::InPlace && rules == Promotion::Torch)
     ops::autocast_operands(op, arguments.operands, arguments.attrs);
   const std::vector<Tensor> results = run(op, std::move(arguments), rules);

@@ -6,6 +6,10 @@
 #include "core/copy.h"
 #include "core/float8.h"
 
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
 namespace weft {
 
 namespace {
@@ -50,6 +54,25 @@ inline To convert_value(From value) {
   }
 }
 
+// Eight at a time, by the instructions for it; how many were converted.
+template <class To, class From>
+int64_t convert_in_vectors([[maybe_unused]] To* to, [[maybe_unused]] const From* from,
+                           [[maybe_unused]] int64_t n) {
+  int64_t i = 0;
+#ifdef __F16C__
+  constexpr int64_t kLanes = 8;
+  if constexpr (std::is_same_v<To, float> && std::is_same_v<From, Half>) {
+    for (; i + kLanes <= n; i += kLanes)
+      _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+  } else if constexpr (std::is_same_v<To, Half> && std::is_same_v<From, float>) {
+    for (; i + kLanes <= n; i += kLanes)
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
+                       _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+  }
+#endif
+  return i;
+}
+
 template <class To, class From>
 void convert_loop(void* destination, int64_t destination_stride, const void* source, int64_t source_stride,
                   int64_t n) {
@@ -59,13 +82,15 @@ void convert_loop(void* destination, int64_t destination_stride, const void* sou
     if constexpr (std::is_same_v<To, From>) {
       std::memmove(destination, source, static_cast<size_t>(n) * sizeof(To));
     } else {
-      for (int64_t i = 0; i < n; ++i) to[i] = convert_value<To>(from[i]);
+      for (int64_t i = convert_in_vectors(to, from, n); i < n; ++i) to[i] = convert_value<To>(from[i]);
     }
   } else if (destination_stride == 1 && source_stride == 0) {
     const To value = convert_value<To>(from[0]);
     for (int64_t i = 0; i < n; ++i) to[i] = value;
   } else if (destination_stride == 1 && source_stride == -1) {
     for (int64_t i = 0; i < n; ++i) to[i] = convert_value<To>(from[-i]);
+  } else if (std::is_same_v<To, From> && destination_stride == 1 && source_stride == 2) {
+    for (int64_t i = 0; i < n; ++i) to[i] = convert_value<To>(from[2 * i]);
   } else {
     for (int64_t i = 0; i < n; ++i) to[i * destination_stride] = convert_value<To>(from[i * source_stride]);
   }

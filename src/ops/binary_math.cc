@@ -104,7 +104,7 @@ constexpr double kLn2 = 0.69314718055994530942;
          .low = 0.1,
          .high = 3,
          .params = ", *, Scalar value=1"}),
-    &ternary<kFloats>("clamp_between", "Tensor x, Tensor low, Tensor high", DTypeRule::Same,
+    &ternary<kReal>("clamp_between", "Tensor x, Tensor low, Tensor high", DTypeRule::Same,
                       [](auto x, auto low, auto high) { return minimum(maximum(x, low), high); },
                       {.doc = "minimum(maximum(x, low), high) in one pass: high where low > high; NaN stays.",
                        .numpy = "numpy.minimum(numpy.maximum(x, low), high)"}),

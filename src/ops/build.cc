@@ -1,5 +1,10 @@
 #include "ops/build.h"
 
+#include <optional>
+#include <utility>
+
+#include "ops/view.h"
+
 namespace weft::ops::build {
 namespace {
 
@@ -13,6 +18,22 @@ bool same_shape(const SymShape& a, const SymShape& b) {
   return true;
 }
 
+// Views of a tensor in the host's memory are made at once.
+bool is_here(const Tensor& x) { return !x.is_traced() && x.device() == Device(); }
+
+// x in another shape, which has as many elements, where that is a view.
+std::optional<Tensor> view(const Tensor& x, const SymShape& shape) {
+  Shape target;
+  for (const Sym& size : shape) {
+    if (!size.is_constant() || size.constant() < 0) return std::nullopt;
+    target.push_back(size.constant());
+  }
+  if (weft::numel(target) != x.numel()) return std::nullopt;
+  std::optional<Strides> strides = view_strides(x.shape(), x.strides(), target);
+  if (!strides) return std::nullopt;
+  return Tensor(x.storage(), x.dtype(), std::move(target), std::move(*strides), x.offset());
+}
+
 }  // namespace
 
 Tensor permute(const Tensor& x, const std::vector<int64_t>& dims) {
@@ -21,6 +42,8 @@ Tensor permute(const Tensor& x, const std::vector<int64_t>& dims) {
 
 Tensor reshape(const Tensor& x, const SymShape& shape) {
   if (same_shape(sym_shape(x), shape)) return x;
+  if (is_here(x))
+    if (std::optional<Tensor> viewed = view(x, shape)) return *viewed;
   return call1("reshape", {x}, {{"shape", shape}});
 }
 
@@ -58,6 +81,13 @@ Tensor squeeze(const Tensor& x, int64_t dim) {
 }
 
 Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
+  if (is_here(x)) {
+    Shape shape = x.shape();
+    Strides strides = x.strides();
+    std::swap(shape[static_cast<size_t>(dim0)], shape[static_cast<size_t>(dim1)]);
+    std::swap(strides[static_cast<size_t>(dim0)], strides[static_cast<size_t>(dim1)]);
+    return Tensor(x.storage(), x.dtype(), std::move(shape), std::move(strides), x.offset());
+  }
   std::vector<int64_t> dims(static_cast<size_t>(x.dim()));
   for (size_t d = 0; d < dims.size(); ++d) dims[d] = static_cast<int64_t>(d);
   std::swap(dims[static_cast<size_t>(dim0)], dims[static_cast<size_t>(dim1)]);

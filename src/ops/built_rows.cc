@@ -10,17 +10,18 @@
 namespace weft::ops {
 
 Tensor run_built_rows(std::string_view name, const Tensor& x, int64_t dim, const Shape& result,
-                      int64_t longest) {
+                      int64_t longest, std::optional<DType> dtype) {
   const int64_t ndim = x.dim();
   if (x.is_traced() || x.device().type != DeviceType::CPU || ndim == 0 || (dim != -1 && dim != ndim - 1))
     return {};
   const int64_t length = x.shape().back();
-  if (length > longest || x.numel() == 0 || !x.is_contiguous()) return {};
+  if (length > longest || x.numel() == 0) return {};
   const kernels::BuiltKernel* const kernel =
       kernels::find_built(fmt::format("{}_rows_{}", name, weft::name(x.dtype())));
   if (kernel == nullptr) return {};
-  const Tensor out = Tensor::empty(result, x.dtype());
-  const void* const elements = x.data();
+  const Tensor out = Tensor::empty(result, dtype.value_or(x.dtype()));
+  const Tensor rows = x.contiguous();
+  const void* const elements = rows.data();
   run_built(*kernel, out.data(), std::span(&elements, 1), std::array{x.numel() / length, length},
             /*is_parallel=*/true);
   return out;

@@ -2,6 +2,7 @@
 // (tools/write_kernels.cc).
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "weft/tensor.h"
@@ -9,9 +10,9 @@
 namespace weft::ops {
 
 // `name` along `dim` of x with the result's shape; an undefined tensor where there is none for this call: x
-// is traced, not contiguous, of another dtype or on another device, `dim` is not the last one, or rows have
-// more elements than `longest`.
+// is traced, of another dtype or on another device, `dim` is not the last one, or rows have
+// more elements than `longest`. `dtype`: the result's, where it is not x's.
 Tensor run_built_rows(std::string_view name, const Tensor& x, int64_t dim, const Shape& result,
-                      int64_t longest);
+                      int64_t longest, std::optional<DType> dtype = {});
 
 }  // namespace weft::ops

@@ -106,8 +106,13 @@ std::vector<Tensor> clip(const OpDef& op, const OpArgs& args) {
   const auto is_like = [&](const Tensor& bound) {
     return bound.defined() && !bound.is_traced() && (bound.dim() == 0 || bound.dtype() == result.dtype());
   };
-  if (is_floating(result.dtype()) && !result.is_traced() && is_like(args.tensors[1]) &&
-      is_like(args.tensors[2]))
+  const auto is_integer_like = [&](const Tensor& bound) {
+    return bound.defined() && !bound.is_traced() && is_integral(bound.dtype()) && is_like(bound);
+  };
+  const bool is_integer = is_integral(result.dtype()) && args.rules == Promotion::Torch &&
+                          is_integer_like(args.tensors[1]) && is_integer_like(args.tensors[2]);
+  if (!result.is_traced() &&
+      (is_integer || (is_floating(result.dtype()) && is_like(args.tensors[1]) && is_like(args.tensors[2]))))
     return {compose("clamp_between", {result, args.tensors[1], args.tensors[2]})};
   if (args.tensors[1].defined()) result = compose("maximum", {result, args.tensors[1]});
   if (args.tensors[2].defined()) result = compose("minimum", {result, args.tensors[2]});

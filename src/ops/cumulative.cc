@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <type_traits>
 
@@ -9,6 +10,7 @@
 #include "ops/arguments.h"
 #include "ops/build.h"
 #include "ops/order.h"
+#include "weft/parallel.h"
 
 namespace weft::ops {
 namespace {
@@ -56,15 +58,58 @@ Total<T> times(Total<T> a, Total<T> b) {
     return a * b;
 }
 
+// Along another dimension than the last: a row of totals at a time, a block of columns after the other.
+template <class T, class Combine>
+void scan_rows(std::type_identity<T> type, const Tensor& x, const Tensor& result, int64_t length,
+               int64_t inner, Combine combine) {
+  constexpr int64_t kColumns = 512, kElements = 16 * 1024;
+  const int64_t blocks = (inner + kColumns - 1) / kColumns, outer = x.numel() / (length * inner);
+  parallel_for(0, outer * blocks, std::max<int64_t>(1, kElements / (length * std::min(inner, kColumns))),
+               [&](int64_t begin, int64_t end) {
+                 std::array<Total<T>, kColumns> totals;
+                 for (int64_t task = begin; task < end; ++task) {
+                   const int64_t column = task % blocks * kColumns,
+                                 count = std::min(kColumns, inner - column);
+                   const int64_t start = task / blocks * length * inner + column;
+                   const T* __restrict in = x.data_as<T>() + start;
+                   T* __restrict out = result.data_as<T>() + start;
+                   for (int64_t k = 0; k < count; ++k) {
+                     totals[static_cast<size_t>(k)] = static_cast<Total<T>>(in[k]);
+                     out[k] = static_cast<T>(totals[static_cast<size_t>(k)]);
+                   }
+                   for (int64_t i = 1; i < length; ++i) {
+                     in += inner, out += inner;
+                     for (int64_t k = 0; k < count; ++k) {
+                       Total<T>& total = totals[static_cast<size_t>(k)];
+                       total = combine(type, total, static_cast<Total<T>>(in[k]));
+                       out[k] = static_cast<T>(total);
+                     }
+                   }
+                 }
+               });
+}
+
 template <class Combine>
 std::vector<Tensor> scan(const OpDef& op, const Tensor& operand, const Attrs& attrs, Combine combine) {
   const int64_t dim = dim_arg(op, attrs, operand.dim());
   const Tensor x = operand.to(scan_dtype(operand.dtype(), attrs));
+  if (x.dtype() == DType::F16 || x.dtype() == DType::BF16) {
+    Attrs wide = attrs;
+    wide.set("dtype", DType::F32);
+    return {scan(op, x.to(DType::F32), wide, combine)[0].to(x.dtype())};
+  }
   Tensor result = Tensor::empty(x.shape(), x.dtype());
   const int64_t length = kernels::lane_length(x, dim);
   const int64_t stride = kernels::lane_stride(x, dim), out_stride = kernels::lane_stride(result, dim);
   if (x.numel() == 0) return {result};
+  constexpr int64_t kFewColumns = 8;
+  const Tensor dense = x.dim() > 0 && dim + 1 < x.dim() ? x.contiguous() : x;
+  const int64_t inner = dim + 1 < x.dim() && length > 0 ? result.strides()[static_cast<size_t>(dim)] : 1;
   visit_dtype(x.dtype(), [&]<class T>(std::type_identity<T> type) {
+    if (inner >= kFewColumns) {
+      scan_rows(type, dense, result, length, inner, combine);
+      return;
+    }
     kernels::for_each_lane(x, dim, [&](int64_t number) {
       const T* in = x.data_as<T>() + kernels::lane_offset(x, dim, number);
       T* out = result.data_as<T>() + kernels::lane_offset(result, dim, number);

@@ -12,6 +12,14 @@ namespace {
 
 template <class Word>
 void copy_strided(std::byte* target, const std::byte* source, int64_t stride, int64_t count) {
+  if constexpr (sizeof(Word) <= 8) {
+    if (stride == 2 * static_cast<int64_t>(sizeof(Word))) {  // shuffles of vectors
+      Word* __restrict const to = reinterpret_cast<Word*>(target);
+      const Word* __restrict const from = reinterpret_cast<const Word*>(source);
+      for (int64_t i = 0; i < count; ++i) to[i] = from[2 * i];
+      return;
+    }
+  }
   for (int64_t i = 0; i < count; ++i) {
     Word word;
     std::memcpy(&word, source + i * stride, sizeof(Word));
@@ -81,6 +89,18 @@ ElementReader::ElementReader(const Tensor& tensor, std::span<const int64_t> shap
 
 ElementReader ElementReader::broadcast(const Tensor& tensor, std::span<const int64_t> shape, DType as) {
   return ElementReader(tensor, shape, broadcast_strides(tensor, shape), as);
+}
+
+const std::byte* ElementReader::in_place(int64_t start, int64_t count) const {
+  const size_t last = sizes_.size() - 1;
+  if (dtype_ != as_ || strides_[last] != element_size_ || start % sizes_[last] + count > sizes_[last])
+    return nullptr;
+  const std::byte* source = base_;
+  for (size_t d = sizes_.size(); d-- > 0;) {
+    source += start % sizes_[d] * strides_[d];
+    start /= sizes_[d];
+  }
+  return source;
 }
 
 const std::byte* ElementReader::gather(int64_t start, int64_t count, std::byte* target) const {

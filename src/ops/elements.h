@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -33,12 +32,8 @@ class ElementReader {
   // `count` elements, as many as fit into a buffer, from flat position `start`: a pointer into the tensor
   // where they lie there contiguously in the right dtype, else into `scratch` (two buffers).
   const void* read(int64_t start, int64_t count, BlockBuffer scratch[2]) const;
-  // How many elements from a multiple of this on lie together; the largest number where that is all of them,
-  // or none.
-  int64_t run() const {
-    const bool is_rows = sizes_.size() > 1 && strides_.back() == element_size_ && sizes_.back() >= 128;
-    return is_rows ? sizes_.back() : std::numeric_limits<int64_t>::max();
-  }
+  // The elements from `start` on, where they lie there together in the right dtype; else null.
+  const std::byte* in_place(int64_t start, int64_t count) const;
   // The same element everywhere.
   bool is_constant() const { return sizes_.size() == 1 && (strides_[0] == 0 || sizes_[0] == 1); }
   // The first of them, where all lie contiguously in the right dtype; else null.

@@ -171,6 +171,11 @@ Tensors expand_masks(const OpDef& op, const Tensor& x, std::span<const Tensor> g
 
 Tensors index(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
+  // One mask for all dimensions needs no positions.
+  if (args.tensors.size() == 2 && args.tensors[1].defined() && args.tensors[1].dtype() == DType::Bool &&
+      x.dim() > 0 && !x.is_traced() && !args.tensors[1].is_traced() && x.device() == Device() &&
+      args.tensors[1].device() == Device() && x.shape() == args.tensors[1].shape())
+    return {kernels::masked_select(x, args.tensors[1])};
   Tensors operands = expand_masks(op, x, std::span(args.tensors).subspan(1));
   if (std::none_of(operands.begin(), operands.end(), [](const Tensor& t) { return t.defined(); })) return {x};
   operands.insert(operands.begin(), x);

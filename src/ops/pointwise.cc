@@ -9,9 +9,10 @@
 #include <memory>
 
 #include "core/profiling.h"
-#include "ops/built_loops.h"
 #include "ops/define.h"
 #include "ops/elements.h"
+#include "ops/pointwise_into.h"
+#include "ops/pointwise_loop.h"
 #include "ops/schema.h"
 #include "ops/torch_rules.h"
 #include "ops/work.h"
@@ -19,9 +20,6 @@
 
 namespace weft::ops {
 namespace {
-
-constexpr size_t kMostOperands = 4;
-constexpr int64_t kGrain = 32 * 1024;  // elements per task: some tens of microseconds of work
 
 struct ParamReader {
   double real = 0;
@@ -40,12 +38,6 @@ struct ParamReader {
   void set(int64_t value) { real = static_cast<double>(value), integer = value; }
 };
 
-// This thread's: two blocks for each operand, one for the result.
-BlockBuffer* scratch_blocks() {
-  thread_local const std::unique_ptr<BlockBuffer[]> blocks(new BlockBuffer[2 * kMostOperands + 1]);
-  return blocks.get();
-}
-
 // Bits of the operands that have one element.
 unsigned numbers_among(std::span<const Tensor> operands) {
   unsigned numbers = 0;
@@ -55,31 +47,6 @@ unsigned numbers_among(std::span<const Tensor> operands) {
 }
 
 DType computation_dtype(std::span<const TensorType> operands) { return operands.back().dtype; }
-
-// An operator's loop over elements of one dtype: what the build has written for it, or the one of its
-// definition.
-class Loop {
- public:
-  // `numbers`: as BuiltLoops has it.
-  Loop(const OpDef& op, LoopFunction plain, DType operand, const Params& params, bool has_defaults,
-       unsigned numbers = 0)
-      : plain_(plain),
-        built_(has_defaults && op.built ? op.built->of(operand, numbers) : nullptr),
-        params_(params) {}
-  // Of f16 and bf16: it takes and gives them as they are, and needs no conversion.
-  bool is_built() const { return built_ != nullptr; }
-  void operator()(void* out, std::span<const void* const> operands, int64_t count) const {
-    if (built_ != nullptr)
-      run_built(*built_, out, operands, std::span(&count, 1), /*is_parallel=*/false);
-    else
-      plain_(out, operands.data(), count, params_);
-  }
-
- private:
-  const LoopFunction plain_;
-  const kernels::BuiltKernel* const built_;
-  const Params& params_;
-};
 
 }  // namespace
 
@@ -117,65 +84,37 @@ std::vector<TensorType> infer_pointwise(const OpDef& op, std::span<const TensorT
   return {TensorType{result, operands.size() == 1 ? shapes[0] : broadcast_shapes(op.name, shapes), device}};
 }
 
-std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::span<const Tensor> operands,
-                                  const Attrs& attrs) {
-  std::vector<TensorType> types;
-  for (const Tensor& operand : operands) types.push_back(type_of(operand));
-  const TensorType type = infer_pointwise(op, types, attrs)[0];
-  Shape shape;
-  for (const Sym& size : type.shape) shape.push_back(size.constant());
+namespace {
 
-  const DType operand_dtype = computation_dtype(types), compute = compute_dtype(operand_dtype);
-  const LoopFunction loop = loops[static_cast<size_t>(compute)];
-  WEFT_ASSERT(loop != nullptr, fmt::format("{}: no loop for {}", op.name, name(operand_dtype)));
-  const Params params(op.params, attrs);
-  const bool has_defaults = op.default_params != nullptr && params == *op.default_params;
-  unsigned numbers = weft::numel(shape) == 1 ? 0 : numbers_among(operands);
-  if (!Loop(op, loop, operand_dtype, params, has_defaults, numbers).is_built()) numbers = 0;
-  const Loop run(op, loop, operand_dtype, params, has_defaults, numbers);
-  const auto is_number = [numbers](size_t operand) { return (numbers >> operand & 1) != 0; };
-
-  const Tensor result = Tensor::empty(shape, type.dtype);
-  const DType stored = type.dtype, computed = run.is_built() ? stored : compute_dtype(stored);
+// Short rows: blocks of elements of as many of them as fit are gathered, whatever their layout.
+void run_in_blocks(const Loops& loops, std::span<const Tensor> operands, const Tensor& result) {
+  const Shape& shape = result.shape();
+  const Loop run = loops.with(0);
+  const DType stored = result.dtype(), computed = run.is_built() ? stored : compute_dtype(stored);
   const auto read_as = [&](DType dtype) { return run.is_built() ? dtype : compute_dtype(dtype); };
-  std::vector<ElementReader> readers;
-  for (const Tensor& operand : operands)
-    readers.push_back(ElementReader::broadcast(operand, shape, read_as(operand.dtype())));
   std::byte* const out = static_cast<std::byte*>(result.data());
   const int64_t out_size = itemsize(stored);
-  bool is_direct = stored == computed;
-  for (size_t i = 0; i < readers.size(); ++i)
-    is_direct = is_direct && (is_number(i) || readers[i].contiguous() != nullptr);
-
+  std::vector<ElementReader> readers;
   // As many elements as fill a block's bytes.
   int64_t widest = std::max(out_size, int64_t{itemsize(computed)});
-  for (const TensorType& operand : types)
-    widest = std::max({widest, int64_t{itemsize(operand.dtype)}, int64_t{itemsize(read_as(operand.dtype))}});
+  for (const Tensor& operand : operands) {
+    const DType dtype = operand.dtype();
+    readers.push_back(ElementReader::broadcast(operand, shape, read_as(dtype)));
+    widest = std::max({widest, int64_t{itemsize(dtype)}, int64_t{itemsize(read_as(dtype))}});
+  }
   const int64_t block = kBlock * kMaxElementSize / widest;
-  int64_t row =
-      std::numeric_limits<int64_t>::max();  // blocks end where rows do, which are then read where they are
-  for (const ElementReader& reader : readers) row = std::min(row, reader.run());
 
   parallel_for(0, result.numel(), kGrain, [&](int64_t begin, int64_t end) {
     std::array<const void*, kMostOperands> inputs{};
-    if (is_direct) {
-      for (size_t i = 0; i < readers.size(); ++i)
-        inputs[i] = is_number(i) ? operands[i].data()
-                                 : readers[i].contiguous() + begin * itemsize(read_as(types[i].dtype));
-      return run(out + begin * out_size, inputs, end - begin);
-    }
     BlockBuffer* const scratch = scratch_blocks();
     std::byte* const wide = scratch[2 * readers.size()].bytes;
     for (size_t i = 0; i < readers.size(); ++i)
-      if (is_number(i))
-        inputs[i] = operands[i].data();
-      else if (readers[i].is_constant())
+      if (readers[i].is_constant())
         inputs[i] = readers[i].read(0, std::min(block, end - begin), &scratch[2 * i]);
     for (int64_t start = begin, count; start < end; start += count) {
-      count = std::min({block, row - start % row, end - start});
+      count = std::min(block, end - start);
       for (size_t i = 0; i < readers.size(); ++i)
-        if (!is_number(i) && !readers[i].is_constant())
-          inputs[i] = readers[i].read(start, count, &scratch[2 * i]);
+        if (!readers[i].is_constant()) inputs[i] = readers[i].read(start, count, &scratch[2 * i]);
       std::byte* const target = out + start * out_size;
       if (stored == computed) {
         run(target, inputs, count);
@@ -185,7 +124,98 @@ std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::
       }
     }
   });
+}
+
+// Contiguous operands and numbers; false for any others.
+bool run_contiguous(const Loops& loops, std::span<const Tensor> operands, const Tensor& result) {
+  unsigned numbers = result.numel() == 1 ? 0 : numbers_among(operands);
+  if (!loops.with(numbers).is_built()) numbers = 0;
+  const Loop run = loops.with(numbers);
+  const auto as_is = [&](DType dtype) { return run.is_built() || compute_dtype(dtype) == dtype; };
+  bool fits = as_is(result.dtype());
+  for (size_t i = 0; i < operands.size(); ++i)
+    fits = fits &&
+           ((numbers >> i & 1) != 0 || (as_is(operands[i].dtype()) && operands[i].numel() == result.numel() &&
+                                        operands[i].is_contiguous()));
+  if (!fits) return false;
+  std::byte* const out = static_cast<std::byte*>(result.data());
+  const int64_t out_size = itemsize(result.dtype());
+  parallel_for(0, result.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    std::array<const void*, kMostOperands> inputs{};
+    for (size_t i = 0; i < operands.size(); ++i)
+      inputs[i] = static_cast<const std::byte*>(operands[i].data()) +
+                  ((numbers >> i & 1) != 0 ? 0 : begin * itemsize(operands[i].dtype()));
+    run(out + begin * out_size, inputs, end - begin);
+  });
+  return true;
+}
+
+}  // namespace
+
+std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::span<const Tensor> operands,
+                                  const Attrs& attrs) {
+  std::vector<TensorType> types;
+  for (const Tensor& operand : operands) types.push_back(type_of(operand));
+  const TensorType type = infer_pointwise(op, types, attrs)[0];
+  Shape shape;
+  for (const Sym& size : type.shape) shape.push_back(size.constant());
+
+  const DType operand_dtype = computation_dtype(types);
+  const LoopFunction loop = loops[static_cast<size_t>(compute_dtype(operand_dtype))];
+  WEFT_ASSERT(loop != nullptr, fmt::format("{}: no loop for {}", op.name, name(operand_dtype)));
+  const Params params(op.params, attrs);
+  const bool has_defaults = op.default_params != nullptr && params == *op.default_params;
+  const Loops chosen{op, loop, operand_dtype, params, has_defaults};
+
+  std::vector<size_t> order;
+  if (const std::vector<Tensor> ordered = in_common_order(operands, shape, order); !ordered.empty()) {
+    // Computed in that order, then copied in tiles.
+    std::vector<size_t> back(order.size());
+    for (size_t d = 0; d < order.size(); ++d) back[order[d]] = d;
+    return {with_dimensions(run_pointwise(op, loops, ordered, attrs)[0], back).contiguous()};
+  }
+  const Tensor result = Tensor::empty(shape, type.dtype);
+  if (result.numel() == 0 || run_contiguous(chosen, operands, result)) return {result};
+  std::vector<Tensor> readable;
+  for (const Tensor& operand : operands) readable.push_back(in_reading_order(operand));
+  if (run_beside_repeated_rows(chosen, readable, result)) return {result};
+  if (row_length(readable, result) >= kShortRow)
+    run_along_rows(chosen, readable, result);
+  else
+    run_in_blocks(chosen, readable, result);
   return {result};
+}
+
+bool run_pointwise_into(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs,
+                        const Tensor& target) {
+  if (op.loops == nullptr || operands.size() > kMostOperands || target.numel() == 0) return false;
+  std::vector<TensorType> types;
+  for (const Tensor& operand : operands) {
+    types.push_back(type_of(operand));
+    // Elements of the target are read only where they are written.
+    const bool is_target = operand.data() == target.data() && operand.dtype() == target.dtype() &&
+                           operand.shape() == target.shape() && operand.strides() == target.strides();
+    if (!is_target && operand.storage() == target.storage()) return false;
+  }
+  const TensorType type = infer_pointwise(op, types, attrs)[0];
+  if (type.dtype != target.dtype() || type.shape.size() != target.shape().size()) return false;
+  for (size_t d = 0; d < type.shape.size(); ++d)
+    if (type.shape[d].constant() != target.shape()[d]) return false;
+  int64_t inner = 0;  // what a step of the next dimension must go over: rows that overlap are written in turn
+  for (size_t d = target.shape().size(); d-- > 0;) {
+    if (target.shape()[d] == 1) continue;
+    if (target.strides()[d] <= inner) return false;
+    inner = target.strides()[d] * (target.shape()[d] - 1);
+  }
+  const DType operand_dtype = computation_dtype(types);
+  const LoopFunction loop = (*op.loops)[static_cast<size_t>(compute_dtype(operand_dtype))];
+  if (loop == nullptr) return false;
+  const Params params(op.params, attrs);
+  const bool has_defaults = op.default_params != nullptr && params == *op.default_params;
+  const Loops chosen{op, loop, operand_dtype, params, has_defaults};
+  if (row_length(operands, target) < kShortRow) return false;
+  run_along_rows(chosen, operands, target, /*is_in_place=*/true);
+  return true;
 }
 
 namespace {

@@ -6,7 +6,9 @@
 
 #include "core/default_dtype.h"
 #include "ops/pointwise.h"
+#include "ops/pointwise_into.h"
 #include "ops/torch_rules.h"
+#include "ops/tracer.h"
 
 namespace weft::ops {
 namespace {
@@ -167,11 +169,11 @@ PromotedTypes promoted_types(const OpDef& op, std::span<const Operand> operands,
   return types;
 }
 
-Tensor invoke(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs, Promotion rules) {
-  if (attrs.items().empty()) {
-    if (Tensor result = run_small_pointwise(op, operands, rules); result.defined()) return result;
-  }
-  const DType compute = promoted_types(op, operands, rules).compute;
+namespace {
+
+// Operands in the dtype that the operator computes in.
+OpArgs promoted_operands(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs,
+                         DType compute, Promotion rules) {
   if (rules == Promotion::Torch) refuse_order_of_complex(op, compute);
   OpArgs args;
   args.attrs = attrs;
@@ -182,7 +184,39 @@ Tensor invoke(const OpDef& op, std::span<const Operand> operands, const Attrs& a
     refuse_zero_divisors(op, args.tensors);
     refuse_negative_number(op, operands, compute);
   }
-  return call(op, std::move(args)).at(0);
+  return args;
+}
+
+}  // namespace
+
+Tensor invoke(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs, Promotion rules) {
+  if (attrs.items().empty()) {
+    if (Tensor result = run_small_pointwise(op, operands, rules); result.defined()) return result;
+  }
+  const DType compute = promoted_types(op, operands, rules).compute;
+  return call(op, promoted_operands(op, operands, attrs, compute, rules)).at(0);
+}
+
+bool invoke_into(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs, Promotion rules,
+                 const Tensor& target) {
+  const auto is_here = [](const Tensor& x) {
+    return x.defined() && !x.is_traced() && x.device() == Device() && !is_stored_only(x.dtype());
+  };
+  if (op.kind != OpKind::Pointwise || op.loops == nullptr || current_tracer() != nullptr ||
+      !is_here(target) || target.storage()->read_only())
+    return false;
+  for (const Operand& operand : operands)
+    if (const Tensor* tensor = std::get_if<Tensor>(&operand); tensor && !is_here(*tensor)) return false;
+  const PromotedTypes types = promoted_types(op, operands, rules);
+  if (types.result != target.dtype() || !(op.dtypes & dtype_bit(types.compute))) return false;
+  Attrs complete = attrs;
+  for (const Param& param : op.params) {
+    if (param.is_tensor() || complete.find(param.name) != nullptr) continue;
+    if (!param.has_default) return false;
+    complete.set(param.name, param.default_value);
+  }
+  const OpArgs args = promoted_operands(op, operands, complete, types.compute, rules);
+  return run_pointwise_into(op, args.tensors, args.attrs, target);
 }
 
 Tensor invoke(std::string_view op, std::initializer_list<Operand> operands, Promotion rules) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/build.h"
 #include "ops/built_rows.h"
 #include "ops/composite.h"
 
@@ -57,6 +58,29 @@ Tensor over_rows(std::string_view name, const Tensor& x, const OpDef& op, const 
   else
     shape.pop_back();
   return run_built_rows(name, x, axes[0], shape, kLongestNorm);
+}
+
+// The square root of the sum of all squares: rows of the length that is added up without pairs, then their
+// sums.
+Tensor norm_of_all(const Tensor& x, const OpDef& op, const OpArgs& args) {
+  if (x.is_traced() || x.device() != Device() || x.dim() == 0 || x.numel() == 0 ||
+      args.attrs.get_bool("keepdim") ||
+      static_cast<int64_t>(reduction_axes(op.name, args.attrs, x.dim()).size()) != x.dim())
+    return {};
+  const Tensor flat = build::reshape(x.contiguous(), {Sym(x.numel())});
+  const int64_t count = x.numel(), whole = count / kLongestNorm * kLongestNorm;
+  const auto rows_of = [&](std::string_view name, int64_t first, Shape shape, Shape result) {
+    const Strides strides = contiguous_strides(shape);
+    return run_built_rows(name, flat.as_strided(std::move(shape), strides, flat.offset() + first), -1, result,
+                          kLongestNorm, name == "square_sum" ? compute_dtype(x.dtype()) : x.dtype());
+  };
+  if (is_complex(x.dtype())) return {};
+  if (count <= kLongestNorm) return rows_of("vector_norm", 0, {1, count}, {});
+  Tensor sums = rows_of("square_sum", 0, {whole / kLongestNorm, kLongestNorm}, {whole / kLongestNorm});
+  if (!sums.defined()) return {};
+  Tensor total = call1("sum", {sums});
+  if (whole < count) total = call1("add", {total, rows_of("square_sum", whole, {1, count - whole}, {})});
+  return cast_to(call1("sqrt", {total}), real_dtype(x.dtype()));
 }
 
 // The floating dtype a mean is returned in. PyTorch's rules: TypeError for integers.
@@ -131,6 +155,7 @@ std::vector<Tensor> vector_norm(const OpDef& op, const OpArgs& args) {
   const double order = args.attrs.get<double>("ord");
   if (order == 2) {
     if (const Tensor done = over_rows("vector_norm", x, op, args); done.defined()) return {done};
+    if (const Tensor done = norm_of_all(x, op, args); done.defined()) return {done};
     const Tensor wide = cast_to(x, compute_dtype(x.dtype()));
     const Tensor squares = is_complex(wide.dtype())
                                ? call1("real", {call1("mul", {wide, call1("conj", {wide})})})
@@ -168,13 +193,14 @@ Tensor floating_operand(const OpDef& op, const OpArgs& args) {
 
 std::vector<Tensor> logsumexp(const OpDef& op, const OpArgs& args) {
   const Reduce reduce{op, args};
-  const Tensor x = to_floating(args);
-  if (const Tensor done = over_rows("logsumexp", x, op, args); done.defined()) return {done};
+  const Tensor given = to_floating(args);
+  if (const Tensor done = over_rows("logsumexp", given, op, args); done.defined()) return {done};
+  const Tensor x = cast_to(given, compute_dtype(given.dtype()));
   const Tensor shift = finite_maximum(reduce, x);
   const Tensor total = reduce("sum", call1("exp", {call1("sub", {x, shift})}));
   // The shift without the reduced dimensions: of equal elements, the largest is any of them.
   const Tensor back = args.attrs.get_bool("keepdim") ? shift : reduce("amax", shift);
-  return {call1("add", {call1("log", {total}), back})};
+  return {cast_to(call1("add", {call1("log", {total}), back}), given.dtype())};
 }
 
 Tensor without_nan(const Tensor& x, double replacement) {
@@ -251,18 +277,20 @@ constexpr const char* kCorrected =
                "numpy.linalg.norm(x, ord, axis=dim, keepdims=keepdim)", vector_norm, {"norm"}),
     &composite("logsumexp", kSchema, "log(sum(exp(x))) over `dim`, without overflow; -inf if all are -inf.",
                "numpy.log(numpy.sum(numpy.exp(x), axis=dim, keepdims=keepdim))", logsumexp),
-    &composite("softmax", "(Tensor x, int dim=-1) -> Tensor",
-               "exp(x) / sum(exp(x)) along `dim`, without overflow.",
-               "numpy.exp(x) / numpy.sum(numpy.exp(x), axis=dim, keepdims=True)",
-               [](const OpDef& op, const OpArgs& args) -> std::vector<Tensor> {
-                 OpArgs kept = args;
-                 kept.attrs.set("keepdim", true);
-                 const Reduce reduce{op, kept};
-                 const Tensor x = floating_operand(op, args);
-                 if (const Tensor done = along_rows("softmax", x, args); done.defined()) return {done};
-                 const Tensor weights = call1("exp", {call1("sub", {x, reduce("amax", x)})});
-                 return {call1("true_divide", {weights, reduce("sum", weights)})};
-               }),
+    &composite(
+        "softmax", "(Tensor x, int dim=-1) -> Tensor",
+        "exp(x) / sum(exp(x)) along `dim`, without overflow. float16 and bfloat16 are computed in float32.",
+        "numpy.exp(x) / numpy.sum(numpy.exp(x), axis=dim, keepdims=True)",
+        [](const OpDef& op, const OpArgs& args) -> std::vector<Tensor> {
+          OpArgs kept = args;
+          kept.attrs.set("keepdim", true);
+          const Reduce reduce{op, kept};
+          const Tensor given = floating_operand(op, args);
+          if (const Tensor done = along_rows("softmax", given, args); done.defined()) return {done};
+          const Tensor x = cast_to(given, compute_dtype(given.dtype()));
+          const Tensor weights = call1("exp", {call1("sub", {x, reduce("amax", x)})});
+          return {cast_to(call1("true_divide", {weights, reduce("sum", weights)}), given.dtype())};
+        }),
     &composite("log_softmax", "(Tensor x, int dim=-1) -> Tensor",
                "x - log(sum(exp(x))) along `dim`, without overflow.",
                "x - numpy.log(numpy.sum(numpy.exp(x), axis=dim, keepdims=True))",
@@ -270,10 +298,13 @@ constexpr const char* kCorrected =
                  OpArgs kept = args;
                  kept.attrs.set("keepdim", true);
                  const Reduce reduce{op, kept};
-                 const Tensor x = floating_operand(op, args);
-                 if (const Tensor done = along_rows("log_softmax", x, args); done.defined()) return {done};
+                 const Tensor given = floating_operand(op, args);
+                 if (const Tensor done = along_rows("log_softmax", given, args); done.defined())
+                   return {done};
+                 const Tensor x = cast_to(given, compute_dtype(given.dtype()));
                  const Tensor shifted = call1("sub", {x, reduce("amax", x)});
-                 return {call1("sub", {shifted, call1("log", {reduce("sum", call1("exp", {shifted}))})})};
+                 const Tensor total = reduce("sum", call1("exp", {shifted}));
+                 return {cast_to(call1("sub", {shifted, call1("log", {total})}), given.dtype())};
                }),
 };
 

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
 
 #include "kernels/cpu/built.h"
 #include "ops/elements.h"
+#include "ops/pointwise_loop.h"
 #include "ops/reduction_kernels.h"
 #include "weft/parallel.h"
 
@@ -51,18 +55,24 @@ class PairwiseStack {
 // Reduces rows that lie one after the other: what the build has written for it, or the plain loop.
 class RowsKernel {
  public:
-  RowsKernel(const ReductionKernels& plain, ReduceOp op, DType dtype)
-      : plain_(plain), size_(itemsize(dtype)), built_(find(op, dtype)) {}
+  // Of elements of `read`, which is `accumulate` but where one is built for a smaller type.
+  RowsKernel(ReduceOp op, DType read, DType accumulate)
+      : plain_(reduction_kernels(op, accumulate)),
+        element_size_(itemsize(read)),
+        size_(itemsize(accumulate)),
+        built_(find(op, read)) {}
+  static bool is_built(ReduceOp op, DType read) { return find(op, read) != nullptr; }
   // Elements of a row that are added up without pairs: some 32 for each lane. They fit into a BlockBuffer.
-  int64_t block() const { return built_ && size_ == 4 ? 2 * kBlock : kBlock; }
+  int64_t block() const { return built_ ? 2 * kBlock : kBlock; }
   bool is_built() const { return built_ != nullptr; }
+  int64_t element_size() const { return element_size_; }
   void operator()(void* results, const void* elements, int64_t rows, int64_t length,
                   bool is_parallel = false) const {
     if (built_)
       return run_built(*built_, results, std::span(&elements, 1), std::array{rows, length}, is_parallel);
     for (int64_t row = 0; row < rows; ++row)
       plain_.block(static_cast<std::byte*>(results) + row * size_,
-                   static_cast<const std::byte*>(elements) + row * length * size_, length);
+                   static_cast<const std::byte*>(elements) + row * length * element_size_, length);
   }
 
  private:
@@ -71,14 +81,16 @@ class RowsKernel {
                                                                "", "",    "any",  "all"};
     return kernels::find_built(fmt::format("{}_rows_{}", kNames[static_cast<size_t>(op)], name(dtype)));
   }
-  const ReductionKernels& plain_;
-  const int64_t size_;
+  const ReductionKernels plain_;
+  const int64_t element_size_, size_;
   const kernels::BuiltKernel* const built_;
 };
 
 struct Problem {
   ReduceOp op;
   DType accumulate;
+  DType
+      read;  // what rows are read as: the operand's dtype, where a kernel is built for it, else `accumulate`
   int64_t kept = 1, reduced = 1;  // numbers of elements
   int64_t inner = 1;              // of the kept ones, those that lie inside the reduced ones
 };
@@ -90,14 +102,14 @@ struct Layout {
   bool columns = false;
 };
 
-Layout arrange(const Tensor& x, const std::vector<int64_t>& axes, Problem& problem) {
+Layout arrange(const Tensor& x, const std::vector<int64_t>& axes, bool may_have_columns, Problem& problem) {
   const int64_t ndim = x.dim();
   const auto is_reduced = [&](int64_t d) { return std::binary_search(axes.begin(), axes.end(), d); };
   int64_t trailing = 1, first_inner = ndim;
   while (first_inner > 0 && !is_reduced(first_inner - 1))
     trailing *= x.shape()[static_cast<size_t>(--first_inner)];
   Layout layout;
-  layout.columns = trailing >= 8 && first_inner > 0;
+  layout.columns = may_have_columns && trailing >= 8 && first_inner > 0;
   const auto add = [&](int64_t d) {
     layout.shape.push_back(x.shape()[static_cast<size_t>(d)]);
     layout.strides.push_back(x.strides()[static_cast<size_t>(d)]);
@@ -116,11 +128,23 @@ Layout arrange(const Tensor& x, const std::vector<int64_t>& axes, Problem& probl
 // Reduced elements lie together: `problem.reduced` consecutive elements per result.
 void reduce_rows(const Problem& problem, const ElementReader& reader, std::byte* partials) {
   const ReductionKernels kernels = reduction_kernels(problem.op, problem.accumulate);
-  const RowsKernel reduce(kernels, problem.op, problem.accumulate);
+  const RowsKernel reduce(problem.op, problem.read, problem.accumulate);
   const int64_t size = itemsize(problem.accumulate), length = problem.reduced, block = reduce.block();
+  const int64_t element_size = reduce.element_size();
   const std::byte* const data = reader.contiguous();
   if (data != nullptr && length <= block && reduce.is_built())
     return reduce(partials, data, problem.kept, length, /*is_parallel=*/true);
+  if (length > kBlock / 4 && length <= block) {
+    parallel_for(0, problem.kept, std::max<int64_t>(1, kChunk / length), [&](int64_t begin, int64_t end) {
+      std::array<BlockBuffer, 2> scratch;
+      for (int64_t row = begin; row < end; ++row) {
+        const void* elements = reader.in_place(row * length, length);
+        if (elements == nullptr) elements = reader.read(row * length, length, scratch.data());
+        reduce(partials + row * size, elements, 1, length);
+      }
+    });
+    return;
+  }
   if (length <= kBlock / 2) {
     const int64_t rows_per_block = kBlock / length;
     parallel_for(0, problem.kept, std::max<int64_t>(1, kChunk / length), [&](int64_t begin, int64_t end) {
@@ -147,9 +171,9 @@ void reduce_rows(const Problem& problem, const ElementReader& reader, std::byte*
                    };
                    if (data != nullptr) {
                      const int64_t rows = (last - first) / block, rest = (last - first) % block;
-                     const std::byte* const elements = data + (row * length + first) * size;
+                     const std::byte* const elements = data + (row * length + first) * element_size;
                      if (rows > 0) push(elements, rows, block);
-                     if (rest > 0) push(elements + rows * block * size, 1, rest);
+                     if (rest > 0) push(elements + rows * block * element_size, 1, rest);
                    } else {
                      for (int64_t at = first; at < last; at += block) {
                        const int64_t count = std::min(block, last - at);
@@ -206,19 +230,52 @@ void start_from_zero(const Problem& problem, std::byte* sums, int64_t count) {
     kernels.combine(sums + at * size, zeros.data(), std::min(kBlock, count - at));
 }
 
-void reduce_arg(const Problem& problem, const ElementReader& reader, int64_t* result) {
-  const ArgBlock kernel = arg_kernel(problem.op, problem.accumulate);
-  parallel_for(0, problem.kept, std::max<int64_t>(1, kChunk / problem.reduced),
+// Which row has the extreme of each column, a block of columns at a time.
+void reduce_arg_columns(const Problem& problem, const ElementReader& reader, int64_t* result) {
+  const ArgRows kernel = arg_rows_kernel(problem.op, problem.accumulate);
+  const int64_t width = std::min(problem.inner, kBlock), blocks = (problem.inner + width - 1) / width;
+  const int64_t outer = problem.kept / problem.inner;
+  parallel_for(0, outer * blocks, std::max<int64_t>(1, kChunk / (problem.reduced * width)),
                [&](int64_t begin, int64_t end) {
                  std::array<BlockBuffer, 3> scratch;
-                 for (int64_t row = begin; row < end; ++row) {
-                   for (int64_t at = 0; at < problem.reduced; at += kBlock) {
-                     const int64_t count = std::min(kBlock, problem.reduced - at);
-                     kernel(scratch[2].bytes, result + row,
-                            reader.read(row * problem.reduced + at, count, scratch.data()), at, count);
+                 std::array<int32_t, kBlock> best;
+                 for (int64_t task = begin; task < end; ++task) {
+                   const int64_t group = task / blocks, column = task % blocks * width;
+                   const int64_t count = std::min(width, problem.inner - column);
+                   for (int64_t r = 0; r < problem.reduced; ++r) {
+                     const int64_t start = (group * problem.reduced + r) * problem.inner + column;
+                     const void* row = reader.in_place(start, count);
+                     if (row == nullptr) row = reader.read(start, count, scratch.data());
+                     kernel(scratch[2].bytes, best.data(), row, static_cast<int32_t>(r), count);
                    }
+                   std::copy_n(best.data(), count, result + group * problem.inner + column);
                  }
                });
+}
+
+void reduce_arg(const Problem& problem, const ElementReader& reader, int64_t* result) {
+  const ArgBlock kernel = arg_kernel(problem.op, problem.accumulate);
+  const ReduceOp extreme = problem.op == ReduceOp::ArgMax ? ReduceOp::Max : ReduceOp::Min;
+  const RowsKernel find_extreme(extreme, problem.accumulate, problem.accumulate);
+  const FindFirst find = find_first(problem.accumulate);
+  const int64_t length = problem.reduced, block = find_extreme.block();
+  parallel_for(0, problem.kept, std::max<int64_t>(1, kChunk / length), [&](int64_t begin, int64_t end) {
+    std::array<BlockBuffer, 3> scratch;
+    alignas(kMaxElementSize) std::byte best[kMaxElementSize], candidate[kMaxElementSize];
+    for (int64_t row = begin; row < end; ++row) {
+      // The extreme of a block, which is then looked for where it displaces what was found before.
+      for (int64_t at = 0; at < length; at += block) {
+        const int64_t count = std::min(block, length - at);
+        const void* elements = reader.in_place(row * length + at, count);
+        if (elements == nullptr) elements = reader.read(row * length + at, count, scratch.data());
+        find_extreme(candidate, elements, 1, count);
+        int64_t is_better = 0;
+        if (at > 0) kernel(best, &is_better, candidate, 1, 1);
+        if (at == 0) std::copy_n(candidate, kMaxElementSize, best);
+        if (at == 0 || is_better != 0) result[row] = at + find(elements, candidate, count);
+      }
+    }
+  });
 }
 
 DType accumulation_dtype(ReduceOp op, DType operand, DType result) {
@@ -226,11 +283,51 @@ DType accumulation_dtype(ReduceOp op, DType operand, DType result) {
   return op == ReduceOp::Any || op == ReduceOp::All ? DType::Bool : compute_dtype(operand);
 }
 
+// Dimensions from the one that lies widest in memory to the one that lies densest; those of one element stay
+// where they are, and all do where elements are repeated.
+std::vector<size_t> memory_order(const Tensor& x) {
+  std::vector<size_t> order(x.shape().size()), sorted;
+  std::iota(order.begin(), order.end(), size_t{0});
+  for (const size_t d : order) {
+    if (x.shape()[d] == 1) continue;
+    if (x.strides()[d] == 0) return order;
+    sorted.push_back(d);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](size_t a, size_t b) { return std::abs(x.strides()[a]) > std::abs(x.strides()[b]); });
+  size_t next = 0;
+  for (size_t& d : order)
+    if (x.shape()[d] != 1) d = sorted[next++];
+  return order;
+}
+
+// The same reduction of a tensor seen in memory's order.
+Tensor reduce_in_order(ReduceOp op, const Tensor& x, const std::vector<int64_t>& axes, const Shape& shape,
+                       DType result, const std::vector<size_t>& order) {
+  std::vector<int64_t> reduced;
+  std::vector<size_t> kept;  // dimensions of x in the result's order
+  for (size_t d = 0; d < order.size(); ++d) {
+    if (std::binary_search(axes.begin(), axes.end(), static_cast<int64_t>(order[d])))
+      reduced.push_back(static_cast<int64_t>(d));
+    else
+      kept.push_back(order[d]);
+  }
+  const Tensor found = run_reduction(op, with_dimensions(x, order), reduced, /*keepdim=*/false, result);
+  std::vector<size_t> back(kept.size());
+  std::iota(back.begin(), back.end(), size_t{0});
+  std::sort(back.begin(), back.end(), [&](size_t a, size_t b) { return kept[a] < kept[b]; });
+  const Tensor in_order = with_dimensions(found, back).contiguous();
+  return Tensor(in_order.storage(), result, shape, contiguous_strides(shape), in_order.offset());
+}
+
 }  // namespace
 
-Tensor run_reduction(ReduceOp op, const Tensor& x, const std::vector<int64_t>& axes, bool keepdim,
+Tensor run_reduction(ReduceOp op, const Tensor& given, const std::vector<int64_t>& axes, bool keepdim,
                      DType result) {
   const bool is_arg = op == ReduceOp::ArgMin || op == ReduceOp::ArgMax;
+  const bool is_rounded = (op == ReduceOp::Sum || op == ReduceOp::Prod) && is_inexact(result);
+  // Rounded sums do not depend on the layout: they are taken in C order.
+  const Tensor x = is_rounded ? in_reading_order(given) : given;
   Shape shape;
   for (int64_t d = 0; d < x.dim(); ++d) {
     if (!std::binary_search(axes.begin(), axes.end(), d))
@@ -238,24 +335,19 @@ Tensor run_reduction(ReduceOp op, const Tensor& x, const std::vector<int64_t>& a
     else if (keepdim)
       shape.push_back(1);
   }
+  if (weft::numel(shape) == 0) return Tensor::empty(shape, result);
+  // Positions count along the reduced dimensions as they are.
+  const std::vector<size_t> order = memory_order(x);
+  if (!is_rounded && !std::is_sorted(order.begin(), order.end()) && x.numel() > 0 &&
+      (!is_arg || axes.size() == 1))
+    return reduce_in_order(op, x, axes, shape, result, order);
   const Tensor out = Tensor::empty(shape, result);
-  if (out.numel() == 0) return out;
 
-  Problem problem{op, accumulation_dtype(op, x.dtype(), result)};
-  Layout layout = arrange(x, axes, problem);
-  if (is_arg && layout.columns) {
-    // Positions count along the reduced dimensions, which must therefore be innermost.
-    problem = Problem{op, problem.accumulate};
-    layout = Layout{};
-    for (const bool reduced : {false, true}) {
-      for (int64_t d = 0; d < x.dim(); ++d) {
-        if (std::binary_search(axes.begin(), axes.end(), d) != reduced) continue;
-        layout.shape.push_back(x.shape()[static_cast<size_t>(d)]);
-        layout.strides.push_back(x.strides()[static_cast<size_t>(d)]);
-        (reduced ? problem.reduced : problem.kept) *= layout.shape.back();
-      }
-    }
-  }
+  const DType accumulate = accumulation_dtype(op, x.dtype(), result);
+  Problem problem{op, accumulate, accumulate};
+  // Rows are counted in 32 bits.
+  const Layout layout =
+      arrange(x, axes, !is_arg || x.numel() <= std::numeric_limits<int32_t>::max(), problem);
   const int64_t size = itemsize(problem.accumulate);
   if (problem.reduced == 0) {
     std::byte identity[kMaxElementSize];
@@ -265,9 +357,16 @@ Tensor run_reduction(ReduceOp op, const Tensor& x, const std::vector<int64_t>& a
                     identity, 1);
     return out;
   }
-  const ElementReader reader(x, layout.shape, layout.strides, problem.accumulate);
+  const bool is_half = x.dtype() == DType::F16 || x.dtype() == DType::BF16;
+  if (is_half && !is_arg && !layout.columns && accumulate == DType::F32 &&
+      RowsKernel::is_built(op, x.dtype()))
+    problem.read = x.dtype();
+  const ElementReader reader(x, layout.shape, layout.strides, problem.read);
   if (is_arg) {
-    reduce_arg(problem, reader, out.data_as<int64_t>());
+    if (layout.columns)
+      reduce_arg_columns(problem, reader, out.data_as<int64_t>());
+    else
+      reduce_arg(problem, reader, out.data_as<int64_t>());
     return out;
   }
   const bool direct = result == problem.accumulate;

@@ -86,6 +86,46 @@ void arg_block(void* best, int64_t* best_index, const void* elements, int64_t fi
   *best_index = index;
 }
 
+template <bool kMax, class T>
+void arg_rows(void* best, int32_t* __restrict best_row, const void* elements, int32_t row, int64_t count) {
+  T* __restrict const held = static_cast<T*>(best);
+  const T* __restrict const source = static_cast<const T*>(elements);
+  if (row == 0) {
+    for (int64_t i = 0; i < count; ++i) held[i] = source[i], best_row[i] = 0;
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const Number<T> candidate(source[i]), incumbent(held[i]);
+    const Number<bool> better = kMax ? candidate > incumbent : candidate < incumbent;
+    const bool is_next = (~isnan(incumbent) & (better | isnan(candidate))).value;
+    held[i] = is_next ? source[i] : held[i];
+    best_row[i] = is_next ? row : best_row[i];
+  }
+}
+
+template <class T>
+int64_t find_first_of(const void* elements, const void* value, int64_t count) {
+  constexpr int64_t kStep = 64;
+  const T* const source = static_cast<const T*>(elements);
+  const Number<T> wanted(*static_cast<const T*>(value));
+  const bool is_nan = isnan(wanted).value;
+  const auto is_found = [=](T element) {
+    return is_nan ? isnan(Number<T>(element)).value : (Number<T>(element) == wanted).value;
+  };
+  int64_t i = 0;
+  for (; i + kStep <= count; i += kStep) {  // steps without it, as vectors
+    int found = 0;
+    if (is_nan) {
+      for (int64_t k = 0; k < kStep; ++k) found |= isnan(Number<T>(source[i + k])).value;
+    } else {
+      for (int64_t k = 0; k < kStep; ++k) found |= (Number<T>(source[i + k]) == wanted).value;
+    }
+    if (found) break;
+  }
+  while (i + 1 < count && !is_found(source[i])) ++i;
+  return i;
+}
+
 }  // namespace
 
 ReductionKernels reduction_kernels(ReduceOp op, DType accumulate) {
@@ -109,6 +149,24 @@ ArgBlock arg_kernel(ReduceOp op, DType dtype) {
       return nullptr;
     else
       return op == ReduceOp::ArgMax ? &arg_block<true, T> : &arg_block<false, T>;
+  });
+}
+
+ArgRows arg_rows_kernel(ReduceOp op, DType dtype) {
+  return visit_dtype(dtype, [op]<class T>(std::type_identity<T>) -> ArgRows {
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      return nullptr;
+    else
+      return op == ReduceOp::ArgMax ? &arg_rows<true, T> : &arg_rows<false, T>;
+  });
+}
+
+FindFirst find_first(DType dtype) {
+  return visit_dtype(dtype, []<class T>(std::type_identity<T>) -> FindFirst {
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      return nullptr;
+    else
+      return &find_first_of<T>;
   });
 }
 

@@ -22,5 +22,12 @@ ReductionKernels reduction_kernels(ReduceOp op, DType accumulate);
 using ArgBlock = void (*)(void* best, int64_t* best_index, const void* elements, int64_t first_index,
                           int64_t count);
 ArgBlock arg_kernel(ReduceOp op, DType dtype);
+// The same for columns side by side, one row of them at a time, from row 0 on: `best` and `best_row` hold one
+// for each.
+using ArgRows = void (*)(void* best, int32_t* best_row, const void* elements, int32_t row, int64_t count);
+ArgRows arg_rows_kernel(ReduceOp op, DType dtype);
+// The position of the first of `elements` that is the value, or NaN as it is; there is one.
+using FindFirst = int64_t (*)(const void* elements, const void* value, int64_t count);
+FindFirst find_first(DType dtype);
 
 }  // namespace weft::ops

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 #include <type_traits>
@@ -64,6 +65,41 @@ void rank_by_comparison(const T* lane, int64_t length, int64_t stride, bool desc
   std::partial_sort(positions.begin(), positions.begin() + count, positions.begin() + length, before);
 }
 
+// The first few: those found so far are kept in order, and most elements are compared with the last of them
+// only.
+constexpr int64_t kFew = 64;
+template <class T>
+void rank_few(const T* lane, int64_t length, int64_t stride, bool descending, int64_t count,
+              std::vector<int64_t>& positions) {
+  constexpr int64_t kBlock = 64;
+  const uint64_t flip = descending ? ~uint64_t{0} : 0;
+  std::array<uint64_t, kFew> best;
+  std::array<uint64_t, kBlock> keys;
+  int64_t held = 0;
+  for (int64_t start = 0; start < length; start += kBlock) {
+    const int64_t block = std::min(kBlock, length - start);
+    for (int64_t i = 0; i < block; ++i)
+      keys[static_cast<size_t>(i)] = key_of(lane[(start + i) * stride]) ^ flip;
+    if (held == count) {
+      const uint64_t last = best[static_cast<size_t>(count - 1)];
+      uint64_t is_better = 0;
+      for (int64_t i = 0; i < block; ++i) is_better |= keys[static_cast<size_t>(i)] < last ? 1 : 0;
+      if (is_better == 0) continue;
+    }
+    for (int64_t i = 0; i < block; ++i) {
+      const uint64_t key = keys[static_cast<size_t>(i)];
+      if (held == count && key >= best[static_cast<size_t>(count - 1)]) continue;
+      size_t place = static_cast<size_t>(held < count ? held++ : count - 1);
+      for (; place > 0 && best[place - 1] > key; --place) {
+        best[place] = best[place - 1];
+        positions[place] = positions[place - 1];
+      }
+      best[place] = key;
+      positions[place] = start + i;
+    }
+  }
+}
+
 // Ranks elements of a lane: the first `count` positions of the sorted order go to `positions`.
 template <class T>
 void rank(const T* lane, int64_t length, int64_t stride, bool descending, int64_t count,
@@ -72,6 +108,10 @@ void rank(const T* lane, int64_t length, int64_t stride, bool descending, int64_
   if constexpr (kIsComplexType<T>) {
     rank_by_comparison(lane, length, stride, descending, count, positions);
   } else {
+    if (count <= kFew && count < length / 4) {
+      if (count > 0) rank_few(lane, length, stride, descending, count, positions);
+      return;
+    }
     if (count < length / 16) return rank_by_comparison(lane, length, stride, descending, count, positions);
     thread_local std::vector<uint64_t> keys;
     keys.resize(static_cast<size_t>(length));

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -122,25 +124,38 @@ void write_pointwise(int vector_bytes, std::vector<Written>& all) {
 
 // Operators along the last dimension of a matrix.
 void write_rows(int vector_bytes, std::vector<Written>& all) {
-  const auto add = [&](const char* name, DType dtype, Attrs attrs) {
+  const auto write = [&](const char* name, DType dtype, const auto& program) {
     all.push_back(write_kernel(fmt::format("{}_rows_{}", name, weft::name(dtype)), {{0, 1}}, {dtype},
-                               vector_bytes, [&](const std::vector<Tensor>& operands) {
-                                 return ops::call(ops::get_op(name), {operands, attrs}).at(0);
-                               }));
+                               vector_bytes,
+                               [&](const std::vector<Tensor>& operands) { return program(operands[0]); }));
+  };
+  // `accumulate`: what elements are taken as, where that is not their dtype.
+  const auto add = [&](const char* name, DType dtype, const Attrs& attrs,
+                       std::optional<DType> accumulate = {}) {
+    write(name, dtype, [&](const Tensor& given) {
+      return ops::call1(name, {accumulate ? given.to(*accumulate) : given}, attrs);
+    });
   };
   const Attrs along{{"dim", Sym(1)}}, over{{"dim", SymShape{Sym(1)}}, {"keepdim", false}};
-  for (const DType dtype : {DType::F32, DType::F64}) {
+  Attrs sums = over, norm = over;
+  sums.set("dtype", {});
+  norm.set("ord", 2.0);
+  for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) {
+    const bool is_half = compute_dtype(dtype) != dtype;
+    const std::optional<DType> wide = is_half ? std::optional(compute_dtype(dtype)) : std::nullopt;
     for (const char* name : {"softmax", "log_softmax"}) add(name, dtype, along);
-    for (const char* name : {"logsumexp", "amin", "amax"}) add(name, dtype, over);
-    for (const char* name : {"sum", "prod"}) {
-      Attrs attrs = over;
-      attrs.set("dtype", {});
-      add(name, dtype, attrs);
-    }
-    Attrs norm = over;
-    norm.set("ord", 2.0);
+    for (const char* name : {"amin", "amax"}) add(name, dtype, over, wide);
+    for (const char* name : {"sum", "prod"}) add(name, dtype, sums, wide);
+    add("logsumexp", dtype, over);
     add("vector_norm", dtype, norm);
+    write("square_sum", dtype, [&](const Tensor& given) {
+      const Tensor x = wide ? given.to(*wide) : given;
+      return ops::call1("sum", {ops::call1("mul", {x, x})}, sums);
+    });
   }
+  for (const DType dtype : {DType::I32, DType::I64})
+    for (const char* name : {"amin", "amax"}) add(name, dtype, over);
+  add("sum", DType::I64, sums);
 }
 
 constexpr std::string_view kTable =
@@ -158,6 +173,16 @@ std::string text_of(const Written& written) {
   list.clear();
   for (int array : written.arrays) list += fmt::format("{}, ", array);
   return text + fmt::format("const signed char arrays_of_{}[] = {{{}}};\n", written.name, list);
+}
+
+// What is there already is left alone: it need not be compiled again.
+void write_file(const std::string& path, const std::string& text) {
+  std::ostringstream present;
+  if (std::ifstream file(path); file) present << file.rdbuf();
+  if (present.str() == text) return;
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) throw std::runtime_error(fmt::format("cannot write {}", path));
 }
 
 }  // namespace
@@ -186,14 +211,14 @@ int main(int argc, char** argv) {
             "    {{\"{0}\", &{1}, {2}, arrays_of_{0}, {3}}},\n", written.name, written.symbol,
             written.functions.empty() ? "nullptr" : "functions_of_" + written.name, written.arrays.size());
       }
-      std::ofstream file(fmt::format("{}{}.cc", prefix, part));
+      std::ostringstream file;
       file << "// Written by tools/write_kernels.cc.\n"
            << kTable << "namespace {\n"
            << codegen::prelude() << scalar::all_elementary_sources() << bodies
            << fmt::format("const weft::kernels::BuiltKernel kernels[] = {{\n{}}};\n}}  // namespace\n", table)
            << fmt::format("extern \"C\" const weft::kernels::BuiltKernels weft_built_{}_{}", level, part)
            << "{kernels, sizeof(kernels) / sizeof(kernels[0])};\n";
-      if (!file.flush()) throw std::runtime_error(fmt::format("cannot write {}{}.cc", prefix, part));
+      write_file(fmt::format("{}{}.cc", prefix, part), file.str());
     }
   } catch (const std::exception& error) {
     fmt::print(stderr, "weft_write_kernels: {}\n", error.what());

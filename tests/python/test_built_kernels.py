@@ -154,3 +154,284 @@ def test_the_largest_of_a_row_with_nan_is_nan(size, at):
 
 def test_sums_of_nothing_but_negative_zeros():
     assert not np.signbit(weft.sum(weft.from_numpy(np.full((2, 40), -0.0, np.float32)), 1).numpy()).any()
+
+
+# ---- operands in any layout ------------------------------------------------------------------------------------------
+
+ROWS, COLUMNS = 67, 131
+
+
+def seen(array, layout):
+    """The same elements, laid out otherwise in memory."""
+    if layout == "transposed":
+        return np.ascontiguousarray(array.T).T
+    if layout == "steps":
+        wide = np.zeros((array.shape[0], 2 * array.shape[1]), array.dtype)
+        wide[:, ::2] = array
+        return wide[:, ::2]
+    if layout == "slice":
+        wide = np.zeros((array.shape[0] + 1, array.shape[1] + 3), array.dtype)
+        wide[1:, 2:-1] = array
+        return wide[1:, 2:-1]
+    if layout == "reversed":
+        return np.ascontiguousarray(array[::-1, ::-1])[::-1, ::-1]
+    return array
+
+
+LAYOUTS = ["contiguous", "transposed", "steps", "slice", "reversed"]
+BROADCAST = {"row": np.s_[:1], "column": np.s_[:, :1], "number": np.s_[:1, :1], "vector": np.s_[0]}
+
+
+def sample(dtype, seed, shape=(ROWS, COLUMNS)):
+    values = np.random.default_rng(seed).standard_normal(shape) * 5
+    values.flat[::97] = np.resize(SPECIAL, values.flat[::97].shape)
+    if not np.issubdtype(dtype, np.floating):
+        values = np.nan_to_num(np.clip(values, -100, 100))
+    with np.errstate(all="ignore"):
+        return values.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int64, np.int8])
+@pytest.mark.parametrize("second", [*LAYOUTS, *BROADCAST])
+@pytest.mark.parametrize("first", LAYOUTS)
+def test_sums_and_choices_of_any_two_layouts(first, second, dtype):
+    with np.errstate(all="ignore"):
+        x, y = seen(sample(dtype, 1), first), sample(dtype, 2)
+        y = y[BROADCAST[second]] if second in BROADCAST else seen(y, second)
+        condition = seen(sample(np.int64, 3) > 0, first)
+        a, b, c = (weft.from_numpy(each) for each in (x, y, condition))
+        np.testing.assert_array_equal((a + b).numpy(), x + y)
+        np.testing.assert_array_equal((b - a).numpy(), y - x)
+        np.testing.assert_array_equal((a < b).numpy(), x < y)
+        np.testing.assert_array_equal(weft.where(c, a, b).numpy(), np.where(condition, x, y))
+        np.testing.assert_array_equal(weft.where(c, b, a).numpy(), np.where(condition, y, x))
+        np.testing.assert_array_equal(weft.abs(a).numpy(), np.abs(x))
+
+
+@pytest.mark.parametrize("columns", [1, 3, 47, 48, 49, 2047, 2049, 70001])
+def test_columns_beside_rows_of_any_length(columns):
+    x, y = sample(np.float32, 4, (3, columns)), sample(np.float32, 5, (3, 1))
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal((weft.from_numpy(x) * weft.from_numpy(y)).numpy(), x * y)
+        np.testing.assert_array_equal((weft.from_numpy(y) * weft.from_numpy(x[1])).numpy(), y * x[1])
+
+
+@pytest.mark.parametrize("shape", [(4, 5000), (300, 200), (20000,), (6000, 4)])
+def test_updates_in_place(shape):
+    with np.errstate(all="ignore"):
+        x, y = sample(np.float32, 6, shape), sample(np.float32, 7, shape)
+        for change in (
+            lambda a, b: a.__iadd__(b),
+            lambda a, b: a.__imul__(2),
+            lambda a, b: a.__isub__(a),
+            lambda a, b: a.__iadd__(b[-1:]),
+            lambda a, b: a[1:].__iadd__(a[:-1]),  # other elements of the same memory
+            lambda a, b: a[::-1].__iadd__(a),
+        ):
+            expected, tensor = x.copy(), weft.from_numpy(x.copy())
+            change(expected, y), change(tensor, weft.from_numpy(y.copy()))
+            np.testing.assert_array_equal(tensor.numpy(), expected)
+
+
+def test_an_update_in_place_keeps_the_dtype_and_what_lies_between():
+    x = np.zeros((200, 300), np.int64)
+    tensor = weft.from_numpy(x)
+    tensor[:, 10:200] += 3
+    assert (x[:, 10:200] == 3).all() and x.sum() == 3 * 190 * 200
+    with pytest.raises(TypeError):
+        tensor.__iadd__(0.5)
+    halves = weft.zeros((200, 300), dtype=weft.float16)
+    halves += weft.ones((200, 300), dtype=weft.float32)
+    assert halves.dtype == weft.float16 and (halves.numpy() == 1).all()
+
+
+def test_an_update_in_place_of_memory_that_is_repeated():
+    row = weft.from_numpy(np.zeros(20000, np.float32))
+    repeated = row.expand((2, 20000))
+    try:
+        repeated += 1
+    except (RuntimeError, ValueError):
+        return
+    assert (row.numpy() == 1).all()
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.float32, np.float64, np.int64, np.int8, np.bool_, np.float16, np.complex64]
+)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", [(ROWS, COLUMNS), (5, 2100), (2100, 5), (3, 64), (64, 7)])
+def test_positions_of_extremes(shape, layout, dtype):
+    random = np.random.default_rng(8)
+    x = random.integers(-3, 3, shape).astype(dtype)
+    if dtype in (np.float32, np.float64, np.float16):
+        x.flat[::50] = -0.0
+        x[1, 2], x[-1, -1], x[2] = np.nan, np.inf, -np.inf
+    x = seen(x, layout)
+    tensor = weft.from_numpy(x)
+    for dim in (0, 1):
+        np.testing.assert_array_equal(weft.argmax(tensor, dim).numpy(), np.argmax(x, dim))
+        np.testing.assert_array_equal(weft.argmin(tensor, dim).numpy(), np.argmin(x, dim))
+    assert weft.argmax(tensor).item() == np.argmax(x)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int32, np.float16])
+def test_reductions_of_any_layout(layout, dtype):
+    x = np.random.default_rng(9).integers(-30, 30, (6, 40, 70)).astype(dtype)
+    x = np.stack([seen(each, layout) for each in x]) if layout == "steps" else x
+    for array in (x, x.transpose(2, 0, 1), x.transpose(1, 2, 0), x[:, ::-1], x[1:, 3:, 1:]):
+        tensor = weft.from_numpy(array)
+        wide = array.astype(np.float64)
+        for dim in (0, 1, 2, (0, 1), (0, 2), (1, 2), (0, 1, 2)):
+            for keep in (False, True):
+                total = weft.sum(tensor, dim, keepdim=keep).numpy()
+                np.testing.assert_array_equal(total, wide.sum(dim, keepdims=keep).astype(total.dtype))
+                np.testing.assert_array_equal(
+                    weft.amax(tensor, dim, keepdim=keep).numpy(), array.max(dim, keepdims=keep)
+                )
+        for dim in (0, 1, 2):
+            np.testing.assert_array_equal(
+                weft.cumsum(tensor, dim, dtype=weft.float64).numpy(), wide.cumsum(dim)
+            )
+
+
+@pytest.mark.parametrize("dtype", [weft.float16, weft.bfloat16])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_softmax_of_half_precision_rounds_once(dim, dtype):
+    x = weft.from_numpy(sample(np.float32, 10) / 4).to(dtype)
+    x = weft.where(weft.isfinite(x), x, 0)
+    for name in ("softmax", "log_softmax", "logsumexp"):
+        function = getattr(weft, name)
+        expected = function(x.to(weft.float32), dim).to(dtype).to(weft.float32).numpy()
+        got = function(x, dim).to(weft.float32).numpy()
+        digits = 2**-10 if dtype == weft.float16 else 2**-7
+        np.testing.assert_allclose(got, expected, rtol=digits, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 5, 1023, 1024, 1025, 4096, 5000])
+@pytest.mark.parametrize("dtype", [weft.float32, weft.float64, weft.bfloat16])
+def test_the_norm_of_all_elements(size, dtype):
+    x = weft.from_numpy(np.random.default_rng(size).standard_normal(size)).to(dtype)
+    exact = np.linalg.norm(x.to(weft.float64).numpy())
+    tolerance = {weft.float32: 1e-6, weft.float64: 1e-14, weft.bfloat16: 2**-8}[dtype]
+    got = weft.norm(x).to(weft.float64).numpy()
+    np.testing.assert_allclose(got, exact, rtol=tolerance)
+    assert weft.norm(x).shape == ()
+
+
+@pytest.mark.parametrize("size", [2, 15, 1024, 1025])
+def test_variances_of_rows(size):
+    x = np.random.default_rng(size).standard_normal((5, size)) + 100
+    for correction in (0, 1, 2):
+        with np.errstate(all="ignore"):
+            expected = x.var(1, ddof=correction)
+        if size > correction:
+            got = weft.var(weft.from_numpy(x), 1, correction=correction).numpy()
+            np.testing.assert_allclose(got, expected, rtol=1e-11)
+            narrow = weft.var(weft.from_numpy(x.astype(np.float32)), 1, correction=correction).numpy()
+            np.testing.assert_allclose(
+                narrow, x.astype(np.float32).astype(np.float64).var(1, ddof=correction), rtol=1e-5
+            )
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(31, 33), (32, 32), (64, 100), (100, 64), (3, 70, 65), (8, 7), (200, 9)])
+def test_transposed_copies(shape, dtype):
+    x = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    tensor = weft.from_numpy(x)
+    last = len(shape) - 1
+    got = tensor.transpose(last - 1, last).contiguous()
+    np.testing.assert_array_equal(got.numpy(), np.swapaxes(x, -1, -2))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.bool_])
+@pytest.mark.parametrize("columns", [1, 2, 3, 48, 64, 1000, 1024, 1025, 5000])
+def test_rows_that_are_repeated(columns, dtype):
+    shape = (41, columns)
+    with np.errstate(all="ignore"):
+        x, row = sample(dtype, 11, shape), sample(dtype, 12, (columns,))
+        condition = sample(np.int64, 13, (columns,)) > 0
+        a, b, c = weft.from_numpy(x), weft.from_numpy(row), weft.from_numpy(condition)
+        np.testing.assert_array_equal((a + b).numpy(), x + row)
+        np.testing.assert_array_equal((b == a).numpy(), row == x)
+        np.testing.assert_array_equal(weft.where(c, a, b).numpy(), np.where(condition, x, row))
+        np.testing.assert_array_equal(weft.where(c, a, a[0, 0]).numpy(), np.where(condition, x, x[0, 0]))
+        if dtype != np.bool_:
+            np.testing.assert_array_equal(
+                weft.clip(a, b, 3).numpy(), np.minimum(np.maximum(x, row), dtype(3))
+            )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.uint8, np.bool_])
+@pytest.mark.parametrize("length", [1, 9, 64, 65, 300, 1000])
+@pytest.mark.parametrize("count", [0, 1, 5, 63, 64, 65, 200])
+def test_the_first_few_of_a_row(count, length, dtype):
+    if count > length:
+        return
+    x = np.random.default_rng(14).integers(0, 40, (3, length)).astype(dtype)
+    if dtype in (np.float32, np.float16):
+        x[0, ::7], x[1, ::5], x[2, ::3] = np.nan, -0.0, np.inf
+    for layout in ("contiguous", "transposed"):
+        tensor = weft.from_numpy(seen(x, layout))
+        for largest in (True, False):
+            values, indices = weft.topk(tensor, count, 1, largest)
+            sorted_values, sorted_indices = weft.sort(tensor, 1, largest)
+            np.testing.assert_array_equal(values.numpy(), sorted_values.numpy()[:, :count])
+            np.testing.assert_array_equal(indices.numpy(), sorted_indices.numpy()[:, :count])
+
+
+def test_half_precision_is_converted_exactly():
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    for size in (1, 7, 8, 9, 1 << 16):
+        for part in (halves[:size], halves[-size:]):
+            wide = weft.from_numpy(part.copy()).to(weft.float32)
+            np.testing.assert_array_equal(wide.numpy(), part.astype(np.float32))
+            np.testing.assert_array_equal(wide.to(weft.float16).numpy(), part)
+    between = np.random.default_rng(15).integers(0, 1 << 32, 100003, dtype=np.uint32).view(np.float32)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(
+            weft.from_numpy(between).to(weft.float16).numpy(), between.astype(np.float16)
+        )
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 100, 1024])
+def test_gathers_refuse_what_is_outside(size):
+    random = np.random.default_rng(16)
+    x, at = random.standard_normal((5, size)).astype(np.float32), random.integers(0, size, (5, 37))
+    got = weft.gather(weft.from_numpy(x), 1, weft.from_numpy(at))
+    np.testing.assert_array_equal(got.numpy(), np.take_along_axis(x, at, 1))
+    for wrong in (size, 1 << 40):
+        at[3, 30] = wrong
+        with pytest.raises((IndexError, RuntimeError)):
+            weft.gather(weft.from_numpy(x), 1, weft.from_numpy(at))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int8, np.complex64])
+def test_what_a_mask_selects(layout, dtype):
+    x = np.random.default_rng(17).integers(-9, 9, (ROWS, COLUMNS)).astype(dtype)
+    for mask in (x.real > 2, x.real > 100, x.real > -100):
+        got = weft.from_numpy(seen(x, layout))[weft.from_numpy(seen(mask, "transposed"))]
+        np.testing.assert_array_equal(got.numpy(), x[mask])
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.uint8, np.float32])
+def test_integers_clamped_between(dtype):
+    x = np.random.default_rng(18).integers(0, 99, (50, 70)).astype(dtype)
+    tensor = weft.from_numpy(x)
+    for low, high in ((3, 40), (40, 3), (-5, 300 if dtype != np.int8 else 120)):
+        if dtype == np.uint8 and low < 0 or dtype in (np.int8, np.uint8) and high > 127:
+            continue
+        got = weft.clip(tensor, low, high)
+        np.testing.assert_array_equal(got.numpy(), np.minimum(np.maximum(x, dtype(low)), dtype(high)))
+        assert got.dtype == tensor.dtype
+
+
+@pytest.mark.parametrize("dtype", [weft.float16, weft.bfloat16])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_running_totals_of_half_precision(dim, dtype):
+    x = weft.from_numpy(np.random.default_rng(19).standard_normal((33, 70)).astype(np.float32)).to(dtype)
+    for name in ("cumsum", "cumprod", "logcumsumexp"):
+        got, wide = getattr(weft, name)(x, dim), getattr(weft, name)(x.to(weft.float32), dim).to(dtype)
+        assert got.dtype == dtype
+        np.testing.assert_array_equal(got.to(weft.float32).numpy(), wide.to(weft.float32).numpy())

@@ -183,6 +183,12 @@ void accumulate_blocks(const Tensor& result, const std::vector<Tensor>& indices,
       continue;
     }
     for_each_row<2>(block.shape, {block.strides, dense}, 0, num_rows(block.shape), [&](const Row<2>& row) {
+      if (row.stride[0] == 1 && row.stride[1] == 1) {
+        T* __restrict const into = to + row.offset[0];
+        const T* __restrict const values_of_row = from + row.offset[1];
+        for (int64_t i = 0; i < row.size; ++i) combine_into<kHow>(into[i], values_of_row[i]);
+        return;
+      }
       for (int64_t i = 0; i < row.size; ++i) {
         combine_into<kHow>(to[row.offset[0] + i * row.stride[0]], from[row.offset[1] + i * row.stride[1]]);
       }
@@ -225,7 +231,15 @@ namespace {
 #endif
 template <class T>
 WEFT_ONE_BY_ONE void take(T* to, const T* from, const int64_t* at, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to[i] = from[at[i]];
+  constexpr int64_t kStep = 8;
+  int64_t i = 0;
+  for (; i + kStep <= count; i += kStep) {
+    const T a = from[at[i]], b = from[at[i + 1]], c = from[at[i + 2]], d = from[at[i + 3]],
+            e = from[at[i + 4]], f = from[at[i + 5]], g = from[at[i + 6]], h = from[at[i + 7]];
+    to[i] = a, to[i + 1] = b, to[i + 2] = c, to[i + 3] = d;
+    to[i + 4] = e, to[i + 5] = f, to[i + 6] = g, to[i + 7] = h;
+  }
+  for (; i < count; ++i) to[i] = from[at[i]];
 }
 #undef WEFT_ONE_BY_ONE
 
@@ -235,9 +249,15 @@ bool gather_contiguous(const Row<3>& row, T* target, const T* source, const int6
                        int64_t stride) {
   if (row.stride[0] != 1 || row.stride[2] != 1 || row.stride[1] != 0 || stride != 1) return false;
   const int64_t* const at = positions + row.offset[2];
-  bool is_outside = false;
-  for (int64_t i = 0; i < row.size; ++i)
-    is_outside |= static_cast<uint64_t>(at[i]) >= static_cast<uint64_t>(size);
+  // No index is larger than the bits of all together.
+  uint64_t bits = 0;
+  for (int64_t i = 0; i < row.size; ++i) bits |= static_cast<uint64_t>(at[i]);
+  bool is_outside = bits >= static_cast<uint64_t>(size);
+  if (is_outside) {
+    is_outside = false;
+    for (int64_t i = 0; i < row.size; ++i)
+      is_outside |= static_cast<uint64_t>(at[i]) >= static_cast<uint64_t>(size);
+  }
   if (is_outside) return false;
   take(target + row.offset[0], source + row.offset[1], at, row.size);
   return true;
