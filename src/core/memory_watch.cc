@@ -1,5 +1,7 @@
 #include "core/memory_watch.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
 #include <mutex>
@@ -54,6 +56,12 @@ class Watches {
   }
 
  private:
+  Watches() {
+    // A child made by fork() must not inherit the lock held by another thread.
+    pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                   [] { instance().mutex_.unlock(); });
+  }
+
   static constexpr size_t kGroups = 4096;  // of addresses
   static size_t group_of(const Storage* storage) {
     return reinterpret_cast<uintptr_t>(storage) / alignof(Storage) * 0x9E3779B97F4A7C15u >> 52;
