@@ -37,6 +37,27 @@ bool may_be_constant(const ir::Graph& graph, size_t input) {
              [](const ir::Use& use) { return !use.user && !use.block; });
 }
 
+bool is_reduced(const ir::Value* value) {
+  return std::any_of(value->uses.begin(), value->uses.end(), [](const ir::Use& use) {
+    return use.user && use.user->op && use.user->op->kind == ops::OpKind::Reduction;
+  });
+}
+
+// Convolutions with constant weights have images with their channels last. What reduces groups of channels,
+// or resamples, would turn these round again, which costs more than packed weights give.
+bool wants_channels_first(const ir::Graph& graph) {
+  return std::any_of(graph.body().nodes.begin(), graph.body().nodes.end(), [](const auto& node) {
+    if (node->is("upsample")) return true;
+    return node->is("reshape") && node->inputs[0]->tensor().shape.size() == 4 &&
+           node->output()->tensor().shape.size() >= 3 && is_reduced(node->output());
+  });
+}
+
+bool is_of_convolution(const ir::Value* value) {
+  return std::any_of(value->uses.begin(), value->uses.end(),
+                     [](const ir::Use& use) { return use.user && use.user->is("convolution"); });
+}
+
 // The graph with some inputs as constants, compiled, and when it may run.
 class Fixed {
  public:
@@ -79,6 +100,8 @@ class SteadyGraph final : public CompiledGraph {
       : graph_(std::move(graph)), options_(std::move(options)) {
     for (size_t i = 0; i < inputs.size(); ++i)
       if (inputs[i].defined() && may_be_constant(*graph_, i)) steady_.push_back(i);
+    if (wants_channels_first(*graph_))
+      std::erase_if(steady_, [&](size_t input) { return is_of_convolution(graph_->inputs()[input]); });
     leave_large(inputs);
     fix(inputs);
     kernels_ = fixed_->graph().kernels();
