@@ -6,6 +6,7 @@
 
 #include "bindings.h"
 #include "core/backend.h"
+#include "core/memory_watch.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -71,6 +72,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     sizes[d] = tensor.shape()[d];
     sizes[n + d] = tensor.strides()[d] * itemsize(tensor.dtype());
   }
+  note_exposed(tensor.storage());
   view->buf = tensor.data();
   view->obj = Py_NewRef(self);
   view->itemsize = itemsize(tensor.dtype());
@@ -100,7 +102,11 @@ std::shared_ptr<Storage> shared_storage(const char* what, void* start, size_t nb
                                         std::function<void()> release, bool read_only, bool may_copy) {
   const size_t unit = static_cast<size_t>(itemsize(real_dtype(dtype)));
   const size_t excess = reinterpret_cast<uintptr_t>(start) % unit;
-  if (excess == 0 || nbytes == 0) return Storage::wrap(start, nbytes, std::move(release), read_only);
+  if (excess == 0 || nbytes == 0) {
+    std::shared_ptr<Storage> storage = Storage::wrap(start, nbytes, std::move(release), read_only);
+    note_exposed(storage);
+    return storage;
+  }
   if (!may_copy) {
     release();
     throw_error(ErrorKind::Value,

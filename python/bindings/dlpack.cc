@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "bindings.h"
+#include "core/memory_watch.h"
 #include "errors.h"
 #include "weft/error.h"
 
@@ -133,6 +134,7 @@ nb::object to_dlpack(const Tensor& tensor, nb::handle max_version, nb::handle dl
   const bool must_copy = !copy.is_none() && nb::cast<bool>(copy);
   const bool read_only = tensor.storage()->read_only() && !must_copy;
   const Tensor exported = must_copy ? tensor.clone() : tensor;
+  note_exposed(exported.storage());
   if (!versioned) {
     if (read_only) {
       PyErr_SetString(PyExc_BufferError,

@@ -8,6 +8,7 @@
 #include "array.h"
 #include "bindings.h"
 #include "core/backend.h"
+#include "core/memory_watch.h"
 #include "core/print_options.h"
 #include "core/printable.h"
 #include "core/suggest.h"
@@ -314,7 +315,11 @@ void bind_attributes(nb::class_<Tensor>& c) {
           },
           nb::arg("dim") = nb::none(), "Strides in elements; they may be zero or negative.")
       .def("storage_offset", [](const Tensor& t) { return t.offset(); })
-      .def("data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data()); })
+      .def("data_ptr",
+           [](const Tensor& t) {
+             note_exposed(t.storage());
+             return reinterpret_cast<uintptr_t>(t.data());
+           })
       .def(
           "is_contiguous",
           [](const Tensor& t, nb::handle format) {

@@ -4,6 +4,7 @@
 
 #include "compiler/parts.h"
 #include "compiler/stages.h"
+#include "core/memory_watch.h"
 #include "core/profiling.h"
 #include "ir/constants.h"
 #include "ir/symbols.h"
@@ -143,7 +144,10 @@ void Plan::write_back(const std::vector<Tensor>& inputs, const Run& run, std::ve
   for (Tensor& output : outputs) detach(output);
   for (size_t i = 0; i < sources.size(); ++i) {
     const Tensor& target = inputs[program_.write_backs[i].input];
-    if (!sources[i].defined()) continue;
+    if (!sources[i].defined()) {
+      note_write(*target.storage());
+      continue;
+    }
     if (program_.write_backs[i].starts.empty())
       target.copy_from(sources[i]);
     else

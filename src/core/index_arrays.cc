@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/copy.h"
+#include "core/memory_watch.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
 
@@ -164,6 +165,7 @@ void index_set(const Tensor& x, const std::vector<Tensor>& indices, const Tensor
   dense.copy_from(values);
   if (dense.numel() == 0) return;
   const DenseLayout layout(plan, dense);
+  const WriteNote note(*x.storage());
   const int64_t size = itemsize(x.dtype());
   char *to = x.data_as<char>(), *from = dense.data_as<char>();
   // Serial: an element named twice keeps the last value.

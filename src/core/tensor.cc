@@ -11,6 +11,7 @@
 
 #include "core/backend.h"
 #include "core/copy.h"
+#include "core/memory_watch.h"
 #include "core/profiling.h"
 #include "core/trace_handle.h"
 #include "weft/error.h"
@@ -290,6 +291,7 @@ void Tensor::copy_from(const Tensor& source) const {
   if (impl_->storage->read_only()) fail("the target is read-only");
   if (source.device() != device() && has_memory(device()) && has_memory(source.device()))
     return copy_from(source.to(device()));
+  const WriteNote note(*impl_->storage);
   constexpr int64_t kSmall = 1024;  // elements: less than the general case costs
   const bool is_plain = is_on_host(device()) && dtype() == source.dtype() &&
                         impl_->shape == source.impl_->shape && numel() <= kSmall && is_contiguous() &&

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "core/memory_watch.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
 #include "ops/effects.h"
@@ -99,6 +100,7 @@ std::vector<Tensor> run_cached_attention(const OpDef& op, std::span<const Tensor
       static_cast<float>(attrs.is_none("scale") ? 1.0 / std::sqrt(static_cast<double>(sizes.head_dim))
                                                 : float_arg(attrs, "scale"));
   if (!attrs.is_none("sliding_window")) call.sliding_window = int_arg(attrs, "sliding_window");
+  const WriteNote of_keys(*keys.storage()), of_values(*values.storage());
   kernels::attention_with_kv_cache(call);
   return {output};
 }

@@ -5,8 +5,11 @@
 
 #include <array>
 #include <memory>
+#include <mutex>
 
+#include "kernels/cpu/blas.h"
 #include "kernels/cpu/conv.h"
+#include "kernels/cpu/gemm_kernels.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
 
@@ -187,14 +190,58 @@ std::vector<Tensor> eager_linear(const OpDef& op, std::span<const Tensor> operan
   return run_linear(*pack_linear(op, operands[1], operands[2], attrs), operands[1].shape()[0], operands);
 }
 
+// A layer with constant weights. Their packed copy is made when several rows first come: one row is
+// multiplied as quickly by the weights as they lie.
+class ConstantLinear {
+ public:
+  ConstantLinear(const OpDef& op, const Tensor& weight, const Tensor& bias, const Attrs& attrs)
+      : op_(op), weight_(weight.contiguous()), bias_(bias), attrs_(attrs) {
+    if (bias.defined()) bias_ = bias.contiguous();
+  }
+
+  std::vector<Tensor> run(std::span<const Tensor> operands) const {
+    if (operands[2].defined() != bias_.defined()) return eager_linear(op_, operands, attrs_);
+    const int64_t out = weight_.shape()[0], in = weight_.shape()[1];
+    constexpr int64_t kSmall = 1 << 14;  // what is packed stays in the nearest cache
+    if (operands[0].numel() == in && in * out >= kSmall) return {run_row(operands)};
+    std::call_once(packs_, [&] { packed_ = pack_linear(op_, weight_, bias_, attrs_); });
+    return run_linear(*packed_, out, operands);
+  }
+
+ private:
+  Tensor run_row(std::span<const Tensor> operands) const {
+    const int64_t out = weight_.shape()[0], in = weight_.shape()[1];
+    const Tensor x = operands[0].contiguous();
+    Shape shape = x.shape();
+    shape.back() = out;
+    const Tensor y = Tensor::empty(shape, DType::F32);
+    float* const to = y.data_as<float>();
+    kernels::matrix_product<float>(1, out, in, {x.data_as<float>(), in, 1}, {weight_.data_as<float>(), 1, in},
+                                   to);
+    const auto add = [&](const Tensor& term) {
+      if (!term.defined()) return;
+      const Tensor dense = term.contiguous();
+      const float* const from = dense.data_as<float>();
+      for (int64_t i = 0; i < out; ++i) to[i] += from[i];
+    };
+    add(bias_);
+    add(operands[3]);
+    kernels::gemm_kernels().activate(activation_arg(op_, attrs_), 1, out, to, out);
+    return y;
+  }
+
+  const OpDef& op_;
+  const Tensor weight_;
+  Tensor bias_;
+  const Attrs attrs_;
+  mutable std::once_flag packs_;
+  mutable std::shared_ptr<const kernels::PackedLinear> packed_;
+};
+
 PreparedFn prepare_linear(const OpDef& op, std::span<const Tensor> constants, const Attrs& attrs) {
   if (!constants[1].defined()) return nullptr;
-  return [&op, attrs, has_bias = constants[2].defined(),
-          linear = pack_linear(op, constants[1], constants[2], attrs),
-          out = constants[1].shape()[0]](std::span<const Tensor> operands) {
-    if (operands[2].defined() != has_bias) return eager_linear(op, operands, attrs);
-    return run_linear(*linear, out, operands);
-  };
+  return [linear = std::make_shared<const ConstantLinear>(op, constants[1], constants[2], attrs)](
+             std::span<const Tensor> operands) { return linear->run(operands); };
 }
 
 [[maybe_unused]] const OpDef* const kChannelsLast[] = {

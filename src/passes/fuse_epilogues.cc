@@ -29,18 +29,28 @@ Value* replace(Graph& graph, Node& at, const Node& node, std::vector<Value*> inp
       ->output();
 }
 
+// The transposed matrix, where it is a constant or one's transpose; undefined otherwise.
+Tensor constant_weight(const Value* matrix) {
+  if (matrix->tensor().shape.size() != 2 || !matrix->def) return {};
+  const ops::TracerScope eager(nullptr);
+  if (is_constant(matrix))
+    return ops::call1("permute", {matrix->def->constant}, {{"dims", SymShape{1, 0}}}).contiguous();
+  if (!matrix->def->is("permute") || !is_constant(matrix->def->inputs[0])) return {};
+  const Tensor& constant = matrix->def->inputs[0]->def->constant;
+  const std::vector<int64_t> dims = matrix->def->attrs.get_ints("dims");
+  return (dims[0] + 2) % 2 == 1 ? constant.contiguous() : Tensor();
+}
+
 // x @ constant becomes a linear layer.
 Value* linear_of(Graph& graph, Node& node) {
   const Value *x = node.inputs[0], *matrix = node.inputs[1];
   const DType dtype = x->tensor().dtype;
   const bool is_half = dtype == DType::F16 || dtype == DType::BF16;
-  if ((dtype != DType::F32 && !is_half) || !is_constant(matrix) || matrix->tensor().shape.size() != 2)
-    return nullptr;
+  if (dtype != DType::F32 && !is_half) return nullptr;
   const ops::OpDef& layer = ops::get_op(is_half ? "linear_packed" : "linear_fused");
   if (!has_operator(*x, layer.name)) return nullptr;
-  const ops::TracerScope eager(nullptr);
-  const Tensor weight =
-      ops::call1("permute", {matrix->def->constant}, {{"dims", SymShape{1, 0}}}).contiguous();
+  const Tensor weight = constant_weight(matrix);
+  if (!weight.defined()) return nullptr;
   Value* constant = graph.add_constant(*node.parent, weight, node.location, &node)->output();
   std::vector<Value*> inputs{node.inputs[0], constant, nullptr, nullptr};
   if (is_half) inputs.push_back(nullptr);

@@ -8,6 +8,8 @@
 
 #include "capture/builtins/sets.h"
 #include "capture/evaluate/evaluator.h"
+#include "capture/guards/executable.h"
+#include "capture/objects/host_tensors.h"
 #include "capture/objects/lifetimes.h"
 #include "capture/objects/made_once.h"
 #include "capture/objects/numpy_api.h"
@@ -259,6 +261,16 @@ std::vector<Strides> Evaluator::input_strides() const {
   return strides;
 }
 
+// Does the object's place say that it is a parameter or a buffer of a module?
+static bool is_module_state(SourceRef source) {
+  if (source->step == Source::Step::TensorArray) source = source->base;
+  if (source->step != Source::Step::DictItem || source->base->step != Source::Step::DictItem) return false;
+  PyObject* const of_module = source->base->key.get();
+  return PyUnicode_CheckExact(of_module) &&
+         (PyUnicode_CompareWithASCIIString(of_module, "_parameters") == 0 ||
+          PyUnicode_CompareWithASCIIString(of_module, "_buffers") == 0);
+}
+
 void Evaluator::finish_graph() {
   note_unrolled_loops();
   guard_distinct();
@@ -292,10 +304,18 @@ void Evaluator::finish_graph() {
     does_more |= node->op && (ops::refuses_by_value(*node->op) || ops::draws(*node->op));
   }
   if (does_more || !outputs_.empty() || !variant_->graph->write_backs.empty()) {
+    std::vector<Tensor> steady(variant_->inputs.size());
+    for (size_t i = 0, array = 0; i < steady.size(); ++i) {
+      if (!is_array(variant_->inputs[i])) continue;
+      const V& input = inputs_[array++];
+      if (variant_->inputs[i].type == GraphInput::Type::Tensor && is_module_state(input->source))
+        steady[i] = *host_tensor(input->object.get());
+    }
     const auto start = std::chrono::steady_clock::now();
     try {
       if (!settings_.on_meta)
-        variant_->executable = make_executable(variant_->graph->clone(), input_strides(), &variant_->kernels);
+        variant_->executable =
+            make_executable(variant_->graph->clone(), input_strides(), steady, &variant_->kernels);
     } catch (const Error& error) {
       // No instruction's: the graph is the tracer's no longer, so that there is no earlier end to try.
       throw CaptureAborted{error.what()};

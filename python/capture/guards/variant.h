@@ -73,7 +73,7 @@ struct BuildStep {
   bool has_base = false;      // Output: NumPy has another array that owns the memory
   bool is_read_only = false;  // Output: NumPy lets nobody write through it
   ops::Autocast autocast = {};
-  bool shares_root = false;   // Output: another result looks at the same memory, so this one cannot be copied
+  bool shares_root = false;  // Output: another result looks at the same memory, so this one cannot be copied
 };
 
 struct GraphInput {
@@ -112,10 +112,6 @@ struct UnrolledLoop {
   int head, rounds;
   std::string why;  // it is not native
 };
-// Compiles the graph for inputs of these strides; logs and interprets when nothing can compile.
-std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph,
-                                            std::vector<Strides> input_strides,
-                                            std::vector<KernelSummary>* kernels);
 
 // Thrown when the graph cannot be computed for the values it met (an index out of range). Graphs change their
 // inputs when all is computed, so the state is as it was.

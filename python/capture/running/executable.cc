@@ -1,10 +1,13 @@
 // What runs a captured graph: compiled code, or the interpreter where nothing can compile.
+#include "capture/guards/executable.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 
-#include "capture/guards/variant.h"
 #include "compiler/compiled_graph.h"
+#include "compiler/steady_graph.h"
 #include "runtime/float_flags.h"
 #include "runtime/log.h"
 #include "weft/env.h"
@@ -59,13 +62,18 @@ class Interpreted final : public Executable {
 
 std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph,
                                             std::vector<Strides> input_strides,
+                                            const std::vector<Tensor>& steady,
                                             std::vector<KernelSummary>* kernels) {
   if (env::flag("WEFT_INTERPRET")) return std::make_shared<Interpreted>(std::move(graph));
   std::unique_ptr<ir::Graph> original = graph->clone();
   try {
     compiler::CompileOptions options;
     options.input_strides = std::move(input_strides);
-    std::shared_ptr<compiler::CompiledGraph> compiled = compiler::compile(std::move(graph), options);
+    const bool has_steady =
+        std::any_of(steady.begin(), steady.end(), [](const Tensor& input) { return input.defined(); });
+    std::shared_ptr<compiler::CompiledGraph> compiled =
+        has_steady ? compiler::compile_steady(std::move(graph), steady, options)
+                   : compiler::compile(std::move(graph), options);
     for (const compiler::KernelInfo& kernel : compiled->kernels())
       kernels->push_back({kernel.name, kernel.source, kernel.compile_ms, kernel.from_cache});
     return std::make_shared<Compiled>(std::move(compiled), !original->write_backs.empty());

@@ -1,0 +1,15 @@
+// What runs a captured graph.
+#pragma once
+
+#include "capture/guards/variant.h"
+
+namespace weft::capture {
+
+// Compiles the graph for inputs of these strides; logs and interprets when nothing can compile. `steady`: the
+// tensors that calls to come are expected to bring, too, a module's parameters; undefined for other inputs.
+std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph,
+                                            std::vector<Strides> input_strides,
+                                            const std::vector<Tensor>& steady,
+                                            std::vector<KernelSummary>* kernels);
+
+}  // namespace weft::capture
