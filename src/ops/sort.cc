@@ -1,4 +1,4 @@
-// Sorting, and what picks elements by rank.
+// Sorting, and quantiles.
 #include "kernels/cpu/sort.h"
 
 #include <fmt/format.h>
@@ -50,10 +50,9 @@ uint64_t key_of(const T& value) {
   }
 }
 
-// Where comparing is all there is, or only a few are wanted.
+// Where comparing is all there is.
 template <class T>
-void rank_by_comparison(const T* lane, int64_t length, int64_t stride, bool descending, int64_t count,
-                        std::vector<int64_t>& positions) {
+void rank_by_comparison(const T* lane, int64_t stride, bool descending, std::vector<int64_t>& positions) {
   std::iota(positions.begin(), positions.end(), int64_t{0});
   const auto before = [&](int64_t a, int64_t b) {
     const T &x = lane[a * stride], &y = lane[b * stride];
@@ -61,18 +60,16 @@ void rank_by_comparison(const T* lane, int64_t length, int64_t stride, bool desc
     if (descending ? Order<T>::less(x, y) : Order<T>::less(y, x)) return false;
     return a < b;  // stable
   };
-  std::partial_sort(positions.begin(), positions.begin() + count, positions.begin() + length, before);
+  std::sort(positions.begin(), positions.end(), before);
 }
 
-// Ranks elements of a lane: the first `count` positions of the sorted order go to `positions`.
+// The positions of a lane's elements in order.
 template <class T>
-void rank(const T* lane, int64_t length, int64_t stride, bool descending, int64_t count,
-          std::vector<int64_t>& positions) {
+void rank(const T* lane, int64_t length, int64_t stride, bool descending, std::vector<int64_t>& positions) {
   positions.resize(static_cast<size_t>(length));
   if constexpr (kIsComplexType<T>) {
-    rank_by_comparison(lane, length, stride, descending, count, positions);
+    rank_by_comparison(lane, stride, descending, positions);
   } else {
-    if (count < length / 16) return rank_by_comparison(lane, length, stride, descending, count, positions);
     thread_local std::vector<uint64_t> keys;
     keys.resize(static_cast<size_t>(length));
     const uint64_t flip = descending ? ~uint64_t{0} : 0;
@@ -81,22 +78,22 @@ void rank(const T* lane, int64_t length, int64_t stride, bool descending, int64_
   }
 }
 
-// Elements by rank along `dim`, the first `count` of them, with their positions.
-std::vector<Tensor> select_by_rank(const Tensor& x, int64_t dim, bool descending, int64_t count) {
-  Shape shape = x.shape();
-  if (!shape.empty()) shape[static_cast<size_t>(dim)] = count;
-  Tensor values = Tensor::empty(shape, x.dtype()), indices = Tensor::empty(shape, DType::I64);
+std::vector<Tensor> eager_sort(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  const Tensor& x = operands[0];
+  const int64_t dim = dim_arg(op, attrs, x.dim());
+  const bool descending = attrs.get_bool("descending");
+  Tensor values = Tensor::empty(x.shape(), x.dtype()), indices = Tensor::empty(x.shape(), DType::I64);
   const int64_t length = kernels::lane_length(x, dim), stride = kernels::lane_stride(x, dim);
   const int64_t out_stride = kernels::lane_stride(values, dim);
   visit_dtype(x.dtype(), [&]<class T>(std::type_identity<T>) {
     kernels::for_each_lane(x, dim, [&](int64_t number) {
       thread_local std::vector<int64_t> positions;
       const T* lane = x.data_as<T>() + lane_offset(x, dim, number);
-      rank(lane, length, stride, descending, count, positions);
+      rank(lane, length, stride, descending, positions);
       const int64_t offset = lane_offset(values, dim, number);
       T* const out = values.data_as<T>() + offset;
       int64_t* const out_positions = indices.data_as<int64_t>() + offset;
-      for (int64_t i = 0; i < count; ++i) {
+      for (int64_t i = 0; i < length; ++i) {
         const int64_t position = positions[static_cast<size_t>(i)];
         out[i * out_stride] = lane[position * stride];
         out_positions[i * out_stride] = position;
@@ -104,12 +101,6 @@ std::vector<Tensor> select_by_rank(const Tensor& x, int64_t dim, bool descending
     });
   });
   return {values, indices};
-}
-
-std::vector<Tensor> eager_sort(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
-  const int64_t dim = dim_arg(op, attrs, operands[0].dim());
-  return select_by_rank(operands[0], dim, attrs.get_bool("descending"),
-                        kernels::lane_length(operands[0], dim));
 }
 
 // Ascending, NaN last.
@@ -159,40 +150,6 @@ std::vector<Tensor> eager_sort_values(const OpDef& op, std::span<const Tensor> o
     });
   });
   return {values};
-}
-
-std::vector<TensorType> infer_topk(const OpDef& op, std::span<const TensorType> operands,
-                                   const Attrs& attrs) {
-  const TensorType& x = operands[0];
-  const int64_t dim = dim_arg(op, attrs, static_cast<int64_t>(x.shape.size()));
-  const Sym k = sym_arg(attrs, "k");
-  const Sym size = x.shape.empty() ? Sym(1) : x.shape[static_cast<size_t>(dim)];
-  WEFT_CHECK(sym_ge(k, Sym(0)) && sym_le(k, size),
-             fmt::format("{}: k out of range: expected 0 <= k <= {}, got {}{}", op.name, size.str(), k.str(),
-                         describe_operands(op, operands)));
-  TensorType values = x;
-  if (!values.shape.empty()) values.shape[static_cast<size_t>(dim)] = k;
-  return {values, TensorType{DType::I64, values.shape, x.device}};
-}
-
-std::vector<Tensor> eager_topk(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
-  const int64_t dim = dim_arg(op, attrs, operands[0].dim());
-  return select_by_rank(operands[0], dim, attrs.get_bool("largest"), int_arg(attrs, "k"));
-}
-
-std::vector<Tensor> kthvalue(const OpDef& op, const OpArgs& args) {
-  const Tensor& x = args.tensors[0];
-  const int64_t dim = dim_arg(op, args.attrs, x.dim()), k = int_arg(args.attrs, "k");
-  const int64_t size = x.dim() == 0 ? 1 : sym_specialize(sym_shape(x)[static_cast<size_t>(dim)]);
-  WEFT_CHECK(k >= 1 && k <= size,
-             fmt::format("kthvalue: k out of range: expected 1 <= k <= {}, got {}", size, k));
-  std::vector<Tensor> sorted = call(get_op("sort"), {{x}, {{"dim", Sym(dim)}}});
-  for (Tensor& result : sorted) {
-    if (x.dim() == 0) continue;
-    result = build::slice(result, dim, Sym(k - 1), Sym(k));
-    if (!args.attrs.get_bool("keepdim")) result = build::squeeze(result, dim);
-  }
-  return sorted;
 }
 
 // Linear interpolation between order statistics. source: Hyndman and Fan 1996, definition 7 (NumPy's
@@ -247,16 +204,6 @@ const char* const kSortDoc =
                   .numpy = "numpy.sort(x, axis=dim)",
                   .infer = infer_sort,
                   .eager = eager_sort_values}),
-    &register_op(
-        {.name = "topk",
-         .schema = "(Tensor x, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor, Tensor)",
-         .doc = "The k largest (or smallest) elements along `dim`, in order, and their int64 indices; NaN "
-                "counts as\n"
-                "the largest. Of equal elements the first come first.\n"
-                "dtype:  any. error: exact. raises: ValueError unless 0 <= k <= size of the dimension.",
-         .methods = {""},
-         .infer = infer_topk,
-         .eager = eager_topk}),
     &define_composite("argsort",
                       "(Tensor x, int dim=-1, bool descending=False, *, bool stable=True) -> Tensor",
                       "int64 positions that sort `x` along `dim`; stable, NaN last.",
@@ -265,10 +212,6 @@ const char* const kSortDoc =
                         return {call(get_op("sort"), args).at(1)};
                       },
                       {}, {""}),
-    &define_composite("kthvalue", "(Tensor x, int k, int dim=-1, bool keepdim=False) -> (Tensor, Tensor)",
-                      "The k-th smallest element (k from 1) along `dim` and its int64 index.\n"
-                      "raises: ValueError unless 1 <= k <= size of the dimension.",
-                      "", kthvalue, {}, {""}),
     &define_composite(
         "quantile", "(Tensor x, float q, int? dim=None, bool keepdim=False) -> Tensor",
         "The q-th quantile along `dim` (None: of all elements), linear between order statistics; NaN where "
