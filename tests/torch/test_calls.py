@@ -183,7 +183,11 @@ def test_other_forms_of_arguments():
         torch.ones(1, dtype=torch.float16).nextafter_(torch.full((1,), 2.0, dtype=torch.float16)),
         [1.0009765625],
     )
-    assert x().index([2, 3], 7).item() == 7 and x().index([1, 2], 1).item() == 5 and x().index(5, 4).tolist() == [4.0, 9, 14, 19]
+    assert (
+        x().index([2, 3], 7).item() == 7
+        and x().index([1, 2], 1).item() == 5
+        and x().index(5, 4).tolist() == [4.0, 9, 14, 19]
+    )
 
 
 def test_losses_at_their_edges():
