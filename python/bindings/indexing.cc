@@ -2,6 +2,7 @@
 // core/index_arrays.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "array.h"
@@ -286,6 +287,8 @@ class RecordedSelector {
 bool is_mask(nb::handle index) {
   const auto is_truth = [](nb::handle item) {
     const Tensor* tensor = tensor_of_python(item);
+    if (PyList_Check(item.ptr()) && PyList_GET_SIZE(item.ptr()) > 0)
+      return PyBool_Check(PyList_GET_ITEM(item.ptr(), 0)) != 0;
     return tensor && (tensor->dtype() == DType::Bool || tensor->dtype() == DType::U8);
   };
   return is_truth(index);
@@ -351,7 +354,11 @@ void set_item(const Tensor& tensor, nb::handle index, nb::handle value, Promotio
     return RecordedSelector(tensor, index, rules).set(source);
   }
   const Selection selection = Selector(tensor, index, rules).finish();
-  if (refuses(rules) && selection.has_arrays) check_put(tensor, index, value);
+  const bool is_none_chosen =
+      std::any_of(selection.arrays.begin(), selection.arrays.end(),
+                  [](const Tensor& array) { return array.defined() && array.numel() == 0; });
+  if (refuses(rules) && selection.has_arrays && !PyBool_Check(index.ptr()) && !is_none_chosen)
+    check_put(tensor, index, value);
   check_complex(rules == Promotion::Torch && !scalar && !selection.has_arrays);
   if (selection.has_arrays)
     index_set(selection.view, selection.arrays, source);

@@ -105,6 +105,9 @@ def test_what_is_assigned():
         with pytest.raises(RuntimeError, match="dtype"):
             given[index] = torch.tensor([1, 2, 3, 4, 5])
     given[x() > 3] = torch.tensor(7)
+    given[True] = torch.zeros(1, dtype=torch.int64) + given.long()
+    given[[], [0]] = torch.tensor([1, 2])[:1]
+    given[[False, True, False, False]] = torch.tensor(7)
     assert given[1].tolist() == [7.0] * 5
     with pytest.raises(RuntimeError, match="number"):
         given.fill_(torch.ones(2))
