@@ -66,7 +66,10 @@ Tensor on_host(const Tensor& tensor, const char* what);
 
 // ---- indexing (indexing.cc) ------------------------------------------------------------------------------
 Tensor get_item(const Tensor& tensor, nb::handle index, Promotion rules = Promotion::Torch);
-void set_item(const Tensor& tensor, nb::handle index, nb::handle value);
+void set_item(const Tensor& tensor, nb::handle index, nb::handle value, Promotion rules);
+// Indexing of tensors is refused where PyTorch refuses it. Off, as weft's own tensors have it, until
+// weft.torch is imported.
+void set_torch_refusals(bool on);
 
 // ---- operators (ops.cc) ----------------------------------------------------------------------------------
 // The operator behind a function such as weft.add; null for any other object.

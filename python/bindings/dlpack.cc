@@ -132,6 +132,7 @@ nb::object to_dlpack(const Tensor& tensor, nb::handle max_version, nb::handle dl
   }
   const bool versioned = !max_version.is_none() && first_of(max_version, "max_version") >= 1;
   const bool must_copy = !copy.is_none() && nb::cast<bool>(copy);
+  WEFT_CHECK_TYPE(!tensor.is_traced(), "to_dlpack: a value of a graph has no memory");
   const bool read_only = tensor.storage()->read_only() && !must_copy;
   const Tensor exported = must_copy ? tensor.clone() : tensor;
   note_exposed(exported.storage());

@@ -185,6 +185,7 @@ void bind_print_options(nb::module_& m) {
       nb::arg("line_width").none(), nb::arg("scientific").none());
   m.def(
       "_set_printed_module", [](const std::string& name) { print_options().module = name; }, nb::arg("name"));
+  m.def("_set_torch_refusals", &set_torch_refusals, nb::arg("on"));
 }
 
 void bind_dtypes(nb::module_& m) {

@@ -2,9 +2,13 @@
 // core/index_arrays.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
+
 #include "array.h"
 #include "bindings.h"
 #include "core/index_arrays.h"
+#include "ops/build.h"
 #include "ops/registry.h"
 #include "weft/error.h"
 #include "weft/ops.h"
@@ -41,11 +45,34 @@ Tensor array_index(nb::handle item) {
   if (index.numel() == 0 && PySequence_Check(item.ptr()) && !tensor_of_python(item))
     return index.to(DType::I64);
   // PyTorch's tensors of uint8 are masks.
-  if (index.dtype() == DType::U8 && tensor_of_python(item) && !is_array(item.ptr()) && !index.is_traced())
-    return index.to(DType::Bool);
+  if (index.dtype() == DType::U8 && tensor_of_python(item) && !is_array(item.ptr()))
+    return index.is_traced() ? ops::build::cast(index, DType::Bool) : index.to(DType::Bool);
   WEFT_CHECK_INDEX(index.dtype() == DType::Bool || is_integral(index.dtype()),
                    fmt::format("index: arrays of integers or bool index a tensor, got {}", describe(index)));
   return index;
+}
+
+// Programs for PyTorch get PyTorch's refusals: of steps backwards, and of what it does not assign.
+std::atomic<bool> torch_refusals = false;
+
+bool refuses(Promotion rules) { return rules == Promotion::Torch && torch_refusals; }
+
+// PyTorch takes a list that holds sequences, slices, None or ... for the tuple of its items.
+nb::tuple items_of(nb::handle index, Promotion rules) {
+  if (PyTuple_Check(index.ptr())) return nb::borrow<nb::tuple>(index);
+  constexpr Py_ssize_t longest = 31;
+  if (refuses(rules) && PyList_Check(index.ptr()) && PyList_GET_SIZE(index.ptr()) <= longest) {
+    for (nb::handle item : nb::borrow<nb::list>(index)) {
+      if (item.is_none() || item.ptr() == Py_Ellipsis || PySlice_Check(item.ptr()) ||
+          tensor_of_python(item) || PySequence_Check(item.ptr()))
+        return nb::tuple(nb::borrow<nb::list>(index));
+    }
+  }
+  return nb::make_tuple(index);
+}
+
+void check_step(Py_ssize_t step, Promotion rules) {
+  WEFT_CHECK(step > 0 || !refuses(rules), "step must be greater than zero");
 }
 
 // Dimensions of the tensor that an item takes up.
@@ -65,17 +92,18 @@ class Selector {
  public:
   Selector(const Tensor& tensor, nb::handle index, Promotion rules = Promotion::Torch)
       : tensor_(tensor), offset_(tensor.offset()), rules_(rules) {
-    const nb::tuple items = PyTuple_Check(index.ptr()) ? nb::borrow<nb::tuple>(index) : nb::make_tuple(index);
+    const nb::tuple items = items_of(index, rules);
     int64_t taken = 0, ellipses = 0;
     for (nb::handle item : items) {
       taken += dimensions_of(item);
       ellipses += item.ptr() == Py_Ellipsis;
     }
-    WEFT_CHECK_INDEX(ellipses <= 1, "index: at most one ... may appear");
+    WEFT_CHECK_INDEX(ellipses <= 1 || refuses(rules), "index: at most one ... may appear");
     WEFT_CHECK_INDEX(taken <= tensor.dim(), fmt::format("index: {} indices for {}", taken, describe(tensor)));
     for (nb::handle item : items) {
       if (item.ptr() == Py_Ellipsis) {
-        for (int64_t i = taken; i < tensor.dim(); ++i) keep(0, size(), 1);
+        // The first of several stands for every dimension that no other item takes.
+        for (; taken < tensor.dim(); ++taken) keep(0, size(), 1);
       } else {
         select(item);
       }
@@ -115,6 +143,7 @@ class Selector {
     if (PySlice_Check(item.ptr())) {
       Py_ssize_t start, stop, step;
       if (PySlice_Unpack(item.ptr(), &start, &stop, &step) < 0) nb::raise_python_error();
+      check_step(step, rules_);
       const Py_ssize_t length = PySlice_AdjustIndices(size(), &start, &stop, step);
       return keep(start, length, step);
     }
@@ -159,8 +188,8 @@ class Selector {
 // The same as operators, where the tensor or an index stands for a value of a graph.
 class RecordedSelector {
  public:
-  RecordedSelector(const Tensor& tensor, nb::handle index) : view_(tensor) {
-    const nb::tuple items = PyTuple_Check(index.ptr()) ? nb::borrow<nb::tuple>(index) : nb::make_tuple(index);
+  RecordedSelector(const Tensor& tensor, nb::handle index, Promotion rules) : view_(tensor), rules_(rules) {
+    const nb::tuple items = items_of(index, rules);
     int64_t taken = 0;
     for (nb::handle item : items) taken += dimensions_of(item);
     WEFT_CHECK_INDEX(taken <= tensor.dim(), fmt::format("index: {} indices for {}", taken, describe(tensor)));
@@ -229,6 +258,7 @@ class RecordedSelector {
     auto* parts = reinterpret_cast<PySliceObject*>(item.ptr());
     Py_ssize_t step = 1;
     if (parts->step != Py_None && !_PyEval_SliceIndex(parts->step, &step)) nb::raise_python_error();
+    if (step != 0) check_step(step, rules_);
     if (parts->start == Py_None && parts->stop == Py_None && step == 1) return push({});
     if (step > 0) {
       const Sym start = bound(parts->start, Sym(0)), stop = bound(parts->stop, size());
@@ -250,7 +280,37 @@ class RecordedSelector {
   std::vector<Tensor> indices_;
   int64_t dim_ = 0;
   bool has_arrays_ = false;
+  Promotion rules_;
 };
+
+// A mask and nothing but whole dimensions beside it.
+bool is_mask(nb::handle index) {
+  const auto is_truth = [](nb::handle item) {
+    const Tensor* tensor = tensor_of_python(item);
+    if (PyList_Check(item.ptr()) && PyList_GET_SIZE(item.ptr()) > 0)
+      return PyBool_Check(PyList_GET_ITEM(item.ptr(), 0)) != 0;
+    return tensor && (tensor->dtype() == DType::Bool || tensor->dtype() == DType::U8);
+  };
+  return is_truth(index);
+}
+
+// PyTorch assigns tensors, Python's numbers and NumPy's integers.
+void check_assigned(const Tensor& tensor, nb::handle value) {
+  PyObject* object = value.ptr();
+  const bool is_number = PyFloat_Check(object) || PyComplex_Check(object) || PyLong_Check(object) ||
+                         (PyIndex_Check(object) && !PyObject_HasAttrString(object, "__len__"));
+  WEFT_CHECK_TYPE(is_number || tensor_of_python(value),
+                  fmt::format("index assignment: a {} cannot be assigned to {}", Py_TYPE(object)->tp_name,
+                              describe(tensor)));
+}
+
+// A tensor that goes to chosen elements has their dtype, but for one number for all that a mask chooses.
+void check_put(const Tensor& tensor, nb::handle index, nb::handle value) {
+  const Tensor* source = tensor_of_python(value);
+  if (!source || source->dtype() == tensor.dtype() || (source->numel() == 1 && is_mask(index))) return;
+  throw_error(ErrorKind::Runtime, fmt::format("index assignment: the value {} does not have the dtype of {}",
+                                              describe(*source), describe(tensor)));
+}
 
 bool is_recorded(const Tensor& tensor, nb::handle index) {
   const auto is_traced = [](nb::handle item) {
@@ -266,22 +326,40 @@ bool is_recorded(const Tensor& tensor, nb::handle index) {
 
 }  // namespace
 
+void set_torch_refusals(bool on) { torch_refusals = on; }
+
 Tensor get_item(const Tensor& tensor, nb::handle index, Promotion rules) {
-  if (is_recorded(tensor, index)) return RecordedSelector(tensor, index).get();
+  if (is_recorded(tensor, index)) return RecordedSelector(tensor, index, rules).get();
   Selection selection = Selector(tensor, index, rules).finish();
   return selection.has_arrays ? index_get(selection.view, selection.arrays) : selection.view;
 }
 
-void set_item(const Tensor& tensor, nb::handle index, nb::handle value) {
+void set_item(const Tensor& tensor, nb::handle index, nb::handle value, Promotion rules) {
+  if (refuses(rules)) {
+    check_assigned(tensor, value);
+    if (index.ptr() == Py_False) return;
+  }
   Tensor source;
-  if (const auto scalar = scalar_of_python(value))
+  const auto scalar = scalar_of_python(value);
+  if (scalar)
     source = tensor_from_data(value, std::nullopt);
   else
     source = as_tensor(value, std::nullopt);
-  WEFT_CHECK_TYPE(!is_complex(source.dtype()) || is_complex(tensor.dtype()),
-                  fmt::format("index assignment: a complex value does not fit {}", describe(tensor)));
-  if (is_recorded(tensor, index) || source.is_traced()) return RecordedSelector(tensor, index).set(source);
-  const Selection selection = Selector(tensor, index).finish();
+  const auto check_complex = [&](bool may_lose_parts) {
+    WEFT_CHECK_TYPE(!is_complex(source.dtype()) || is_complex(tensor.dtype()) || may_lose_parts,
+                    fmt::format("index assignment: a complex value does not fit {}", describe(tensor)));
+  };
+  if (is_recorded(tensor, index) || source.is_traced()) {
+    check_complex(false);
+    return RecordedSelector(tensor, index, rules).set(source);
+  }
+  const Selection selection = Selector(tensor, index, rules).finish();
+  const bool is_none_chosen =
+      std::any_of(selection.arrays.begin(), selection.arrays.end(),
+                  [](const Tensor& array) { return array.defined() && array.numel() == 0; });
+  if (refuses(rules) && selection.has_arrays && !PyBool_Check(index.ptr()) && !is_none_chosen)
+    check_put(tensor, index, value);
+  check_complex(rules == Promotion::Torch && !scalar && !selection.has_arrays);
   if (selection.has_arrays)
     index_set(selection.view, selection.arrays, source);
   else

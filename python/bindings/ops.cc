@@ -39,6 +39,7 @@ struct OperatorObject {
   const OpDef* op;
   PyObject* name;
   CallStyle style;
+  uint32_t refused;  // kinds of dtypes, under PyTorch's rules
 };
 
 PyTypeObject* g_operator_type = nullptr;
@@ -105,12 +106,13 @@ void store_out(const OpDef& op, PyObject* out, const Tensor& result, Promotion r
 }
 
 // weft.return_types has the named tuples of what gives several tensors.
-nb::object named(const OpDef& op, const nb::list& values) {
+nb::object named(const OpDef& op, const nb::list& values, bool of_out = false) {
   static constinit MadeOnce<nb::object> types;
   const nb::object& table =
       types.get([] { return nb::object(nb::module_::import_("weft.return_types").attr("TYPES")); });
   PyObject* type = PyDict_GetItemString(table.ptr(), op.name.c_str());
-  return type ? nb::borrow(type)(*values) : nb::object(nb::tuple(values));
+  if (!type) return nb::tuple(values);
+  return of_out ? nb::handle(type).attr("of_out")(*values) : nb::borrow(type)(*values);
 }
 
 nb::object wrap(const OpDef& op, const std::vector<Tensor>& results, Promotion rules) {
@@ -143,7 +145,7 @@ nb::object in_order_beside(nb::object result, PyObject* beside) {
   return ordered.impl() == made->impl() ? result : to_python(ordered);
 }
 
-// x @ 2 is nobody's.
+// x @ 2 is nobody's; x @= y makes another tensor, as PyTorch has it.
 bool is_product(const OpDef& op) { return op.name == "matmul"; }
 
 bool is_operand(PyObject* object) {
@@ -172,7 +174,9 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
   const Promotion rules = rules_of(args, nargs + count_of(keywords));
   PyObject* out = nullptr;
   const auto check = [&](const OpDef& op, const OpArguments& arguments) {
-    if (rules == Promotion::Torch) ops::refuse_bool_subtraction(op, arguments.operands);
+    if (rules != Promotion::Torch) return;
+    ops::refuse_bool_subtraction(op, arguments.operands);
+    if (self.refused) ops::refuse_kinds(op, self.refused, arguments.operands);
   };
   if (self.style == CallStyle::Function) {
     OpArguments arguments = parse_arguments(*self.op, args, nargs, keywords, &out, rules);
@@ -203,8 +207,10 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
       store_out(op, target.ptr(), results[i], rules);
       written.append(target);
     }
-    return named(op, written);
+    return named(op, written, true);
   }
+  if (self.style == CallStyle::InPlace && is_product(*self.op) && rules == Promotion::Torch)
+    return nb::borrow(Py_NotImplemented);
   for (size_t i = 0; i < nargs; ++i) {
     const bool is_known = is_operand(args[i]) && (rules == Promotion::NumPy || !is_product(*self.op) ||
                                                   tensor_of_python(args[i]) || PyObject_CheckBuffer(args[i]));
@@ -251,6 +257,8 @@ nb::object call_traced(nb::handle self, CallStyle style, PyObject* const* args, 
   }
   const OpDef& op = *reinterpret_cast<const OperatorObject*>(self.ptr())->op;
   const Promotion rules = rules_of(args, nargs + count_of(keywords));
+  if (style == CallStyle::InPlace && is_product(op) && rules == Promotion::Torch)
+    return nb::borrow(Py_NotImplemented);
   std::optional<DType> compute;
   if (rules == Promotion::NumPy && takes_scalars(op) && style != CallStyle::InPlace)
     compute =
@@ -371,6 +379,7 @@ nb::object make_operator(const OpDef& op, const std::string& name, CallStyle sty
   object->op = &op;
   object->name = PyUnicode_InternFromString(name.c_str());
   object->style = style;
+  object->refused = ops::kinds_refused_by(op);
   return nb::steal(reinterpret_cast<PyObject*>(object));
 }
 

@@ -164,7 +164,7 @@ nb::object part(nb::handle self, const char* name) {
 
 void set_part(nb::handle self, const char* name, nb::handle value) {
   nb::object parts = part(self, name);
-  set_item(*tensor_of_python(parts), nb::ellipsis(), value);
+  set_item(*tensor_of_python(parts), nb::ellipsis(), value, Promotion::NumPy);
 }
 
 nb::object repr_tensor(nb::handle self) {
@@ -468,7 +468,10 @@ void bind_elements(nb::class_<Tensor>& c) {
       .def(
           "fill_",
           [](nb::object self, nb::handle value) {
-            set_item(own<Tensor>(self), nb::ellipsis(), value);
+            const Tensor* number = tensor_of_python(value);
+            WEFT_CHECK(!number || number->dim() == 0 || is_array(self.ptr()),
+                       fmt::format("fill_: expected a number, got {}", describe(*number)));
+            set_item(own<Tensor>(self), nb::ellipsis(), value, Promotion::NumPy);
             return self;
           },
           nb::arg("value"))
@@ -495,8 +498,11 @@ void bind_protocols(nb::class_<Tensor>& c) {
            })
       .def(
           "__setitem__",
-          [](const Tensor& t, nb::handle index, nb::handle value) { set_item(t, index, value); },
-          nb::arg("index").none(), nb::arg("value"))
+          [](nb::handle self, nb::handle index, nb::handle value) {
+            set_item(own<Tensor>(self), index, value,
+                     is_array(self.ptr()) ? Promotion::NumPy : Promotion::Torch);
+          },
+          nb::arg("index").none(), nb::arg("value").none())
       .def("__bool__",
            [](const Tensor& t) {
              WEFT_CHECK(

@@ -63,6 +63,8 @@ def _is_meta(device):
 def _finish(result, out, device, requires_grad=False):
     if device is not None and str(device) != "cpu":
         result = result.to(device)
+    if requires_grad:
+        result.requires_grad = True
     if out is None:
         return result
     if tuple(out.shape) != tuple(result.shape):
@@ -89,7 +91,8 @@ def rand(
     dtype = dtype or (out.dtype if out is not None else _default_dtype())
     if _is_meta(device):
         return _weft.empty(shape, dtype=dtype, device=device)
-    return _finish(_weft.random_uniform(_handle_of(generator, "rand"), shape, dtype=dtype), out, device)
+    result = _weft.random_uniform(_handle_of(generator, "rand"), shape, dtype=dtype)
+    return _finish(result, out, device, requires_grad)
 
 
 def randn(
@@ -110,7 +113,8 @@ def randn(
     dtype = dtype or (out.dtype if out is not None else _default_dtype())
     if _is_meta(device):
         return _weft.empty(shape, dtype=dtype, device=device)
-    return _finish(_weft.random_normal(_handle_of(generator, "randn"), shape, dtype=dtype), out, device)
+    result = _weft.random_normal(_handle_of(generator, "randn"), shape, dtype=dtype)
+    return _finish(result, out, device, requires_grad)
 
 
 def _check_int(name, what, value):
@@ -201,19 +205,22 @@ def rand_like(input, *, dtype=None, layout=None, device=None, requires_grad=Fals
               pin_memory=False):  # fmt: skip
     """Numbers of [0, 1) in the shape and order of memory of `input`."""
     handle = _handle_of(generator, "rand_like")
-    return _finish(_weft.random_uniform_like(handle, input, dtype=dtype or input.dtype), None, device)
+    result = _weft.random_uniform_like(handle, input, dtype=dtype or input.dtype)
+    return _finish(result, None, device, requires_grad)
 
 
 def randn_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, generator=None,
                pin_memory=False):  # fmt: skip
     """Normal numbers in the shape and order of memory of `input`."""
     handle = _handle_of(generator, "randn_like")
-    return _finish(_weft.random_normal_like(handle, input, dtype=dtype or input.dtype), None, device)
+    result = _weft.random_normal_like(handle, input, dtype=dtype or input.dtype)
+    return _finish(result, None, device, requires_grad)
 
 
 def randint_like(input, *args, low=None, high=None, dtype=None, layout=None, device=None, requires_grad=False,
                  memory_format=None, generator=None, pin_memory=False):  # fmt: skip
     """randint_like(input, low=0, high): integers of [low, high) in the shape and order of memory of `input`."""
+    args = [int(each.item()) if isinstance(each, _weft.Tensor) else each for each in args]
     low, high, _ = _integer_arguments("randint_like", args, low, high, None)
     dtype = dtype or input.dtype
     _check_range("randint_like", low, high, dtype)
@@ -242,6 +249,8 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
             raise RuntimeError(f"normal: expected std >= 0.0, got std {std}")
         result = _weft.random_normal(handle, list(shape), 0.0, float(std), dtype=first.dtype)
     else:
+        if not std.is_floating_point():
+            std = std.to(first.dtype)
         result = _weft.random_normal_of(handle, std.expand(shape), dtype=first.dtype)
     return _finish((result + mean).to(first.dtype), out, device)
 
@@ -384,10 +393,10 @@ def _drop(name, input, p, train, of_features=False, alpha=False):
         raise RuntimeError(f"{name}: dropout probability has to be between 0 and 1, but got {p}")
     if not train or p == 0 or input.numel() == 0:
         return input
-    if not (input.is_floating_point() or input.is_complex()):
-        raise RuntimeError(f"{name}: the result type float cannot be cast to {_name_of(input.dtype)}")
     if p == 1:
         return input * _weft.zeros((), dtype=input.dtype)
+    if not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(f"{name}: the result type float cannot be cast to {_name_of(input.dtype)}")
     handle = _handle_of(None, name)
     dtype = input.dtype
     if dtype in (_weft.complex64, _weft.complex128):

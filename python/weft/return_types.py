@@ -7,10 +7,10 @@ class LinAlgError(RuntimeError):
     """A matrix is singular, not positive definite, or its decomposition does not converge."""
 
 
-def _named(name, fields):
-    """A named tuple that prints as PyTorch's do."""
-    made = namedtuple(name, fields, module=__name__)
-    made.__repr__ = _text
+def named(name, fields, module=__name__):
+    """A named tuple that prints as PyTorch's do. `of_out` is what the call with out= gives, of another name."""
+    made, made.of_out = (namedtuple(each, fields, module=module) for each in (name, f"{name}_out"))
+    made.__repr__ = made.of_out.__repr__ = _text  # a subclass's constructor would end a compiled graph
     return made
 
 
@@ -19,25 +19,25 @@ def _text(self):
     return f"torch.return_types.{type(self).__name__}(\n{items})"
 
 
-max = _named("max", "values indices")
-min = _named("min", "values indices")
-aminmax = _named("aminmax", "min max")
-sort = _named("sort", "values indices")
-topk = _named("topk", "values indices")
-kthvalue = _named("kthvalue", "values indices")
-median = _named("median", "values indices")
-nanmedian = _named("nanmedian", "values indices")
-mode = _named("mode", "values indices")
-cummax = _named("cummax", "values indices")
-cummin = _named("cummin", "values indices")
-frexp = _named("frexp", "mantissa exponent")
-histogram = _named("histogram", "hist bin_edges")
-histogramdd = _named("histogramdd", "hist bin_edges")
-slogdet = _named("slogdet", "sign logabsdet")
-svd = _named("svd", "U S Vh")
-qr = _named("qr", "Q R")
-eigh = _named("eigh", "eigenvalues eigenvectors")
-geqrf = _named("geqrf", "a tau")
+max = named("max", "values indices")
+min = named("min", "values indices")
+aminmax = named("aminmax", "min max")
+sort = named("sort", "values indices")
+topk = named("topk", "values indices")
+kthvalue = named("kthvalue", "values indices")
+median = named("median", "values indices")
+nanmedian = named("nanmedian", "values indices")
+mode = named("mode", "values indices")
+cummax = named("cummax", "values indices")
+cummin = named("cummin", "values indices")
+frexp = named("frexp", "mantissa exponent")
+histogram = named("histogram", "hist bin_edges")
+histogramdd = named("histogramdd", "hist bin_edges")
+slogdet = named("slogdet", "sign logabsdet")
+svd = named("svd", "U S Vh")
+qr = named("qr", "Q R")
+eigh = named("eigh", "eigenvalues eigenvectors")
+geqrf = named("geqrf", "a tau")
 
 # By the operator's name.
 TYPES = {

@@ -159,6 +159,8 @@ Tensors arange(const OpDef& op, const OpArgs& args) {
     const int64_t width = sym_specialize(to_sym(step));
     WEFT_CHECK(width != 0, fmt::format("{}: step must not be zero", op.name));
     const Sym distance = width > 0 ? last - first : first - last;
+    if (args.rules == Promotion::Torch && sym_le(distance, Sym(0)))
+      WEFT_CHECK(sym_eq(distance, Sym(0)), fmt::format("{}: the step leads away from the end", op.name));
     const int64_t size = std::abs(width);
     Sym count = sym_le(distance, Sym(0)) ? Sym(0)
                 : size == 1              ? distance
@@ -172,6 +174,8 @@ Tensors arange(const OpDef& op, const OpArgs& args) {
   };
   const double first = number(start), last = number(stop), width = number(step);
   WEFT_CHECK(width != 0, fmt::format("{}: step must not be zero", op.name));
+  WEFT_CHECK(args.rules == Promotion::NumPy || !((last - first) / width < 0),
+             fmt::format("{}: the step leads away from the end", op.name));
   const double count = std::ceil((last - first) / width);
   WEFT_CHECK(std::isfinite(count) && count < 0x1p62,
              fmt::format("{}: the number of elements is not finite: got start {}, stop {}, step {}", op.name,

@@ -1,4 +1,4 @@
-// Sorting, and what picks elements by rank.
+// Sorting, and quantiles.
 #include "kernels/cpu/sort.h"
 
 #include <fmt/format.h>
@@ -51,10 +51,9 @@ uint64_t key_of(const T& value) {
   }
 }
 
-// Where comparing is all there is, or only a few are wanted.
+// Where comparing is all there is.
 template <class T>
-void rank_by_comparison(const T* lane, int64_t length, int64_t stride, bool descending, int64_t count,
-                        std::vector<int64_t>& positions) {
+void rank_by_comparison(const T* lane, int64_t stride, bool descending, std::vector<int64_t>& positions) {
   std::iota(positions.begin(), positions.end(), int64_t{0});
   const auto before = [&](int64_t a, int64_t b) {
     const T &x = lane[a * stride], &y = lane[b * stride];
@@ -62,57 +61,16 @@ void rank_by_comparison(const T* lane, int64_t length, int64_t stride, bool desc
     if (descending ? Order<T>::less(x, y) : Order<T>::less(y, x)) return false;
     return a < b;  // stable
   };
-  std::partial_sort(positions.begin(), positions.begin() + count, positions.begin() + length, before);
+  std::sort(positions.begin(), positions.end(), before);
 }
 
-// The first few: those found so far are kept in order, and most elements are compared with the last of them
-// only.
-constexpr int64_t kFew = 64;
+// The positions of a lane's elements in order.
 template <class T>
-void rank_few(const T* lane, int64_t length, int64_t stride, bool descending, int64_t count,
-              std::vector<int64_t>& positions) {
-  constexpr int64_t kBlock = 64;
-  const uint64_t flip = descending ? ~uint64_t{0} : 0;
-  std::array<uint64_t, kFew> best;
-  std::array<uint64_t, kBlock> keys;
-  int64_t held = 0;
-  for (int64_t start = 0; start < length; start += kBlock) {
-    const int64_t block = std::min(kBlock, length - start);
-    for (int64_t i = 0; i < block; ++i)
-      keys[static_cast<size_t>(i)] = key_of(lane[(start + i) * stride]) ^ flip;
-    if (held == count) {
-      const uint64_t last = best[static_cast<size_t>(count - 1)];
-      uint64_t is_better = 0;
-      for (int64_t i = 0; i < block; ++i) is_better |= keys[static_cast<size_t>(i)] < last ? 1 : 0;
-      if (is_better == 0) continue;
-    }
-    for (int64_t i = 0; i < block; ++i) {
-      const uint64_t key = keys[static_cast<size_t>(i)];
-      if (held == count && key >= best[static_cast<size_t>(count - 1)]) continue;
-      size_t place = static_cast<size_t>(held < count ? held++ : count - 1);
-      for (; place > 0 && best[place - 1] > key; --place) {
-        best[place] = best[place - 1];
-        positions[place] = positions[place - 1];
-      }
-      best[place] = key;
-      positions[place] = start + i;
-    }
-  }
-}
-
-// Ranks elements of a lane: the first `count` positions of the sorted order go to `positions`.
-template <class T>
-void rank(const T* lane, int64_t length, int64_t stride, bool descending, int64_t count,
-          std::vector<int64_t>& positions) {
+void rank(const T* lane, int64_t length, int64_t stride, bool descending, std::vector<int64_t>& positions) {
   positions.resize(static_cast<size_t>(length));
   if constexpr (kIsComplexType<T>) {
-    rank_by_comparison(lane, length, stride, descending, count, positions);
+    rank_by_comparison(lane, stride, descending, positions);
   } else {
-    if (count <= kFew && count < length / 4) {
-      if (count > 0) rank_few(lane, length, stride, descending, count, positions);
-      return;
-    }
-    if (count < length / 16) return rank_by_comparison(lane, length, stride, descending, count, positions);
     thread_local std::vector<uint64_t> keys;
     keys.resize(static_cast<size_t>(length));
     const uint64_t flip = descending ? ~uint64_t{0} : 0;
@@ -121,22 +79,22 @@ void rank(const T* lane, int64_t length, int64_t stride, bool descending, int64_
   }
 }
 
-// Elements by rank along `dim`, the first `count` of them, with their positions.
-std::vector<Tensor> select_by_rank(const Tensor& x, int64_t dim, bool descending, int64_t count) {
-  Shape shape = x.shape();
-  if (!shape.empty()) shape[static_cast<size_t>(dim)] = count;
-  Tensor values = Tensor::empty(shape, x.dtype()), indices = Tensor::empty(shape, DType::I64);
+std::vector<Tensor> eager_sort(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+  const Tensor& x = operands[0];
+  const int64_t dim = dim_arg(op, attrs, x.dim());
+  const bool descending = attrs.get_bool("descending");
+  Tensor values = Tensor::empty(x.shape(), x.dtype()), indices = Tensor::empty(x.shape(), DType::I64);
   const int64_t length = kernels::lane_length(x, dim), stride = kernels::lane_stride(x, dim);
   const int64_t out_stride = kernels::lane_stride(values, dim);
   visit_dtype(x.dtype(), [&]<class T>(std::type_identity<T>) {
     kernels::for_each_lane(x, dim, [&](int64_t number) {
       thread_local std::vector<int64_t> positions;
       const T* lane = x.data_as<T>() + lane_offset(x, dim, number);
-      rank(lane, length, stride, descending, count, positions);
+      rank(lane, length, stride, descending, positions);
       const int64_t offset = lane_offset(values, dim, number);
       T* const out = values.data_as<T>() + offset;
       int64_t* const out_positions = indices.data_as<int64_t>() + offset;
-      for (int64_t i = 0; i < count; ++i) {
+      for (int64_t i = 0; i < length; ++i) {
         const int64_t position = positions[static_cast<size_t>(i)];
         out[i * out_stride] = lane[position * stride];
         out_positions[i * out_stride] = position;
@@ -144,12 +102,6 @@ std::vector<Tensor> select_by_rank(const Tensor& x, int64_t dim, bool descending
     });
   });
   return {values, indices};
-}
-
-std::vector<Tensor> eager_sort(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
-  const int64_t dim = dim_arg(op, attrs, operands[0].dim());
-  return select_by_rank(operands[0], dim, attrs.get_bool("descending"),
-                        kernels::lane_length(operands[0], dim));
 }
 
 // Ascending, NaN last.
@@ -199,40 +151,6 @@ std::vector<Tensor> eager_sort_values(const OpDef& op, std::span<const Tensor> o
     });
   });
   return {values};
-}
-
-std::vector<TensorType> infer_topk(const OpDef& op, std::span<const TensorType> operands,
-                                   const Attrs& attrs) {
-  const TensorType& x = operands[0];
-  const int64_t dim = dim_arg(op, attrs, static_cast<int64_t>(x.shape.size()));
-  const Sym k = sym_arg(attrs, "k");
-  const Sym size = x.shape.empty() ? Sym(1) : x.shape[static_cast<size_t>(dim)];
-  WEFT_CHECK(sym_ge(k, Sym(0)) && sym_le(k, size),
-             fmt::format("{}: k out of range: expected 0 <= k <= {}, got {}{}", op.name, size.str(), k.str(),
-                         describe_operands(op, operands)));
-  TensorType values = x;
-  if (!values.shape.empty()) values.shape[static_cast<size_t>(dim)] = k;
-  return {values, TensorType{DType::I64, values.shape, x.device}};
-}
-
-std::vector<Tensor> eager_topk(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
-  const int64_t dim = dim_arg(op, attrs, operands[0].dim());
-  return select_by_rank(operands[0], dim, attrs.get_bool("largest"), int_arg(attrs, "k"));
-}
-
-std::vector<Tensor> kthvalue(const OpDef& op, const OpArgs& args) {
-  const Tensor& x = args.tensors[0];
-  const int64_t dim = dim_arg(op, args.attrs, x.dim()), k = int_arg(args.attrs, "k");
-  const int64_t size = x.dim() == 0 ? 1 : sym_specialize(sym_shape(x)[static_cast<size_t>(dim)]);
-  WEFT_CHECK(k >= 1 && k <= size,
-             fmt::format("kthvalue: k out of range: expected 1 <= k <= {}, got {}", size, k));
-  std::vector<Tensor> sorted = call(get_op("sort"), {{x}, {{"dim", Sym(dim)}}});
-  for (Tensor& result : sorted) {
-    if (x.dim() == 0) continue;
-    result = build::slice(result, dim, Sym(k - 1), Sym(k));
-    if (!args.attrs.get_bool("keepdim")) result = build::squeeze(result, dim);
-  }
-  return sorted;
 }
 
 // Linear interpolation between order statistics. source: Hyndman and Fan 1996, definition 7 (NumPy's
@@ -287,16 +205,6 @@ const char* const kSortDoc =
                   .numpy = "numpy.sort(x, axis=dim)",
                   .infer = infer_sort,
                   .eager = eager_sort_values}),
-    &register_op(
-        {.name = "topk",
-         .schema = "(Tensor x, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor, Tensor)",
-         .doc = "The k largest (or smallest) elements along `dim`, in order, and their int64 indices; NaN "
-                "counts as\n"
-                "the largest. Of equal elements the first come first.\n"
-                "dtype:  any. error: exact. raises: ValueError unless 0 <= k <= size of the dimension.",
-         .methods = {""},
-         .infer = infer_topk,
-         .eager = eager_topk}),
     &define_composite("argsort",
                       "(Tensor x, int dim=-1, bool descending=False, *, bool stable=True) -> Tensor",
                       "int64 positions that sort `x` along `dim`; stable, NaN last.",
@@ -305,10 +213,6 @@ const char* const kSortDoc =
                         return {call(get_op("sort"), args).at(1)};
                       },
                       {}, {""}),
-    &define_composite("kthvalue", "(Tensor x, int k, int dim=-1, bool keepdim=False) -> (Tensor, Tensor)",
-                      "The k-th smallest element (k from 1) along `dim` and its int64 index.\n"
-                      "raises: ValueError unless 1 <= k <= size of the dimension.",
-                      "", kthvalue, {}, {""}),
     &define_composite(
         "quantile", "(Tensor x, float q, int? dim=None, bool keepdim=False) -> Tensor",
         "The q-th quantile along `dim` (None: of all elements), linear between order statistics; NaN where "

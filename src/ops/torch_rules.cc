@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "core/backend.h"
@@ -70,6 +72,61 @@ void refuse_bool_subtraction(const OpDef& op, std::span<const Operand> operands)
   };
   if (std::any_of(operands.begin(), operands.end(), is_bool))
     throw_error(ErrorKind::Type, "sub: truth values are not subtracted; use ^, or ~ to invert a mask");
+}
+
+uint32_t kinds_refused_by(const OpDef& op) {
+  constexpr auto bit = [](DTypeKind kind) { return 1u << static_cast<uint32_t>(kind); };
+  constexpr uint32_t truths = bit(DTypeKind::Bool), complex = bit(DTypeKind::Complex);
+  constexpr uint32_t whole = truths | bit(DTypeKind::Signed) | bit(DTypeKind::Unsigned);
+  static const std::unordered_map<std::string_view, uint32_t> found{{"celu", whole},
+                                                                    {"elu", whole},
+                                                                    {"selu", whole},
+                                                                    {"leaky_relu", whole},
+                                                                    {"softplus", whole},
+                                                                    {"silu", whole},
+                                                                    {"gelu", whole},
+                                                                    {"mish", whole},
+                                                                    {"hardswish", whole},
+                                                                    {"hardsigmoid", whole},
+                                                                    {"logsigmoid", whole},
+                                                                    {"hardshrink", whole},
+                                                                    {"softshrink", whole},
+                                                                    {"frac", whole},
+                                                                    {"hypot", whole},
+                                                                    {"igamma", whole},
+                                                                    {"igammac", whole},
+                                                                    {"logaddexp", whole},
+                                                                    {"logaddexp2", whole},
+                                                                    {"abs", truths},
+                                                                    {"ceil", truths},
+                                                                    {"floor", truths},
+                                                                    {"trunc", truths},
+                                                                    {"round", truths},
+                                                                    {"trace", truths},
+                                                                    {"amax", complex},
+                                                                    {"amin", complex},
+                                                                    {"argmax", truths | complex},
+                                                                    {"argmin", truths | complex},
+                                                                    {"topk", truths | complex}};
+  const auto at = found.find(op.name);
+  return at == found.end() ? 0 : at->second;
+}
+
+void refuse_kinds(const OpDef& op, uint32_t kinds, std::span<const Operand> operands) {
+  const auto is_refused = [kinds](const Operand& operand) {
+    DTypeKind kind = DTypeKind::Float;
+    if (const Tensor* tensor = std::get_if<Tensor>(&operand)) {
+      if (tensor->defined()) kind = info(tensor->dtype()).kind;
+    } else {
+      const Scalar& number = std::get<Scalar>(operand);
+      kind = number.is_bool() ? DTypeKind::Bool : number.is_int() ? DTypeKind::Signed : kind;
+    }
+    return (kinds >> static_cast<uint32_t>(kind) & 1) != 0;
+  };
+  if (operands.empty() || !std::all_of(operands.begin(), operands.end(), is_refused)) return;
+  const Tensor* first = std::get_if<Tensor>(&operands[0]);
+  throw_error(ErrorKind::Type,
+              fmt::format("\"{}\" is not implemented for {}", op.name, first ? describe(*first) : "numbers"));
 }
 
 void refuse_order_of_complex(const OpDef& op, DType compute) {

@@ -16,6 +16,10 @@ const OpDef& torch_overload(const OpDef& op, std::span<const Operand> operands, 
 // Comparisons and extremes of complex numbers: TypeError.
 // PyTorch subtracts no truth values.
 void refuse_bool_subtraction(const OpDef& op, std::span<const Operand> operands);
+// Kinds of dtypes that weft computes and PyTorch has no kernel for, as bits 1 << DTypeKind; TypeError where
+// all operands are of such.
+uint32_t kinds_refused_by(const OpDef& op);
+void refuse_kinds(const OpDef& op, uint32_t kinds, std::span<const Operand> operands);
 void refuse_order_of_complex(const OpDef& op, DType compute);
 
 // Integer quotients and remainders: RuntimeError where a divisor is zero; also for `given`, the promoted

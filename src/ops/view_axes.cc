@@ -24,7 +24,10 @@ Tensors transpose(const OpDef& op, const OpArgs& args) {
   return {x.dim() == 0 ? x : build::transpose(x, dim0, dim1)};
 }
 
-Tensors t(const OpDef&, const OpArgs& args) {
+Tensors t(const OpDef& op, const OpArgs& args) {
+  WEFT_CHECK(
+      args.rules == Promotion::NumPy || args.tensors[0].dim() <= 2,
+      fmt::format("{}: expected at most 2 dimensions, got {}", op.name, type_of(args.tensors[0]).str()));
   std::vector<int64_t> dims = all_dims(args.tensors[0].dim());
   std::reverse(dims.begin(), dims.end());
   return {dims.size() < 2 ? args.tensors[0] : build::permute(args.tensors[0], dims)};

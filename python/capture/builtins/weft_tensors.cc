@@ -142,6 +142,10 @@ enum class Changes : uint8_t { Nothing, First };
 V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const std::vector<V>& all,
               size_t first, const CallArgs& args, Changes changes, bool beside_floats = false,
               const Ref& self = Ref()) {
+  PyObject* const plain =
+      PyMethod_Check(function.get()) ? PyMethod_GET_FUNCTION(function.get()) : function.get();
+  if (const auto* op = python::operator_of_python(plain); op && op->schema.ends_with("-> bool"))
+    graph_break(fmt::format("'{}': a truth value that depends on elements", name));
   const V out = args.keyword("out");
   const bool writes_out = out && !ev.is_none(out);
   if (writes_out && ev.realize(out)->kind != Kind::Tensor) graph_break(fmt::format("'{}' with out=", name));
@@ -268,7 +272,8 @@ V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, Call
     self->items[0] = args.args[0]->items[0];
     return self;
   }
-  static constexpr std::string_view kOfMemory[] = {"stride", "storage_offset", "data_ptr", "tolist", "item"};
+  static constexpr std::string_view kOfMemory[] = {"stride",         "storage_offset", "data_ptr",
+                                                   "_storage_bytes", "tolist",         "item"};
   if (std::find(std::begin(kOfMemory), std::end(kOfMemory), name) != std::end(kOfMemory))
     graph_break(fmt::format("'{}' of a tensor", name));
   const char* const attribute = name == "size" ? "_sizes" : name.c_str();

@@ -86,7 +86,8 @@ V Evaluator::binary(int op, const V& first, const V& second) {
   if (a->kind == Kind::Tensor || b->kind == Kind::Tensor) {
     static constexpr const char* kNames[] = {"add", "and_", "floordiv", "lshift", "matmul",  "mul", "mod",
                                              "or_", "pow",  "rshift",   "sub",    "truediv", "xor"};
-    static constexpr const char* kInPlace[] = {"iadd", "iand",     "ifloordiv", "ilshift", "imatmul",
+    // x @= y makes another tensor.
+    static constexpr const char* kInPlace[] = {"iadd", "iand",     "ifloordiv", "ilshift", "matmul",
                                                "imul", "imod",     "ior",       "ipow",    "irshift",
                                                "isub", "itruediv", "ixor"};
     return operate_on_tensors(*this, (in_place ? kInPlace : kNames)[op % 13], {a, b});

@@ -73,6 +73,8 @@ def _class_numbers(target):
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
                   label_smoothing=0.0):  # fmt: skip
     target = _class_numbers(target)
+    if ignore_index >= 0 and target.is_floating_point():
+        raise RuntimeError("cross_entropy: ignore_index is not for targets that are probabilities")
     return _weft.cross_entropy(
         input,
         target,
@@ -126,8 +128,11 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     reduction = _reduction(size_average, reduce, reduction)
+    if not input.is_floating_point() or not target.is_floating_point():
+        raise RuntimeError(f"kl_div: integers are not supported, got {input.dtype} and {target.dtype}")
     if reduction == "batchmean":
-        return _weft.kl_div(input, target, reduction="sum", log_target=log_target) / input.shape[0]
+        total = _weft.kl_div(input, target, reduction="sum", log_target=log_target)
+        return total / input.shape[0] if input.dim() else total
     return _weft.kl_div(input, target, reduction=reduction, log_target=log_target)
 
 
@@ -181,13 +186,14 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-6,
                       reduction: str = "mean") -> Tensor:  # fmt: skip
     """(log(var) + (input - target) ** 2 / var) / 2, var being at least eps; full: plus log(2 pi) / 2. var may lack the
-    last dimension, or have one element there, or be a number."""
+    last dimension, or have one element in a dimension, or be a number."""
     if isinstance(var, (int, float)):
         if var < 0:
             raise ValueError("gaussian_nll_loss: var has negative elements")
         var = _weft.full_like(input, var)
     elif var.shape != input.shape and var.shape != input.shape[:-1]:
-        if not (var.shape[:-1] == input.shape[:-1] and var.shape[-1] == 1):
+        other_sizes = [have for have, size in zip(var.shape, input.shape) if have != size]
+        if var.dim() != input.dim() or other_sizes != [1]:
             raise ValueError(
                 f"gaussian_nll_loss: var of shape {tuple(var.shape)} does not fit input of {tuple(input.shape)}"
             )

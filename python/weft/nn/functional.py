@@ -449,6 +449,8 @@ def batch_norm(
     input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
 ):
     """training: with the batch's statistics; the running ones are updated in place where given."""
+    if eps < 0:
+        raise ValueError(f"batch_norm: eps must not be negative, got {eps}")
     result = _weft.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if training and running_mean is not None:
         mean, var = _weft.batch_norm_update_stats(input, running_mean, running_var, momentum)

@@ -40,13 +40,17 @@ def _of_function(name, find):
     return method
 
 
+# The result has the tensor's dtype, and is not converted.
+_EXACT = {"float_power_"}
+
+
 def _rank(dtype):
     return 3 if dtype.is_complex else 2 if dtype.is_floating_point else 0 if dtype == _weft.bool else 1
 
 
 def _in_place(name, find):
     """A method that writes the result of what `find` gives into the tensor."""
-    function = None
+    function, is_exact = None, name in _EXACT
 
     def resolve():
         nonlocal function
@@ -62,7 +66,7 @@ def _in_place(name, find):
             raise RuntimeError(
                 f"{name}: the result of shape {list(result.shape)} does not have the tensor's shape {list(self.shape)}"
             )
-        if _rank(result.dtype) > _rank(self.dtype):
+        if _rank(result.dtype) > _rank(self.dtype) or (is_exact and result.dtype != self.dtype):
             raise RuntimeError(
                 f"{name}: the result type {result.dtype} cannot be stored in a tensor of {self.dtype}"
             )
@@ -105,8 +109,10 @@ def _set(name, value):
 
 
 def install():
-    """Sets the methods of the table that weft.Tensor does not have itself; dtypes and sizes are printed as torch's."""
+    """Sets the methods of the table that weft.Tensor does not have itself; dtypes and sizes are printed as torch's, and indexing
+    is refused where PyTorch refuses it."""
     _weft._C._set_printed_module("torch")
+    _weft._C._set_torch_refusals(True)
     for name, where in _names.METHODS.own.items():
         value = _method(name, where)
         if value is not None:

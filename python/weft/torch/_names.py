@@ -191,7 +191,7 @@ FUNCTIONS = Namespace(
             can_cast empty_permuted empty_strided from_file frombuffer range result_type scalar_tensor set_default_device
             set_default_tensor_type set_printoptions""",
         "weft.torch._functions.reductions": """
-            all aminmax any corrcoef cov cumulative_trapezoid diff gradient hash_tensor kthvalue
+            all aminmax any corrcoef count_nonzero cov cumulative_trapezoid diff gradient hash_tensor kthvalue
             logcumsumexp logsumexp max median min mode nanmedian nanquantile norm_except_dim quantile sort
             std_mean trapezoid trapz var_mean""",
         "weft.torch._functions.shapes": """
@@ -211,10 +211,10 @@ FUNCTIONS = Namespace(
             take_along_dim unique unique_consecutive unravel_index where""",
         "weft.torch._functions.arithmetic": """
             add addbmm addcdiv addcmul addmm addmv addr allclose angle baddbmm bmm cdist clamp clamp_max
-            clamp_min clip complex conj conj_physical dot dsmm frexp ger heaviside imag is_complex is_conj
+            clamp_min clip complex conj conj_physical dot dsmm frexp ger heaviside imag inner is_complex is_conj
             is_distributed is_floating_point is_inference is_neg is_nonzero is_same_size is_signed isclose
-            isreal ldexp lerp mm mv nan_to_num nextafter numel outer pdist polar real resolve_conj
-            resolve_neg rsub sgn sign spmm square sub subtract vander""",
+            isreal ldexp lerp logaddexp mm mv nan_to_num nextafter numel outer pdist polar real resolve_conj
+            resolve_neg rsub sgn sign spmm square sub subtract vander vdot""",
         "weft.torch._functions.layers": """
             adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator avg_pool1d batch_norm
             batch_norm_update_stats binary_cross_entropy_with_logits celu_ constant_pad_nd conv_tbc
@@ -384,8 +384,8 @@ METHODS = Namespace(
         # The method without the underscore, written into the tensor.
         "in place": """
             addbmm_ addcdiv_ addcmul_ addmm_ addmv_ addr_ baddbmm_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cumprod_ cumsum_ div_
-            divide_ float_power_ igamma_ igammac_ index_add_ index_copy_ index_fill_ index_put_ index_reduce_
-            masked_fill_ masked_scatter_ nan_to_num_ put_ reciprocal_ scatter_ scatter_add_ scatter_reduce_ sgn_ sign_
+            divide_ float_power_ heaviside_ igamma_ igammac_ index_add_ index_copy_ index_fill_ index_put_ index_reduce_
+            ldexp_ lerp_ masked_fill_ masked_scatter_ nan_to_num_ nextafter_ put_ reciprocal_ scatter_ scatter_add_ scatter_reduce_ sgn_ sign_
             tril_ triu_""",
         "weft.torch._functions.tensor_methods": """
             H _version apply_ as_strided_ as_subclass backward chalf coalesce const_data_ptr dense_dim

@@ -34,7 +34,7 @@ def _real(name, input):
 
 
 def _dimension(x, dim):
-    if not isinstance(dim, int):
+    if not isinstance(dim, int) or isinstance(dim, bool):
         raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}")
     rank = max(x.ndim, 1)
     if not -rank <= dim < rank or x.ndim == 0:

@@ -1,24 +1,11 @@
 """What special functions, linear algebra and transforms have in common: dtypes, out=, named results."""
 
-from collections import namedtuple
-
 import weft as _weft
+from weft.return_types import named  # noqa: F401
 
 HALF = (_weft.float16, _weft.bfloat16)
 FLOATS = (*HALF, _weft.float32, _weft.float64)
 COMPLEX = (_weft.complex64, _weft.complex128)
-
-
-def named(name, fields):
-    """A named tuple that prints as PyTorch's do."""
-
-    def __repr__(self):
-        items = ",\n".join(f"{field}={value!r}" for field, value in zip(self._fields, self))
-        return f"torch.return_types.{name}(\n{items})"
-
-    made = namedtuple(name, fields, module=__name__)
-    made.__repr__ = __repr__  # a subclass's constructor would end a compiled graph
-    return made
 
 
 def is_inexact(x):
@@ -68,7 +55,7 @@ def all_written(out, results):
     if out is None:
         return results
     pairs = [written(target, result) for target, result in zip(out, results)]
-    return type(results)(*pairs) if hasattr(results, "_fields") else tuple(pairs)
+    return type(results).of_out(*pairs) if hasattr(results, "_fields") else tuple(pairs)
 
 
 def transposed(x):

@@ -130,7 +130,7 @@ def all_written(out, results):
     if out is None:
         return results
     pairs = [written(target, result) for target, result in zip(out, results)]
-    return type(results)(*pairs) if hasattr(results, "_fields") else tuple(pairs)
+    return type(results).of_out(*pairs) if hasattr(results, "_fields") else tuple(pairs)
 
 
 def need_tensor(function, value, name="input", position=1):
@@ -141,7 +141,7 @@ def need_tensor(function, value, name="input", position=1):
 
 
 def copied(result):
-    """Copies of the tensors of a result: what functions named ..._copy give in place of views."""
+    """Contiguous copies of the tensors of a result: what functions named ..._copy give in place of views."""
     if isinstance(result, _weft.Tensor):
-        return result.clone()
-    return tuple(each.clone() for each in result)
+        return result.clone() if result.is_contiguous() else result.contiguous()
+    return tuple(copied(each) for each in result)

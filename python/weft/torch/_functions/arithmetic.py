@@ -357,6 +357,26 @@ def lerp(input, end, weight, *, out=None):
     )
 
 
+def logaddexp(input, other, *, out=None):
+    """log(exp(input) + exp(other)), without overflow; of complex numbers the greater is the one of the greater real part."""
+    need_tensor("logaddexp", input)
+    need_tensor("logaddexp", other, "other", 2)
+    if not input.is_complex() and not other.is_complex():
+        return _weft.logaddexp(input, other) if out is None else _weft.logaddexp(input, other, out=out)
+    dtype = promoted(input.dtype, other.dtype)
+    x, y = input.to(dtype), other.to(dtype)
+    is_less = _weft.real(x) < _weft.real(y)
+    least, greatest = _weft.where(is_less, x, y), _weft.where(is_less, y, x)
+    result = greatest + _weft.log1p(_weft.exp(least - greatest))
+    # Of two infinities of one sign.
+    low, high = _weft.real(least), _weft.real(greatest)
+    is_infinite = ~_weft.isfinite(low) & (low == high)
+    result = _weft.where(is_infinite & (low < 0), least, result)
+    return written(
+        out, _weft.where(is_infinite & (low > 0), _weft.log(_weft.exp(least) + _weft.exp(greatest)), result)
+    )
+
+
 def heaviside(input, values, *, out=None):
     """0 below zero, 1 above it, and the values at zero."""
     need_tensor("heaviside", input)
@@ -477,7 +497,9 @@ def _same_dtype(function, first, *others):
 def _combine(function, input, product, beta, alpha, out):
     """beta * input + alpha * product; with beta 0 the input does not count, not even its NaN."""
     _same_dtype(function, product, input)
-    if not is_inexact(product):
+    if not is_inexact(product) and function == "addmv":
+        beta, alpha = int(beta), int(alpha)
+    elif not is_inexact(product):
         for name, factor in (("beta", beta), ("alpha", alpha)):
             if isinstance(factor, float):
                 raise RuntimeError(
@@ -557,6 +579,8 @@ def baddbmm(input, *args, batch1=None, batch2=None, beta=1, alpha=1, out=None, o
     input, batch1, batch2, beta, alpha = _operands("baddbmm", input, args, batch1, batch2, beta, alpha)
     _need_dimensions("baddbmm", batch1=(batch1, 3), batch2=(batch2, 3))
     _same_dtype("baddbmm", input, batch1, batch2)
+    if not is_inexact(input):
+        beta, alpha = int(beta), int(alpha)
     result = _weft.baddbmm(input, batch1, batch2, beta=beta, alpha=alpha)
     return written(out, result if out_dtype is None else result.to(out_dtype))
 
@@ -601,6 +625,26 @@ def dot(input, tensor, *, out=None):
     _need_dimensions("dot", input=(input, 1), tensor=(tensor, 1))
     _same_dtype("dot", input, tensor)
     return written(out, _weft.dot(input, tensor))
+
+
+@_autocast.unchanged
+def vdot(input, other, *, out=None):
+    """The sum of products of two vectors, the first one conjugated."""
+    need_tensor("vdot", input)
+    need_tensor("vdot", other, "other", 2)
+    _need_dimensions("vdot", input=(input, 1), other=(other, 1))
+    _same_dtype("vdot", input, other)
+    return written(out, _weft.vdot(input, other))
+
+
+@_autocast.narrow
+def inner(input, other, *, out=None):
+    """The sums of products over the last dimension of both; of a number and a tensor the products."""
+    need_tensor("inner", input)
+    need_tensor("inner", other, "other", 2)
+    if input.dim() and other.dim():
+        _same_dtype("inner", input, other)
+    return written(out, _weft.inner(input, other))
 
 
 @_autocast.unchanged

@@ -31,9 +31,13 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
 
 
 def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
-    result = _F.hinge_embedding_loss(input, target, float(margin), reduction=_reduction(reduction))
-    # PyTorch takes the margin in the input's dtype.
-    return result if input.is_floating_point() or reduction == 1 else result.to(input.dtype)
+    if input.is_floating_point() or reduction == 1:
+        return _F.hinge_embedding_loss(input, target, float(margin), reduction=_reduction(reduction))
+    # PyTorch takes the margin in the input's dtype, and computes in it.
+    gap = _weft.clamp(_weft.full((), margin).to(input.dtype) - input, min=0)
+    zero = _weft.zeros_like(input)
+    losses = _weft.where(target != 1, gap, zero) + _weft.where(target != -1, input, zero)
+    return losses.sum() if reduction == 2 else losses
 
 
 def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):

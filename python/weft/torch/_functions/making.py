@@ -43,6 +43,8 @@ def _flagged(tensor, requires_grad):
 
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """A number as a 0-d tensor, in the default dtype unless told otherwise."""
+    if not isinstance(s, (int, float, complex)) and getattr(s, "ndim", 1) != 0:
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
     dtype = (_weft.get_default_dtype() if not isinstance(s, complex) else None) if dtype is None else dtype
     return _weft.tensor(s, dtype=dtype, device=device, requires_grad=requires_grad)
 
@@ -50,7 +52,7 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
 def range(start=0, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """start, start + step, … up to and including end, in the default dtype. arange() is without the end."""
     if end is None:
-        start, end = 0, start
+        raise TypeError('range() missing 1 required positional arguments: "end"')
     if step == 0:
         raise RuntimeError("range: step must not be zero")
     if (end - start) * step < 0:

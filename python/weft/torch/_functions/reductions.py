@@ -18,6 +18,7 @@ from ._support import (
     refuse_complex,
     written,
 )
+from .arithmetic import logaddexp
 
 
 def _refuse_empty(function, input, dim=None):
@@ -40,6 +41,13 @@ def _truth(function, operator, input, dim, keepdim, out):
         result = input != 0
         return written(out, result.to(input.dtype) if input.dtype == _weft.uint8 else result)
     return written(out, operator(input) if dim is None and not keepdim else operator(input, dim, keepdim))
+
+
+def count_nonzero(input, *dims, dim=None):
+    """The number (int64) of elements over dimensions that differ from zero."""
+    need_tensor("count_nonzero", input)
+    given = dim if not dims else dims[0] if len(dims) == 1 else [int(each) for each in dims]
+    return _weft.count_nonzero(input, given)
 
 
 def all(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=False):
@@ -71,9 +79,10 @@ def _extreme(name, input, dim, keepdim, other, out):
         return written(out, reduce(input))
     dim = dimension(name, dim, input.dim())
     _refuse_empty(name, input, dim)
+    ordered = input.to(_weft.uint8) if input.dtype == _weft.bool else input
     result = getattr(_types, name)(
         reduce(input, dim, keepdim=keepdim) if input.dim() else input.clone(),
-        argument(input, dim, keepdim=keepdim) if input.dim() else argument(input),
+        argument(ordered, dim, keepdim=keepdim) if input.dim() else argument(ordered),
     )
     return all_written(out, result)
 
@@ -506,12 +515,24 @@ def logsumexp(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=F
         summed = _weft.sum(_weft.exp(input), dim, keepdim)
         return written(out, _weft.log(summed))
     axes = dim if is_integer(dim) or isinstance(dim, int) else list(dim)
-    return written(out, _weft.logsumexp(input, axes, keepdim))
+    if not input.is_complex():
+        return written(out, _weft.logsumexp(input, axes, keepdim))
+    if input.dim() == 0:
+        return written(out, input.clone())
+    greatest = _weft.amax(_weft.real(input), axes, keepdim=True)
+    greatest = _weft.where(_weft.isfinite(greatest), greatest, 0.0).to(greatest.dtype)
+    result = _weft.log(_weft.sum(_weft.exp(input - greatest), axes, keepdim=True)) + greatest
+    return written(out, result if keepdim else result.squeeze(axes))
 
 
 def logcumsumexp(input, dim, *, out=None):
     """log(cumsum(exp(input))) along `dim`, without overflow."""
     need_tensor("logcumsumexp", input)
+    if input.is_complex() and input.numel() > 1:
+        sums = list(_weft.unbind(input, dim))
+        for at in range(1, len(sums)):
+            sums[at] = logaddexp(sums[at], sums[at - 1])
+        return written(out, _weft.stack(sums, dim))
     return written(out, _weft.logcumsumexp(input, dimension("logcumsumexp", dim, input.dim())))
 
 

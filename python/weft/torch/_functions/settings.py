@@ -117,6 +117,8 @@ def typename(obj, /):
     module = getattr(owner, "__module__", None) or ""
     if module in ("", "builtins", "__builtin__"):
         return owner.__qualname__
+    if module.partition(".")[0] == "weft":
+        module = "torch" + module.removeprefix("weft").removeprefix(".torch")
     return f"{module}.{owner.__qualname__}"
 
 

@@ -297,6 +297,8 @@ def _subscript(numbers):
 
 def tensordot(a, b, dims=2, out=None):
     """The sum of products over dimensions: the last and first `dims`, or a list of each."""
+    if isinstance(a, _Tensor) and isinstance(b, _Tensor) and a.dtype != b.dtype:
+        raise RuntimeError(f"tensordot: both inputs should have one dtype, got {a.dtype} and {b.dtype}")
     if isinstance(dims, _Tensor):
         dims = dims.tolist()
     if isinstance(dims, (tuple, list)):
@@ -305,6 +307,12 @@ def tensordot(a, b, dims=2, out=None):
         first, second = dims if len(dims) == 2 else (dims[0], dims[0])
         first = [first] if is_integer(first) else list(first)
         second = [second] if is_integer(second) else list(second)
+        # A dimension of size 1 goes with every other: what is beside it is summed.
+        for left, right in zip(first, second):
+            if a.shape[left] == 1 and b.shape[right] != 1:
+                b = b.sum(right, keepdim=True)
+            elif b.shape[right] == 1 and a.shape[left] != 1:
+                a = a.sum(left, keepdim=True)
         return written(out, _weft.tensordot(a, b, dims_x=first, dims_y=second))
     if dims < 0:
         raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")

@@ -104,9 +104,9 @@ def mH(self):
 # ---- shapes and memory, changed in place ----------------------------------------------------------------------------
 
 
-def squeeze_(self, dim=None):
+def squeeze_(self, *dim, **named):
     """Without dimensions of size 1, in place."""
-    return self._become_(self.squeeze() if dim is None else self.squeeze(dim))
+    return self._become_(self.squeeze(*dim, **named))
 
 
 def unsqueeze_(self, dim):
@@ -516,7 +516,11 @@ def array_wrap(self, array, context=None, return_scalar=False):
 
 
 def index(self, positions, dims):
-    """The tensor indexed at some of its dimensions: dims[i] at the dimension positions[i]; True there is a new one."""
+    """The tensor indexed at some of its dimensions, counted around: dims[i] at the dimension positions[i]; True there is a
+    new one. A number for several dimensions counts their elements, the last one's first."""
+    if not isinstance(dims, (list, tuple)) and isinstance(positions, (list, tuple)):
+        sizes = [self.shape[position % self.ndim] for position in positions]
+        dims = [dims // math.prod(sizes[at + 1 :]) % size for at, size in enumerate(sizes)]
     positions = positions if isinstance(positions, (list, tuple)) else (positions,)
     dims = dims if isinstance(dims, (list, tuple)) else (dims,)
     found = [slice(None)] * self.ndim
@@ -526,5 +530,5 @@ def index(self, positions, dims):
         if chosen is True:
             found.insert(position, None)
         else:
-            found[position] = chosen
+            found[position % max(self.ndim, 1)] = chosen
     return self[tuple(found)]
