@@ -362,6 +362,9 @@ class Printer {
     if (op == &prim::kTupleSlice) return fmt::format("({})[{}:{}]", texts[0], texts[1], texts[2]);
     if (op == &prim::kIsInstance)
       return fmt::format("isinstance({}, {})", texts[0], type_text(node.payload->type));
+    // PyTorch knows the type of what tolist() gives by an annotation.
+    if (op == &prim::kCast && node.inputs[0]->def && node.inputs[0]->def->is("aten::tolist"))
+      return fmt::format("annotate({}, {})", type_text(type), texts[0]);
     if (op == &prim::kUncheckedCast || op == &prim::kCast)
       return fmt::format("unchecked_cast({}, {})", type_text(type), texts[0]);
     if (op == &prim::kRaise) {
@@ -412,6 +415,7 @@ class Printer {
     if (const auto found = conversions().find(op.name); found != conversions().end() && texts.size() == 1) {
       return fmt::format("{}({})", found->second, texts[0]);
     }
+    if (op.name == "aten::tolist") return fmt::format("({}).tolist()", texts[0]);
     std::string arguments;
     for (size_t i = 0; i < texts.size(); ++i) {
       arguments += i ? ", " : "";

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "script/builtins/aten.h"
+#include "script/builtins/nested.h"
 
 namespace weft::jit::aten {
 namespace {
@@ -200,7 +201,13 @@ Tensor run(const EncoderLayer& layer, const Tensor& source, const OptionalTensor
                                  ffn_bias_1,
                                  ffn_weight_2,
                                  ffn_bias_2};
-        return run(layer, source, mask, mask_type);
+        const std::optional<Tensor> lengths = nested::lengths_of(source);
+        if (!lengths) return run(layer, source, mask, mask_type);
+        WEFT_CHECK(!mask, "_transformer_encoder_layer_fwd: a nested tensor takes no mask");
+        const Tensor result =
+            run(layer, source, nested::padding_mask(*lengths, source.size(1)), OptionalInt(kPaddingMask));
+        nested::set_lengths(result, *lengths);
+        return result;
       });
   return true;
 }();

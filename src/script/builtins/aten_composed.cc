@@ -5,8 +5,8 @@
 #include <limits>
 #include <numbers>
 
+#include "ops/build.h"
 #include "script/builtins/aten.h"
-#include "script/builtins/direct_views.h"
 
 namespace weft::jit::aten {
 namespace {
@@ -116,9 +116,16 @@ Tensor corrcoef(const Tensor& x) {
   const Tensor c = cov(x, 1, {}, {});
   if (c.dim() == 0) return div(c, c);
   const Tensor deviation = promoted(op<"sqrt">(), {call(op<"diag">(), {c}, {{"diagonal", number(0)}})});
-  const Tensor column = direct::unsqueeze(deviation, 1), row = direct::unsqueeze(deviation, 0);
+  const auto at = [&](int64_t dim) {
+    return call(op<"unsqueeze">(), {deviation}, {{"dim", sizes(Ints{dim})}});
+  };
+  const Tensor column = at(1), row = at(0);
   return call(op<"clip">(), {div(div(c, column), row), Tensor::scalar(Scalar(-1), c.dtype()),
                              Tensor::scalar(Scalar(1), c.dtype())});
+}
+
+Tensor part(const Tensor& x, int64_t dim, int64_t start, int64_t stop) {
+  return call(op<"slice">(), {x}, {{"dim", number(dim)}, {"start", number(start)}, {"stop", number(stop)}});
 }
 
 // The trapezoidal rule: `steps` are the distances of neighbours, or one for all.
@@ -126,7 +133,7 @@ Tensor trapezoid(const Tensor& y, const Operand& steps, int64_t dim) {
   const int64_t axis = wrap_dim("trapezoid", dim, y.dim()), size = y.size(axis);
   if (size == 0)
     return call(op<"sum">(), {cast(y, DType::F32)}, {{"dim", sizes(Ints{axis})}, {"keepdim", false}});
-  const Tensor sums = add(direct::slice(y, axis, 1, size, 1), direct::slice(y, axis, 0, size - 1, 1));
+  const Tensor sums = add(part(y, axis, 1, size), part(y, axis, 0, size - 1));
   return div(sum_over(mul(sums, steps), axis), Scalar(2));
 }
 
@@ -139,7 +146,7 @@ Tensor trapezoid_at(const Tensor& y, const Tensor& x, int64_t dim) {
     at = call(op<"reshape">(), {x}, {{"shape", sizes(shape)}});
   }
   const int64_t d = at.dim() - (y.dim() - axis), size = at.size(d);
-  return trapezoid(y, sub(direct::slice(at, d, 1, size, 1), direct::slice(at, d, 0, size - 1, 1)), dim);
+  return trapezoid(y, sub(part(at, d, 1, size), part(at, d, 0, size - 1)), dim);
 }
 
 // ---- elements seen as another dtype ----------------------------------------------------------------------
@@ -176,9 +183,11 @@ Tensor view_as_complex(const Tensor& x) {
 Tensor slice_scatter(const Tensor& x, const Tensor& source, int64_t dim, OptionalInt start, OptionalInt stop,
                      int64_t step) {
   const Tensor result = x.clone();
-  const Tensor part = direct::slice(result, dim, start, stop, step);
-  WEFT_CHECK(part.defined(),
-             fmt::format("slice_scatter: dim {} or step {} is wrong for {}", dim, step, describe(x)));
+  WEFT_CHECK(step > 0 && x.dim() > 0,
+             fmt::format("slice_scatter: step {} is wrong for {}", step, describe(x)));
+  const auto end = [](OptionalInt value) { return value ? std::optional<Sym>(*value) : std::nullopt; };
+  const Tensor part =
+      ops::build::slice(result, wrap_dim("slice_scatter", dim, x.dim()), end(start), end(stop), step);
   WEFT_CHECK(part.shape() == source.shape(),
              fmt::format("slice_scatter: expected a source of shape {}, got {}", str(part.shape()),
                          describe(source)));

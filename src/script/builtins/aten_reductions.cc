@@ -3,6 +3,7 @@
 
 #include "ops/torch_rules.h"
 #include "script/builtins/aten.h"
+#include "script/builtins/scattering.h"
 
 namespace weft::jit::aten {
 namespace {
@@ -337,8 +338,7 @@ Tensor quantiles(const Tensor& x, const Tensor& q, OptionalInt dim, bool keepdim
       "-> "
       "(Tensor, Tensor, Tensor)",
       [](const Tensor& x, bool inverse, bool counts, OptionalInt dim) {
-        if (dim && x.dim() != 1)
-          throw_error(ErrorKind::NotImplemented, "unique_consecutive: dim is not implemented");
+        if (dim && x.dim() != 1) return scattering::unique_neighbours(x, *dim, inverse, counts);
         return unique_consecutive(x, inverse, counts);
       });
   same<"bincount">("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor");

@@ -141,9 +141,8 @@ IValue nested_list(const Tensor& x) {
           [](const Tensor& x) { return x.device().type == DeviceType::CPU; });
   builtin("prim::is_meta(Tensor a) -> bool",
           [](const Tensor& x) { return x.device().type == DeviceType::Meta; });
-  for (const char* name :
-       {"is_nested", "is_sparse", "is_sparse_csr", "is_quantized", "is_mkldnn", "is_mps", "is_vulkan",
-        "is_xpu", "is_xla", "is_ipu", "is_hpu", "is_ort", "is_mtia", "is_maia"})
+  for (const char* name : {"is_sparse", "is_sparse_csr", "is_quantized", "is_mkldnn", "is_mps", "is_vulkan",
+                           "is_xpu", "is_xla", "is_ipu", "is_hpu", "is_ort", "is_mtia", "is_maia"})
     builtin(fmt::format("prim::{}(Tensor a) -> bool", name), [](const Tensor&) { return false; });
   builtin("prim::itemsize(Tensor a) -> int", [](const Tensor& x) { return int64_t{itemsize(x.dtype())}; });
   builtin("prim::nbytes(Tensor a) -> int", [](const Tensor& x) { return x.numel() * itemsize(x.dtype()); });

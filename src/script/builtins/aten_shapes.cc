@@ -32,6 +32,13 @@ Tensor view(const Tensor& x, const Ints& shape) {
   return reshape(x, shape);
 }
 
+// The same bytes as elements of another dtype.
+Tensor view_as_dtype(const Tensor& x, DType dtype) {
+  if (x.is_traced() || itemsize(dtype) != itemsize(x.dtype()))
+    return call(op<"bitcast">(), {x}, {{"dtype", dtype}});
+  return Tensor(x.storage(), dtype, x.shape(), x.strides(), x.offset());
+}
+
 Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
   if (x.dim() == 0) {
     wrap_dim("transpose", dim0, 0), wrap_dim("transpose", dim1, 0);
@@ -230,6 +237,9 @@ void copying(std::string_view schema) {
 [[maybe_unused]] const bool kViews = [] {
   define("view(Tensor(a) self, int[] size) -> Tensor(a)",
          [](const Tensor& x, const Ints& size) { return view(x, size); });
+  // After the one on sizes: a dtype is an integer, too.
+  define("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
+         [](const Tensor& x, DType dtype) { return view_as_dtype(x, dtype); });
   define("reshape(Tensor(a) self, int[] shape) -> Tensor(a)",
          [](const Tensor& x, const Ints& shape) { return reshape(x, shape); });
   define("_unsafe_view(Tensor self, int[] size) -> Tensor",

@@ -69,6 +69,7 @@ class CaptureResolver final : public Resolver {
   std::optional<bool> is_instance(const ClassType& type, const std::string& name) override {
     return outer_.resolver().is_instance(type, name);
   }
+  bool defers_unknown_operators() const override { return outer_.resolver().defers_unknown_operators(); }
 
   std::vector<ir::Value*> captured;
 

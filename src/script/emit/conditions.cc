@@ -203,6 +203,7 @@ bool Emitter::emit_branches(const Condition& condition, const Range& range, cons
     syntax_error(range, fmt::format("more than {} branches and early returns inside one another", kMost));
   ++branch_depth_;
   ir::Node* branch = graph_.add_control(block(), ir::NodeKind::If, {condition.value}, location(range));
+  open_.push_back(branch);
   BranchMerge::Branch sides[2];
   Frame* const outer = frame_;
   const auto emit_side = [&](int i, const Flow& flow, const std::function<void()>& emit_it) {
@@ -229,6 +230,7 @@ bool Emitter::emit_branches(const Condition& condition, const Range& range, cons
     break;
   }
   --branch_depth_;
+  open_.pop_back();
   BranchMerge(*this, branch, sides[0], sides[1], range).run();
   return rest_done;
 }

@@ -123,6 +123,23 @@ CallArguments positional(const std::vector<ir::Value*>& values, const Range& ran
   return arguments;
 }
 
+// Tensors given by names that no overload has: where the results are to be written.
+CallArguments take_outs(std::span<const Builtin* const> builtins, CallArguments& arguments) {
+  CallArguments outs;
+  const auto is_out = [&](const CallArgument& argument) {
+    if (argument.name.empty() || !type_of(argument.value)->is(TypeKind::Tensor)) return false;
+    return std::none_of(builtins.begin(), builtins.end(), [&](const Builtin* builtin) {
+      const std::vector<SchemaArgument>& formals = builtin->schema.arguments;
+      return std::any_of(formals.begin(), formals.end(), [&](const SchemaArgument& formal) {
+        return formal.name == argument.name || (formal.name == "self" && argument.name == "input");
+      });
+    });
+  };
+  std::copy_if(arguments.begin(), arguments.end(), std::back_inserter(outs), is_out);
+  std::erase_if(arguments, is_out);
+  return outs;
+}
+
 [[noreturn]] void unknown_builtin(const std::string& name, const Range& range) {
   const std::string bare = name.substr(name.find("::") == std::string::npos ? 0 : name.find("::") + 2);
   std::string similar;
@@ -131,8 +148,18 @@ CallArguments positional(const std::vector<ir::Value*>& values, const Range& ran
     if (bare.size() < 3 || other.find(bare) == std::string::npos || ++found > 5) continue;
     similar += (similar.empty() ? "" : ", ") + other;
   }
-  type_error(range, fmt::format("unknown builtin operator {}{}", name,
-                                similar.empty() ? "" : "; similar: " + similar));
+  throw UnknownOperator(range.highlight(
+      fmt::format("unknown builtin operator {}{}", name, similar.empty() ? "" : "; similar: " + similar)));
+}
+
+Overload select_builtin(Emitter& emitter, const std::string& name, std::span<const Builtin* const> builtins,
+                        const CallArguments& arguments, const Range& range) {
+  try {
+    return select_overload(emitter, name, schemas_of(builtins), arguments, range);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Type) throw;
+    throw UnknownOperator(error.what());
+  }
 }
 
 }  // namespace
@@ -141,9 +168,30 @@ SugaredPtr Emitter::call_builtin(const std::string& name, const CallArguments& a
                                  const Range& range) {
   const auto builtins = find_builtins(name);
   if (builtins.empty()) unknown_builtin(name, range);
-  Overload overload = select_overload(*this, name, schemas_of(builtins), arguments, range);
+  CallArguments others = arguments;
+  if (const CallArguments outs = take_outs(builtins, others); !outs.empty())
+    return call_with_out(name, others, outs, range);
+  Overload overload = select_builtin(*this, name, builtins, arguments, range);
   return pack(node(*builtins[overload.index], std::move(overload.match.inputs),
                    std::move(overload.match.returns), range));
+}
+
+SugaredPtr Emitter::call_with_out(const std::string& name, const CallArguments& arguments,
+                                  const CallArguments& outs, const Range& range) {
+  const SugaredPtr result = call_builtin(name, arguments, range);
+  std::vector<SugaredPtr> parts = {result};
+  if (!result->value()) parts = result->as_tuple(*this, range, std::nullopt);
+  if (parts.size() != outs.size()) {
+    throw UnknownOperator(range.highlight(fmt::format(
+        "{} has {} results, which cannot be written to {} tensors", name, parts.size(), outs.size())));
+  }
+  std::vector<SugaredPtr> written;
+  for (size_t i = 0; i < outs.size(); ++i) {
+    ir::Value* part = parts[i]->as_value(*this, range);
+    ir::Value* resized = builtin("aten::resize_as_", {outs[i].value, part}, range);
+    written.push_back(simple(builtin("aten::copy_", {resized, part}, range)));
+  }
+  return written.size() == 1 ? written[0] : std::make_shared<TupleSugar>(std::move(written));
 }
 
 ir::Value* Emitter::builtin(const std::string& name, std::vector<ir::Value*> inputs, const Range& range) {

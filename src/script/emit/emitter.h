@@ -15,6 +15,7 @@
 #include "script/emit/emit.h"
 #include "script/emit/sugared.h"
 #include "script/syntax/tree.h"
+#include "weft/error.h"
 
 namespace weft::jit {
 
@@ -57,6 +58,12 @@ struct Frame {
   std::map<std::string, Entry> names;
 };
 
+// An operator that weft does not have, or not with these arguments.
+class UnknownOperator final : public Error {
+ public:
+  explicit UnknownOperator(const std::string& message) : Error(ErrorKind::Type, message) {}
+};
+
 class Emitter {
  public:
   Emitter(ir::Graph& graph, CompilationUnit& unit, std::shared_ptr<Resolver> resolver);
@@ -86,6 +93,9 @@ class Emitter {
   // Calls a builtin by name; its only result.
   ir::Value* builtin(const std::string& name, std::vector<ir::Value*> inputs, const Range& range);
   SugaredPtr call_builtin(const std::string& name, const CallArguments& arguments, const Range& range);
+  // f(…, out=x): f(…) is written to x.
+  SugaredPtr call_with_out(const std::string& name, const CallArguments& arguments, const CallArguments& outs,
+                           const Range& range);
   bool has_builtin_for(const std::string& name, const std::vector<ir::Value*>& inputs);
   SugaredPtr call_function(const std::vector<std::shared_ptr<Function>>& overloads,
                            const CallArguments& arguments, const Range& range);
@@ -121,6 +131,9 @@ class Emitter {
   // --- statements.cc
   void emit_body(Statements body);
   void emit_statement(const Stmt& statement);
+  // What `emit` emits; in an archive's function an operator that is not known is an exception that the
+  // program raises when it gets there.
+  void emit_deferring(const std::function<void()>& emit, const Range& range);
   void assign(const Expr& target, SugaredPtr value, const Range& range);
   // Runs `emit` where control goes on: inside an If when that depends.
   void emit_live(const std::function<void()>& emit, const Range& range);
@@ -242,6 +255,7 @@ class Emitter {
   Flow flow_;
   TypePtr declared_return_;
   size_t work_ = 0;
+  std::vector<ir::Node*> open_;  // branches and loops that are being filled, from the outermost
   int branch_depth_ = 0;
   int loop_depth_ = 0;
   int unrolled_depth_ = 0;  // innermost loop is unrolled when > 0

@@ -68,6 +68,7 @@ class ArchiveResolver final : public Resolver {
     if (!type) type_error(range, fmt::format("the archive has no class '{}'", name));
     return type;
   }
+  bool defers_unknown_operators() const override { return true; }
 
  private:
   CompilationUnit& unit_;

@@ -85,6 +85,7 @@ void Emitter::emit_loop(const LoopPlan& plan, const Range& range) {
   std::vector<ir::Value*> inputs = {plan.trip_count, plan.first};
   for (const std::string& name : carried) inputs.push_back(find_name(name)->value());
   ir::Node* loop = graph_.add_control(block(), ir::NodeKind::Loop, inputs, location(range));
+  open_.push_back(loop);
 
   Frame body;
   body.parent = frame_;
@@ -107,6 +108,7 @@ void Emitter::emit_loop(const LoopPlan& plan, const Range& range) {
   if (plan.start) plan.start(index);
   plan.body();
   finish_iteration(loop, plan, carried, range);
+  open_.pop_back();
   --loop_depth_;
   unrolled_depth_ = unrolled_before;
   frame_ = body.parent;

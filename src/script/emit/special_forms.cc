@@ -28,6 +28,9 @@ SugaredPtr annotate(Emitter& e, const Range& range, const Expr::Call& call, cons
   expect_arguments(range, call, "annotate", 2, 2);
   const TypePtr type = parse_type(*call.arguments[0], e.resolver());
   ir::Value* value = e.emit(*call.arguments[1], type);
+  // tensor.tolist(): what it gives is known when it runs.
+  if (type_of(value)->is(TypeKind::Any) && !type->is(TypeKind::Any))
+    return simple(e.value(prim::kCast, {value}, type, range));
   ir::Value* converted = e.try_convert(value, type, range, true);
   if (!converted)
     type_error(range, fmt::format("a value of type {} cannot be annotated as {}", type_of(value)->str(),

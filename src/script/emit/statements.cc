@@ -16,11 +16,37 @@ void Emitter::emit_body(Statements body) {
       emit_live([&] { emit_body(body.subspan(i)); }, statement.range);
       return;
     }
-    if (const auto* branch = statement.as<Stmt::If>()) {
-      if (emit_if(*branch, body.subspan(i + 1), statement.range)) return;
-    } else {
-      emit_statement(statement);
+    bool rest_is_done = false;
+    emit_deferring(
+        [&] {
+          if (const auto* branch = statement.as<Stmt::If>())
+            rest_is_done = emit_if(*branch, body.subspan(i + 1), statement.range);
+          else
+            emit_statement(statement);
+        },
+        statement.range);
+    if (rest_is_done) return;
+  }
+}
+
+void Emitter::emit_deferring(const std::function<void()>& emit, const Range& range) {
+  if (!resolver_->defers_unknown_operators()) return emit();
+  Frame* const frame = frame_;
+  const int branch_depth = branch_depth_, loop_depth = loop_depth_, unrolled_depth = unrolled_depth_;
+  const size_t open = open_.size();
+  try {
+    emit();
+  } catch (const UnknownOperator& error) {
+    frame_ = frame;
+    branch_depth_ = branch_depth, loop_depth_ = loop_depth, unrolled_depth_ = unrolled_depth;
+    if (open_.size() > open) {  // the expression's branch or loop that the operator is in
+      graph_.erase(open_[open]);
+      open_.resize(open);
     }
+    ir::ScriptPayload payload;
+    payload.text = "NotImplementedError";
+    node(prim::kRaise, {constant(std::string(error.what()), range)}, {}, range, payload);
+    flow_ = {Flow::Raised};
   }
 }
 

@@ -258,6 +258,8 @@ class Resolver {
   // Is a module of the class an instance of the class that the dotted name means? Nothing where that is no
   // module's.
   virtual std::optional<bool> is_instance(const ClassType&, const std::string&) { return std::nullopt; }
+  // Archives may have operators that weft does not: what does not reach them runs.
+  virtual bool defers_unknown_operators() const { return false; }
 };
 // Knows the builtin names only: torch, math, len, …
 std::shared_ptr<Resolver> builtin_resolver();

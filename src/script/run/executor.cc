@@ -27,6 +27,8 @@ std::shared_ptr<const Code> optimize(const FunctionImpl& function, const ir::Gra
   graph->name = function.qualified_name;
   inline_calls(*graph);
   fold_script_constants(*graph);
+  fold_size_tensors(*graph);
+  relax_views(*graph);
   remove_dropout(*graph);
   fold_batch_norm(*graph);
   remove_dead_nodes(*graph);

@@ -363,7 +363,8 @@ class Machine {
   [[noreturn]] void raise(const Instruction& at) {
     const std::string name = at.payload && !at.payload->text.empty() ? at.payload->text : "Exception";
     const std::string message = at.num_operands ? display(value(at.a)) : "";
-    throw_error(ErrorKind::Runtime, message.empty() ? name : name + ": " + message);
+    throw_error(name == "NotImplementedError" ? ErrorKind::NotImplemented : ErrorKind::Runtime,
+                message.empty() ? name : name + ": " + message);
   }
   void fork(const Instruction& at) {
     const std::shared_ptr<Function>& function = at.payload->function;

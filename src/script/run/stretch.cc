@@ -12,6 +12,7 @@
 #include "ops/tracer.h"
 #include "runtime/log.h"
 #include "runtime/toolchain.h"
+#include "script/builtins/nested.h"
 #include "script/run/code.h"
 #include "script/run/interpreter.h"
 #include "weft/error.h"
@@ -117,6 +118,13 @@ namespace {
 void log_decision(const std::string& name, const std::string& text) {
   if (log::enabled(log::Channel::Executor))
     log::write(log::Channel::Executor, fmt::format("{}: {}", name, text));
+}
+
+// A stretch computes on padded tensors as on others.
+bool is_any_nested(std::span<const Tensor> tensors) {
+  return nested::is_possible() && std::any_of(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
+           return nested::lengths_of(tensor).has_value();
+         });
 }
 
 // Without one, only what calls prepared operators is worth a plan.
@@ -248,7 +256,7 @@ bool Stretch::run(std::span<const IValue* const> inputs, std::span<IValue> outpu
     found = specialize(inputs);
     if (!found || !found->matches(inputs, tensors)) return false;
   }
-  if (!found->variant->can_run(tensors)) return false;
+  if (!found->variant->can_run(tensors) || is_any_nested(tensors)) return false;
   try {
     found->run(tensors, outputs);
   } catch (const Error& error) {

@@ -47,21 +47,11 @@ bool can_enter_stretch(const Type& type) {
 using Names = std::unordered_set<std::string_view>;
 
 // Of a tensor, what a trace knows without its elements.
-const Names kMetadata = {"aten::size",
-                         "aten::dim",
-                         "aten::len",
-                         "aten::numel",
-                         "prim::dtype",
-                         "prim::device",
-                         "prim::shape",
-                         "prim::layout",
-                         "prim::is_cuda",
-                         "prim::ndim",
-                         "aten::is_floating_point",
-                         "aten::is_complex",
-                         "prim::requires_grad",
-                         "aten::__is__",
-                         "aten::__isnot__"};
+const Names kMetadata = {
+    "aten::size",       "aten::dim",           "aten::len",       "aten::numel",
+    "prim::dtype",      "prim::device",        "prim::shape",     "prim::layout",
+    "prim::is_cuda",    "prim::ndim",          "prim::is_nested", "aten::is_floating_point",
+    "aten::is_complex", "prim::requires_grad", "aten::__is__",    "aten::__isnot__"};
 // Their results' shapes follow from elements, or they make a tensor that every call must make anew.
 const Names kNotTraceable = {"aten::nonzero",
                              "aten::nonzero_numpy",
@@ -70,6 +60,13 @@ const Names kNotTraceable = {"aten::nonzero",
                              "aten::_unique2",
                              "aten::unique_consecutive",
                              "aten::unique_dim",
+                             "aten::unique_dim_consecutive",
+                             "aten::histogram",
+                             "aten::ctc_loss",
+                             "aten::linalg_lu",
+                             "aten::lu_unpack",
+                             "aten::_nested_tensor_from_mask",
+                             "aten::to_padded_tensor",
                              "aten::index",
                              "aten::index_put",
                              "aten::bincount",

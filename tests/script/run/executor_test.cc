@@ -128,6 +128,31 @@ TEST(Executor, ViewsAndSingleProductsAreNotWorthCompiling) {
   expect_same(products, {ramp({5, 5}), ramp({5, 5})}, 0);
 }
 
+// Traces compute sizes on tensors of one element; compiled code knows them as integers.
+TEST(Executor, SizesThatTracesComputeOnTensors) {
+  const Script script(R"(
+def f(x: Tensor) -> Tensor:
+    n = ops.prim.NumToTensor(torch.size(x, 0))
+    rows = torch.floor_divide(torch.mul(torch.add(n, 2), 4), 3)
+    y = torch.tanh(x + 1.0) * 2.0
+    halves = torch.reshape(y, [int(torch.div(rows, 2, rounding_mode="trunc")), -1])
+    return torch.exp(torch.reshape(halves, [int(rows), -1]) - 1.0) * 3.0
+)");
+  expect_same(script, {ramp({4, 6})}, 1);
+}
+
+// The strides that a compiled stretch gives may not be those that a view needs.
+TEST(Executor, ViewsOfWhatStretchesGive) {
+  const Script script(R"(
+def f(x: Tensor, w: Tensor) -> Tensor:
+    y = torch.contiguous(torch.transpose(torch.tanh(torch.matmul(x, w) + 1.0), 0, 1))
+    part = torch.contiguous(torch.slice(torch.exp(y) * 2.0, 1, 0, 2))
+    print_free = float(torch.item(torch.sum(part)))
+    return torch.view(part, [-1]) * print_free
+)");
+  expect_same(script, {ramp({6, 4}), ramp({4, 4})}, 1);
+}
+
 TEST(Executor, LoopsKeepTheirStretches) {
   const Script script(R"(
 def f(x: Tensor, w: Tensor, n: int) -> Tensor:

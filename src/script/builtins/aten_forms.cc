@@ -1,0 +1,248 @@
+// Further forms of operators: other dtypes of results, tensors where numbers are usual, older names.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "script/builtins/aten.h"
+
+namespace weft::jit::aten::forms {
+namespace {
+
+Tensor sub(const Operand& x, const Operand& y) { return promoted(op<"sub">(), {x, y}); }
+Tensor part(const Tensor& x, int64_t dim, int64_t start, int64_t stop) {
+  return call(op<"slice">(), {x}, {{"dim", number(dim)}, {"start", number(start)}, {"stop", number(stop)}});
+}
+
+// log of the multivariate gamma function.
+Tensor mvlgamma(const Tensor& x, int64_t p) {
+  WEFT_CHECK(p >= 1, fmt::format("mvlgamma: expected p >= 1, got {}", p));
+  Tensor sum = promoted(op<"lgamma">(), {x});
+  for (int64_t j = 1; j < p; ++j)
+    sum = add(sum, promoted(op<"lgamma">(), {add(x, Scalar(-0.5 * static_cast<double>(j)))}));
+  return add(sum, Scalar(0.25 * static_cast<double>(p * (p - 1)) * std::log(std::numbers::pi)));
+}
+
+// Running areas under y, `steps` apart.
+Tensor cumulative_trapezoid(const Tensor& y, const Operand& steps, int64_t dim) {
+  const int64_t axis = wrap_dim("cumulative_trapezoid", dim, y.dim()), size = y.size(axis);
+  const Tensor sums = add(part(y, axis, 1, size), part(y, axis, 0, size - 1));
+  const Tensor areas = promoted(op<"true_divide">(), {mul(sums, steps), Scalar(2)});
+  return call(op<"cumsum">(), {areas}, {{"dim", number(axis)}});
+}
+
+// As quantile, of the elements that are not NaN.
+Tensor nanquantile(const Tensor& x, double q, OptionalInt dim, bool keepdim) {
+  WEFT_CHECK(q >= 0 && q <= 1, fmt::format("nanquantile: q must be between 0 and 1, got {}", q));
+  const Tensor values = dim ? x : call(op<"reshape">(), {x}, {{"shape", sizes(Ints{-1})}});
+  const int64_t axis = dim ? wrap_dim("nanquantile", *dim, x.dim()) : 0;
+  const auto along = [&](Attrs attrs) {
+    attrs.set("dim", number(axis));
+    return attrs;
+  };
+  const Tensor sorted = call_all(op<"sort">(), {values}, along({}))[0];  // NaNs come last
+  const Tensor valid = call(op<"logical_not">(), {promoted(op<"isnan">(), {values})});
+  const Tensor count = call(op<"sum">(), {valid}, {{"dim", sizes(Ints{axis})}, {"keepdim", true}});
+  const Tensor rank =
+      promoted(op<"maximum">(), {mul(cast(sub(count, Scalar(1)), x.dtype()), Scalar(q)), Scalar(0)});
+  const Tensor below = promoted(op<"floor">(), {rank});
+  const auto at = [&](const Tensor& place) {
+    return call(op<"gather">(), {sorted, cast(place, DType::I64)}, along({}));
+  };
+  const Tensor low = at(below), high = at(promoted(op<"ceil">(), {rank}));
+  Tensor result = add(low, mul(sub(high, low), sub(rank, below)));
+  if (!dim && keepdim)
+    return call(op<"reshape">(), {result}, {{"shape", sizes(Ints(static_cast<size_t>(x.dim()), 1))}});
+  return keepdim ? result : call(op<"squeeze">(), {result}, {{"dim", sizes(Ints{axis})}});
+}
+
+// The first `size` positions of elements that are not zero, then rows of `fill`.
+Tensor nonzero_static(const Tensor& x, int64_t size, int64_t fill) {
+  const Tensor found = call(op<"nonzero">(), {x});
+  const int64_t count = found.size(0);
+  if (count >= size) return part(found, 0, 0, size).contiguous();
+  return call(op<"concatenate">(),
+              {found, Tensor::full({size - count, found.size(1)}, Scalar(fill), DType::I64)},
+              {{"dim", number(0)}});
+}
+
+// Convolution along time[T, N, C] with weight[K, C, O].
+Tensor conv_tbc(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t padding) {
+  const auto permuted = [](const Tensor& y, const Ints& dims) {
+    return call(op<"permute">(), {y}, {{"dims", sizes(dims)}});
+  };
+  const Tensor result = call(op<"conv1d">(), {permuted(x, {1, 2, 0}), permuted(weight, {2, 1, 0}), bias},
+                             {{"padding", sizes(Ints{padding})}});
+  return permuted(result, {2, 0, 1});
+}
+
+Scalar number_of(const Tensor& x) {
+  WEFT_CHECK(x.dim() == 0, "expected a tensor without dimensions, got " + describe(x));
+  return x.item();
+}
+
+template <Name kName>
+void at_least(const char* name) {
+  define(fmt::format("{}.Sequence(Tensor[] tensors) -> Tensor[]", name), [](const Tensors& tensors) {
+    Tensors results;
+    for (const Tensor& tensor : tensors) results.push_back(call(op<kName>(), {tensor}));
+    return results;
+  });
+}
+
+template <Name kName>
+void ends_as_tensors(const char* name, const char* middle) {
+  constexpr const char* kOptions =
+      "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+  for (const auto& [overload, start, stop] :
+       {std::tuple("Tensor_Tensor", "Tensor", "Tensor"), std::tuple("Tensor_Scalar", "Tensor", "Scalar"),
+        std::tuple("Scalar_Tensor", "Scalar", "Tensor")}) {
+    define_function(
+        fmt::format("{}.{}({} start, {} end, int steps, {}{}", name, overload, start, stop, middle, kOptions),
+        [](std::span<IValue> arguments, IValue* results) {
+          const auto end = [](const IValue& value) {
+            return value.is_tensor() ? number_of(value.to_tensor()) : value.to_scalar();
+          };
+          const bool has_base = arguments.size() > 7;
+          const IValue& wanted = arguments[has_base ? 4 : 3];
+          const DType dtype = wanted.is_none() ? DType::F32 : wanted.to_dtype();
+          Attrs attrs{{"start", end(arguments[0])},
+                      {"end", end(arguments[1])},
+                      {"steps", Sym(arguments[2].to_int())}};
+          attrs.set("dtype", dtype);
+          if (has_base) attrs.set("base", arguments[3].to_double());
+          results[0] = IValue(call(op<kName>(), {}, std::move(attrs)));
+        });
+  }
+}
+
+[[maybe_unused]] const bool kElements = [] {
+  same_with_inplace<"igamma">("igamma(Tensor self, Tensor other) -> Tensor");
+  same_with_inplace<"igammac">("igammac(Tensor self, Tensor other) -> Tensor");
+  with_inplace("mvlgamma(Tensor self, int p) -> Tensor",
+               [](const Tensor& x, int64_t p) { return mvlgamma(x, p); });
+  define("conj_physical_(Tensor(a!) self) -> Tensor(a!)", [](const Tensor& x) {
+    x.copy_from(call(op<"conj">(), {x}));
+    return x;
+  });
+  define("matrix_H(Tensor(a) self) -> Tensor(a)", [](const Tensor& x) {
+    return call(op<"conj">(), {call(op<"transpose">(), {x}, {{"dim0", number(-2)}, {"dim1", number(-1)}})});
+  });
+  define(
+      "isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool "
+      "invert=False) -> Tensor",
+      [](Scalar element, const Tensor& tests, bool, bool invert) {
+        const Tensor found = call(op<"any">(), {promoted(op<"eq">(), {tests, element})});
+        return invert ? call(op<"logical_not">(), {found}) : found;
+      });
+  define("_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+         [](const Tensor& x, const Tensor& y, Scalar alpha) {
+           return call(op<"relu">(), {add(x, alpha == Scalar(1) ? y : mul(y, alpha))});
+         });
+  for (const char* schema : {"_logcumsumexp(Tensor self, int dim) -> Tensor"}) same<"logcumsumexp">(schema);
+  define("_list_to_tensor(int[] self) -> Tensor", [](const Ints& values) {
+    return values.empty() ? Tensor::empty({0}, DType::I64) : Tensor::of(values);
+  });
+  define("_tensor_to_list(Tensor self) -> int[]", [](const Tensor& x) {
+    const Tensor flat = cast(x, DType::I64).contiguous();
+    return Ints(flat.data_as<int64_t>(), flat.data_as<int64_t>() + flat.numel());
+  });
+  at_least<"atleast_1d">("atleast_1d"), at_least<"atleast_2d">("atleast_2d"),
+      at_least<"atleast_3d">("atleast_3d");
+  ends_as_tensors<"linspace">("linspace", "");
+  ends_as_tensors<"logspace">("logspace", "float base=10., ");
+  return true;
+}();
+
+[[maybe_unused]] const bool kLayers = [] {
+  define("mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor",
+         [](const Tensor& x, const Tensor& y, DType dtype) {
+           return call(op<"mm">(), {cast(x, dtype), cast(y, dtype)});
+         });
+  define("bmm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor",
+         [](const Tensor& x, const Tensor& y, DType dtype) {
+           return call(op<"bmm">(), {cast(x, dtype), cast(y, dtype)});
+         });
+  define("_int_mm(Tensor self, Tensor mat2) -> Tensor", [](const Tensor& x, const Tensor& y) {
+    return call(op<"mm">(), {cast(x, DType::I32), cast(y, DType::I32)});
+  });
+  define("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
+         [](const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t pad) {
+           return conv_tbc(x, weight, bias, pad);
+         });
+  define(
+      "native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+      [](const Tensor& x, double, std::optional<bool> train) {
+        if (train.value_or(true))
+          throw_error(ErrorKind::NotImplemented, "native_dropout: weft runs models and does not train them");
+        return std::tuple(x, call(op<"full_like">(), {x}, {{"value", Scalar(true)}, {"dtype", DType::Bool}}));
+      });
+  define(
+      "nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) "
+      "-> Tensor",
+      [](const Tensor& x, const Tensor& target, const OptionalTensor& weight, int64_t reduction,
+         int64_t ignored) {
+        constexpr const char* kNames[] = {"none", "mean", "sum"};
+        WEFT_CHECK(reduction >= 0 && reduction < 3,
+                   fmt::format("nll_loss2d: reduction is 0, 1 or 2, got {}", reduction));
+        return call(op<"nll_loss">(), {x, target, or_undefined(weight)},
+                    {{"ignore_index", number(ignored)}, {"reduction", std::string(kNames[reduction])}});
+      });
+  define("_autocast_to_full_precision(Tensor(a) self, bool cuda_enabled, bool cpu_enabled) -> Tensor(a)",
+         [](const Tensor& x, bool, bool enabled) {
+           const bool is_half = x.dtype() == DType::F16 || x.dtype() == DType::BF16;
+           return enabled && is_half ? cast(x, DType::F32) : x;
+         });
+  define(
+      "_autocast_to_reduced_precision(Tensor(a) self, bool cuda_enabled, bool cpu_enabled, ScalarType "
+      "cuda_dtype, "
+      "ScalarType cpu_dtype) -> Tensor(a)",
+      [](const Tensor& x, bool, bool enabled, DType, DType dtype) {
+        return enabled && x.dtype() == DType::F32 ? cast(x, dtype) : x;
+      });
+  return true;
+}();
+
+[[maybe_unused]] const bool kCounts = [] {
+  define("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+         [](const Tensor& y, Scalar dx, int64_t dim) { return cumulative_trapezoid(y, dx, dim); });
+  define("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+         [](const Tensor& y, const Tensor& x, int64_t dim) {
+           const int64_t axis = wrap_dim("cumulative_trapezoid", dim, y.dim());
+           Tensor at = x;
+           if (x.dim() == 1) {
+             Ints shape(static_cast<size_t>(y.dim()), 1);
+             shape[static_cast<size_t>(axis)] = x.size(0);
+             at = call(op<"reshape">(), {x}, {{"shape", sizes(shape)}});
+           }
+           const int64_t d = at.dim() - (y.dim() - axis), size = at.size(d);
+           return cumulative_trapezoid(y, sub(part(at, d, 1, size), part(at, d, 0, size - 1)), dim);
+         });
+  define(
+      "nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str "
+      "interpolation=\"linear\") -> "
+      "Tensor",
+      [](const Tensor& x, double q, OptionalInt dim, bool keepdim, const std::string& how) {
+        WEFT_CHECK(how == "linear",
+                   "nanquantile: interpolation '" + how + "' is not implemented, only 'linear'");
+        return nanquantile(x, q, dim, keepdim);
+      });
+  define(
+      "nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str "
+      "interpolation=\"linear\") -> Tensor",
+      [](const Tensor& x, const Tensor& q, OptionalInt dim, bool keepdim, const std::string& how) {
+        WEFT_CHECK(how == "linear",
+                   "nanquantile: interpolation '" + how + "' is not implemented, only 'linear'");
+        if (q.dim() == 0) return nanquantile(x, q.item().to_double(), dim, keepdim);
+        Tensors results;
+        for (int64_t i = 0; i < q.numel(); ++i) results.push_back(nanquantile(x, q.at(i), dim, keepdim));
+        return call(op<"stack">(), std::move(results));
+      });
+  define("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor",
+         [](const Tensor& x, int64_t size, int64_t fill) { return nonzero_static(x, size, fill); });
+  return true;
+}();
+
+}  // namespace
+}  // namespace weft::jit::aten::forms
