@@ -111,6 +111,28 @@ V builtin_setattr(Evaluator& ev, CallArgs& args) {
   return none_value();
 }
 
+V builtin_delattr(Evaluator& ev, CallArgs& args) {
+  expect(args, 2, 2);
+  Ref name = ev.constant(args.args[1]);
+  if (!name || !PyUnicode_Check(name.get())) graph_break("delattr() with an unknown name");
+  if (PyObject* const method = ev.python_method(args.args[0], "__delattr__")) {
+    ev.call_method_now(args.args[0], method, {args.args[1]});
+    return none_value();
+  }
+  ev.delete_attribute(args.args[0], name.get());
+  return none_value();
+}
+
+// object.__getattribute__, which classes of the program's call from their own.
+V builtin_getattribute(Evaluator& ev, CallArgs& args) {
+  expect(args, 2, 2);
+  Ref name = ev.constant(args.args[1]);
+  if (!name || !PyUnicode_Check(name.get())) graph_break("__getattribute__ with an unknown name");
+  PyUnicode_InternInPlace(reinterpret_cast<PyObject**>(&name));
+  if (ev.realize(args.args[0])->kind != Kind::Instance) return ev.attribute(args.args[0], name.get());
+  return ev.plain_attribute(args.args[0], name.get());
+}
+
 V builtin_object_new(Evaluator& ev, CallArgs& args) {
   const V type = args.args.empty() ? nullptr : ev.realize(args.args[0]);
   if (type && type->is_const() && PyType_Check(type->object.get()) &&
@@ -120,6 +142,9 @@ V builtin_object_new(Evaluator& ev, CallArgs& args) {
   if (!type || !type->is_const() || !PyType_Check(type->object.get()) ||
       !is_instantiable(reinterpret_cast<PyTypeObject*>(type->object.get())))
     graph_break("a call of object.__new__ of this class");
+  if (auto* const made = reinterpret_cast<PyTypeObject*>(type->object.get());
+      PyType_FastSubclass(made, Py_TPFLAGS_DICT_SUBCLASS) && !is_dict_class(made))
+    graph_break("a call of dict.__new__ of this class");
   V instance = make_value(Kind::Instance);
   instance->object_type = reinterpret_cast<PyTypeObject*>(type->object.get());
   ev.pin_type(instance->object_type);
@@ -136,6 +161,10 @@ void register_builtin_classes() {
                                                         {"hasattr", builtin_hasattr},
                                                         {"setattr", builtin_setattr<false>},
                                                         {"object.__setattr__", builtin_setattr<true>},
+                                                        {"object.__getattribute__", builtin_getattribute},
+                                                        {"delattr", builtin_delattr},
+                                                        {"dict.__getattribute__", builtin_getattribute},
+                                                        {"dict.__new__", builtin_object_new},
                                                         {"object.__new__", builtin_object_new}};
   for (const auto& [name, lowering] : functions)
     register_lowering((std::string("builtins.") + name).c_str(), lowering);

@@ -204,14 +204,46 @@ V dict_method(Evaluator& ev, const V& dict, const std::string& name, CallArgs& a
     }
     return item;
   }
+  if (name == "__getitem__") {
+    expect(args, 1, 1);
+    return ev.subscript(dict, args.args[0]);
+  }
+  if (name == "__contains__") {
+    expect(args, 1, 1);
+    return ev.contains(dict, args.args[0]);
+  }
+  if (name == "__setitem__") {
+    expect(args, 2, 2);
+    set_dict_item(ev, dict, args.args[0], args.args[1]);
+    return none_value();
+  }
+  if (name == "__delitem__") {
+    expect(args, 1, 1);
+    ev.delete_subscript(dict, args.args[0]);
+    return none_value();
+  }
+  if (name == "__len__") {
+    expect(args, 0, 0);
+    return int_value(static_cast<int64_t>(dict->keys.size()));
+  }
+  if (name == "__iter__") {
+    expect(args, 0, 0);
+    return ev.iterator(dict);
+  }
   if (dict->object && !PyDict_CheckExact(dict->object.get()))
     graph_break("a call of a method of OrderedDict");
   if (name == "update") {
     if (args.args.size() > 1) graph_break("dict.update() with several arguments");
     if (!args.args.empty()) {
-      const V& from = ev.realize(args.args[0]);
-      if (from->kind != Kind::Dict) graph_break("dict.update() from another object");
-      for (size_t i = 0; i < from->keys.size(); ++i) set_dict_item(ev, dict, from->keys[i], from->items[i]);
+      if (const V from = ev.mapping_of(args.args[0])) {
+        for (size_t i = 0; i < from->keys.size(); ++i) set_dict_item(ev, dict, from->keys[i], from->items[i]);
+      } else {
+        for (const V& pair : ev.elements(args.args[0])) {
+          const std::vector<V> parts = ev.elements(pair);
+          if (parts.size() != 2) graph_break("dict.update() from other than pairs");
+          set_dict_item(ev, dict, parts[0], parts[1]);
+        }
+      }
     }
     for (const auto& [key, value] : args.keywords) set_dict_item(ev, dict, str_value(key), value);
     return none_value();
@@ -283,7 +315,19 @@ void raise_end_of(Evaluator& ev, const V& iterator) {
   ev.raise(PyExc_StopIteration, std::move(values), "the end of an iterator");
 }
 
+// weft.nn.Module's, which a program's own calls.
+static V getattr_of_module(Evaluator& ev, const V& self, const CallArgs& args) {
+  expect(args, 1, 1);
+  const Ref name = ev.constant(args.args[0]);
+  if (!name || !PyUnicode_Check(name.get())) graph_break("__getattr__ with an unknown name");
+  if (V found = ev.module_attribute(self, name.get())) return found;
+  const std::string message =
+      fmt::format("'{}' object has no attribute '{}'", self->object_type->tp_name, utf8(name.get()));
+  ev.raise(PyExc_AttributeError, {str_value(message)}, message);
+}
+
 V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, CallArgs& args) {
+  if (self->kind == Kind::Instance && name == "__getattr__") return getattr_of_module(ev, self, args);
   if (self->kind == Kind::Set || (self->is_const() && PyFrozenSet_CheckExact(self->object.get())))
     return set_method(ev, self, name, args);
   if (self->kind == Kind::Iter || self->kind == Kind::Generator) return iterator_method(ev, self, name, args);

@@ -36,11 +36,11 @@ V attributes_of(Evaluator& ev, CallArgs& args) {
     // Exceptions alone keep something else there.
     if (value->attributes.empty()) {
       const Ref dict = checked(PyObject_GenericGetDict(value->object.get(), nullptr));
-      value->attributes = {lazy_value(dict.get(), make_source({.step = Source::Step::InstanceDict,
-                                                               .base = value->source,
-                                                               .key = {},
-                                                               .object = {},
-                                                               .object2 = {}}))};
+      value->attributes = {ev.unify(lazy_value(dict.get(), make_source({.step = Source::Step::InstanceDict,
+                                                                        .base = value->source,
+                                                                        .key = {},
+                                                                        .object = {},
+                                                                        .object2 = {}})))};
     }
     const V given = ev.realize(value->attributes[0]);
     attributes->keys = given->keys;

@@ -10,7 +10,7 @@ namespace {
 
 Ref known(Evaluator& ev, const V& value, const char* what) {
   if (has_unguarded_nan(ev.realize(value))) graph_break("a NaN in a set: which object it is decides");
-  Ref object = ev.constant(value);
+  Ref object = ev.identified(value);
   if (!object && value->kind == Kind::SymInt) object = int_value(sym_specialize(value->sym))->object;
   if (!object) graph_break(fmt::format("{} that is not known", what));
   return object;

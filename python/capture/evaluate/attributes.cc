@@ -4,7 +4,9 @@
 #include "capture/builtins/enums.h"
 #include "capture/builtins/named_tuples.h"
 #include "capture/builtins/weft_tensors.h"
+#include "capture/evaluate/awaiting.h"
 #include "capture/evaluate/evaluator.h"
+#include "capture/evaluate/mappings.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
 #include "capture/objects/host_tensors.h"
@@ -139,6 +141,9 @@ V Evaluator::find_instance_item(const V& owner, PyObject* name) {
 
 // `found` in the class's MRO, seen through an instance.
 V Evaluator::class_attribute(const V& owner, PyObject* name, PyObject* found) {
+  if (PyUnicode_CompareWithASCIIString(name, "__getattr__") == 0 && PyFunction_Check(found) &&
+      is_method_of_modules(found))
+    return bound(owner, "__getattr__");  // performed by module_attribute
   if (PyFunction_Check(found)) return method(owner, pinned(found));
   if (Py_TYPE(found) == &PyWrapperDescr_Type && PyDescr_TYPE(found) == &PyBaseObject_Type) {
     // object.__init__ does nothing, as None's does.
@@ -146,6 +151,9 @@ V Evaluator::class_attribute(const V& owner, PyObject* name, PyObject* found) {
     if (PyUnicode_CompareWithASCIIString(name, "__setattr__") == 0)
       return partial(pinned(found), {owner}, make_value(Kind::Dict));
   }
+  if (searches_plainly(found)) return partial(pinned(found), {owner}, make_value(Kind::Dict));
+  if (V value = dict_attribute(*this, owner, found)) return value;
+  if (is_cached_function(found)) return method(owner, pinned(found));
   if (type_name(found) == "partialmethod") return partial_method(*this, owner, found);
   if (owner->kind == Kind::Exception && Py_TYPE(found) == &PyWrapperDescr_Type)
     return bound(owner, utf8(name));
@@ -169,33 +177,48 @@ V Evaluator::cached_property(const V& owner, PyObject* name, PyObject* found) {
   return value;
 }
 
-// A property of an nn.Module, as parametrizations make them: where it raises AttributeError, __getattr__ is
-// asked. Null for anything else.
-V Evaluator::property_of_module(const V& owner, PyObject* found) {
-  if (!is_method_of_modules(python_function_of(owner->object_type, "__getattr__"))) return nullptr;
+// A property where the class has a __getattr__, which is asked where it raises AttributeError. Null for
+// anything else.
+V Evaluator::property_or_hook(const V& owner, PyObject* name, PyObject* found) {
   if (Py_TYPE(found) != &PyProperty_Type) return nullptr;
   const Ref getter = checked(PyObject_GetAttrString(found, "fget"));
   if (!PyFunction_Check(getter.get())) return nullptr;
+  const Awaiting awaiting(awaited_exceptions_);
   try {
     return call_method_now(owner, getter.get(), {});
   } catch (const AbstractRaise& raised) {
     if (PyType_IsSubtype(raised.exception->object_type,
                          reinterpret_cast<PyTypeObject*>(PyExc_AttributeError)))
-      return nullptr;
+      return ask_for_missing(owner, name);
     throw;
   }
 }
 
+// What the class's __getattr__ gives, written in Python or weft.nn.Module's own; null where there is none, or
+// where that has no such part.
+V Evaluator::ask_for_missing(const V& owner, PyObject* name) {
+  PyObject* const hook = python_function_of(owner->object_type, "__getattr__");
+  if (!hook) return nullptr;
+  if (is_method_of_modules(hook)) return module_attribute(owner, name);
+  return call_method_now(owner, hook, {const_value(Ref::borrow(name))});
+}
+
 V Evaluator::instance_attribute(const V& owner, PyObject* name) {
+  if (PyObject* const search = python_method(owner, "__getattribute__"))
+    return call_method_now(owner, search, {const_value(Ref::borrow(name))});
+  return plain_attribute(owner, name);
+}
+
+V Evaluator::plain_attribute(const V& owner, PyObject* name) {
   PyTypeObject* type = owner->object_type;
   if (!owner->source) pin_type(type);
   if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0 &&
       Py_TYPE(_PyType_Lookup(type, name)) == &PyGetSetDescr_Type)
     return pinned(reinterpret_cast<PyObject*>(type));
-  if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) graph_break("__dict__ of an object");
+  if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) return dict_of_attributes(owner);
   PyObject* found = _PyType_Lookup(type, name);
   if (found && is_computed(found) && python_function_of(type, "__getattr__")) {
-    if (V value = property_of_module(owner, found)) return value;
+    if (V value = property_or_hook(owner, name, found)) return value;
     graph_break(fmt::format("attribute '{}', which is computed or left to __getattr__", utf8(name)));
   }
   if (found && is_data_descriptor(found)) {
@@ -225,11 +248,7 @@ V Evaluator::instance_attribute(const V& owner, PyObject* name) {
   }
   if (V item = find_instance_item(owner, name)) return item;
   if (found) return class_attribute(owner, name, found);
-  PyObject* const hook = python_function_of(type, "__getattr__");
-  if (hook && is_method_of_modules(hook)) {
-    if (V value = module_attribute(owner, name)) return value;
-  } else if (hook)
-    return call_method_now(owner, hook, {const_value(Ref::borrow(name))});
+  if (V value = ask_for_missing(owner, name)) return value;
   const std::string message = fmt::format("'{}' object has no attribute '{}'", type->tp_name, utf8(name));
   if (stood_for(owner)) leave_library(message);
   if (!has_handler()) graph_break(message);
@@ -586,12 +605,18 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
   if (stood_for(owner) && PyUnicode_CompareWithASCIIString(name, "_items") == 0) value->within = true;
   owner->items[at] = value;
   owner->changed[at] = true;
+  if (owner->own_dict) {
+    owner->own_dict->keys = owner->keys;
+    owner->own_dict->items = owner->items;
+  }
   mark_dirty(owner);
 }
 
 void Evaluator::delete_attribute(const V& owner, PyObject* name) {
-  if (owner->kind != Kind::Instance || owner->source ||
-      owner->object_type->tp_setattro != PyObject_GenericSetAttr)
+  if (owner->kind != Kind::Instance || owner->source || owner->own_dict ||
+      (owner->object_type->tp_setattro != PyObject_GenericSetAttr &&
+       (!python_function_of(owner->object_type, "__setattr__") ||
+        python_function_of(owner->object_type, "__delattr__"))))
     graph_break(fmt::format("deletion of attribute '{}'", utf8(name)));
   size_t at = 0;
   while (at < owner->keys.size() && PyUnicode_Compare(owner->keys[at]->object.get(), name) != 0) ++at;
@@ -607,6 +632,8 @@ bool Evaluator::has_attribute(const V& owner, PyObject* name) {
   realize(owner);
   if (owner->kind == Kind::Instance) {
     if (!owner->source) pin_type(owner->object_type);
+    if (python_function_of(owner->object_type, "__getattribute__"))
+      return static_cast<bool>(attribute_or_null(owner, name));
     if (PyObject* found = _PyType_Lookup(owner->object_type, name))
       return !is_computed(found) || attribute_or_null(owner, name);
     if (find_instance_item(owner, name)) return true;

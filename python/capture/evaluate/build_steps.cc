@@ -3,6 +3,7 @@
 
 #include "capture/builtins/sets.h"
 #include "capture/evaluate/evaluator.h"
+#include "capture/evaluate/mappings.h"
 #include "capture/objects/made_once.h"
 #include "capture/values/memory_order.h"
 #include "weft/error.h"
@@ -220,6 +221,9 @@ BuildStep Evaluator::step_of(const V& value, std::vector<V>& operands) {
       step.op = value->kind == Kind::Dict ? BuildOp::Dict : BuildOp::Instance;
       step.object = Ref::borrow(reinterpret_cast<PyObject*>(value->object_type));
       operands.clear();
+      refuse_apart(value);
+      if (value->contents) add_pairs(operands, value->contents->keys, value->contents->items);
+      step.imm = static_cast<int64_t>(operands.size());
       add_pairs(operands, value->keys, value->items);
       break;
     case Kind::Slice: step.op = BuildOp::Slice; break;
@@ -231,6 +235,10 @@ BuildStep Evaluator::step_of(const V& value, std::vector<V>& operands) {
     case Kind::Method: step.op = BuildOp::Method; break;
     case Kind::Bound:
     case Kind::DictView:
+      if (const V holder = realize(value->items[0])->holder.lock();
+          holder && python_method(holder, value->name.c_str()))
+        graph_break("a method of dict of an object whose class has another one");
+      if (value->items[0]->kind == Kind::Instance) graph_break("the __getattr__ of a module");
       step.op = value->kind == Kind::Bound ? BuildOp::Bound : BuildOp::DictView;
       step.object = checked(PyUnicode_InternFromString(value->name.c_str()));
       break;
@@ -285,6 +293,7 @@ BuildStep Evaluator::step_of(const V& value, std::vector<V>& operands) {
 }
 
 int Evaluator::slot_of(const V& value) {
+  if (const V holder = value->holder.lock(); holder && holder->contents == value) return slot_of(holder);
   if (auto found = slots_.find(value.get()); found != slots_.end()) {
     if (found->second < 0) throw_error(ErrorKind::NotImplemented, "an object that contains itself");
     return found->second;

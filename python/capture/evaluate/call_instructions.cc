@@ -41,8 +41,8 @@ Evaluator::Call Evaluator::call_with_stars_at(const Instruction& in) {
   if (a && b) args.args.push_back(b);
   for (const V& argument : all_elements(top(keywords + 1))) args.args.push_back(argument);
   if (keywords) {
-    const V dict = realize(top());
-    if (dict->kind != Kind::Dict) graph_break("keyword arguments from an unknown mapping");
+    const V dict = mapping_of(top());
+    if (!dict) graph_break("keyword arguments from an unknown mapping");
     for (size_t i = 0; i < dict->keys.size(); ++i)
       args.keywords.emplace_back(to_string(dict->keys[i], "a keyword"), dict->items[i]);
   }

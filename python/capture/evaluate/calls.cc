@@ -8,6 +8,7 @@
 #include "capture/bytecode/entered.h"
 #include "capture/evaluate/evaluator.h"
 #include "capture/evaluate/frame_readers.h"
+#include "capture/evaluate/mappings.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
 #include "capture/objects/host_tensors.h"
@@ -92,13 +93,40 @@ bool is_cached_function(PyObject* object) {
   return std::string_view(Py_TYPE(object)->tp_name) == "functools._lru_cache_wrapper";
 }
 
-// A function behind functools.lru_cache, called for known arguments: what it gave is a constant, as the cache
-// has it.
-V Evaluator::call_with_cache(PyObject* function, const CallArgs& args) {
+namespace {
+
+// A tuple in which there is a size that is not known.
+bool holds_size(Evaluator& ev, const V& value) {
+  return ev.realize(value)->kind == Kind::Tuple &&
+         std::any_of(value->items.begin(), value->items.end(), [&](const V& item) {
+           return ev.realize(item)->kind == Kind::SymInt || holds_size(ev, item);
+         });
+}
+
+// The function behind the cache, where what it is called with has a size that is not known; else null.
+Ref behind_cache(Evaluator& ev, PyObject* function, const CallArgs& args) {
+  const auto has_size = [&](const V& value) { return holds_size(ev, value); };
+  if (!std::any_of(args.args.begin(), args.args.end(), has_size) &&
+      !std::any_of(args.keywords.begin(), args.keywords.end(),
+                   [&](const auto& keyword) { return has_size(keyword.second); }))
+    return Ref();
+  Ref wrapped = checked(PyObject_GetAttrString(function, "__wrapped__"));
+  return PyFunction_Check(wrapped.get()) ? wrapped : Ref();
+}
+
+}  // namespace
+
+// A function behind functools.lru_cache, called for known arguments: what it gave is the object that the
+// cache has. Of shapes with sizes that are not known it is entered.
+V Evaluator::call_with_cache(PyObject* function, CallArgs args) {
+  if (const Ref wrapped = behind_cache(*this, function, args)) {
+    enter(wrapped.get(), std::move(args));
+    return nullptr;
+  }
   Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
       keywords = checked(PyDict_New());
   const auto known = [&](const V& value) {
-    Ref object = constant(value);
+    Ref object = identified(value);
     if (!object && value->kind == Kind::SymInt) object = int_value(sym_specialize(value->sym))->object;
     if (!object) graph_break(fmt::format("a call of {}, which has a cache", callable_name(function)));
     return object;
@@ -108,9 +136,8 @@ V Evaluator::call_with_cache(PyObject* function, const CallArgs& args) {
   for (const auto& [key, value] : args.keywords)
     if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
   const Ref result = checked(PyObject_Call(function, positional.get(), keywords.get()));
-  if (!is_plain_value(result.get()) && !is_annotation(result.get()))
-    graph_break(fmt::format("a call of {}, which has a cache", callable_name(function)));
-  return const_value(result);
+  if (is_plain_value(result.get()) || is_annotation(result.get())) return const_value(result);
+  return unify(pinned(result.get()));
 }
 
 PyTypeObject* stood_for(const V& value) {
@@ -263,6 +290,12 @@ void Evaluator::enter(PyObject* object, CallArgs args, OnReturn on_return, V ext
     frame.locals[static_cast<size_t>(code.num_locals - code.num_free + i)] = unify(value);
   }
   if (measuring && !frames_.empty()) note_entered(*frames_.front().code, code);
+  if (is_call_of_custom_operator(function)) {
+    if (!frames_.empty() &&
+        history_.knows({Lesson::Kind::CustomOperator, {this->frame().code, this->frame().ip - 1}}))
+      throw GraphBreak{.reason = "a custom operator", .is_planned = true};
+    frame.is_custom_operator = !frames_.empty();
+  }
   frames_.push_back(std::move(frame));
 }
 
@@ -324,7 +357,10 @@ V Evaluator::construct(const V& type_value, CallArgs args) {
   if (is_namespace_class(type)) return make_namespace(type, args);
   if (!is_instantiable(type) || PyType_IsSubtype(type, tensor_class()))
     graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
-  if (type->tp_new != PyBaseObject_Type.tp_new) {
+  const bool is_dict = is_dict_class(type);
+  if (type->tp_new != (is_dict ? &PyDict_Type : &PyBaseObject_Type)->tp_new) {
+    if (python_function_of(type, "__getattribute__"))  // which the stand-in for the call would ask
+      graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
     static constinit MadeOnce<Ref> construct;
     args.args.insert(args.args.begin(), type_value);
     enter(construct.get([] { return entered_function("construct"); }).get(), std::move(args));
@@ -338,6 +374,13 @@ V Evaluator::construct(const V& type_value, CallArgs args) {
     args.args.insert(args.args.begin(), instance);
     enter(init, std::move(args), OnReturn::Instance, instance);
     return nullptr;
+  }
+  if (is_dict) {
+    V update = make_value(Kind::Bound);
+    update->items = {contents_of(*this, instance)};
+    update->name = "update";
+    call_bound(update, std::move(args));
+    return instance;
   }
   if (type->tp_init != PyBaseObject_Type.tp_init || !args.args.empty() || !args.keywords.empty())
     graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));

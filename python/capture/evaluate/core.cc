@@ -78,8 +78,8 @@ Evaluator::Evaluator(const State& state, History& history, const Settings& setti
 
 std::shared_ptr<Variant> Evaluator::evaluate() {
   ops::TracerScope scope(&tracer_);
-  // Operators that are recorded cast as the state says where they are called; the program's changes of it when the
-  // segment has run.
+  // Operators that are recorded cast as the state says where they are called; the program's changes of it
+  // when the segment has run.
   struct AutocastScope {
     ops::Autocast before = ops::autocast();
     ~AutocastScope() { ops::set_autocast(before); }
@@ -182,7 +182,7 @@ void Evaluator::leave_library(std::string reason) {
 void let_go(const V& value) {
   if (value && value->source && value->object && !is_identity_type(value->object.get()) &&
       !ends_quietly(value->object.get()))
-    graph_break("the end of an object");
+    graph_break(fmt::format("the end of an object of type {}", Py_TYPE(value->object.get())->tp_name));
 }
 
 void Evaluator::release(const V& value) {
@@ -194,7 +194,8 @@ void Evaluator::release(const V& value) {
     return;
   PyObject* const object = value->object.get();
   if (is_identity_type(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object)) return;
-  if (!ends_quietly(object)) graph_break("the end of an object");
+  if (!ends_quietly(object))
+    graph_break(fmt::format("the end of an object of type {}", Py_TYPE(object)->tp_name));
   Guards& guards = variant_->guards;
   guards.add({.op = GuardOp::EndsQuietly, .a = guards.load(value->source)},
              fmt::format("the end of {} is not seen", value->source->str()));
@@ -365,11 +366,42 @@ V Evaluator::load_global(PyObject* name) {
                                         .object2 = frame().builtins}));
 }
 
+namespace {
+
+// The name that a relative import stands for.
+Ref absolute_name(PyObject* name, long level, PyObject* globals) {
+  if (level == 0) return Ref::borrow(name);
+  PyObject* const package = PyDict_GetItemString(globals, "__package__");
+  if (!package || !PyUnicode_Check(package)) graph_break("a relative import outside of a package");
+  std::string full = utf8(package);
+  for (long i = 1; i < level; ++i) {
+    const size_t dot = full.rfind('.');
+    if (dot == std::string::npos) graph_break("a relative import beyond the package");
+    full.resize(dot);
+  }
+  if (PyUnicode_GET_LENGTH(name) > 0) full += "." + utf8(name);
+  return checked(PyUnicode_InternFromString(full.c_str()));
+}
+
+// A module of weft's, which does nothing but define its names when it is loaded; under PyTorch's name, too,
+// where weft stands in for it.
+bool is_part_of_weft(const std::string& name) {
+  if (name.starts_with("weft.")) return true;
+  if (!name.starts_with("torch.")) return false;
+  PyObject* const torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
+  const char* const real = torch && PyModule_Check(torch) ? PyModule_GetName(torch) : nullptr;
+  if (!real) clear_error();
+  return real && std::string_view(real) == "weft.torch";
+}
+
+}  // namespace
+
 // A module that is loaded already: importing it again has no effect, and gives what is found in sys.modules.
 // The names that are taken from it and the level lie on the stack.
-V Evaluator::import(PyObject* name) {
+V Evaluator::import(PyObject* given) {
   const Ref from_list = constant(top(1)), level = constant(top(2));
-  if (!from_list || !level || PyLong_AsLong(level.get()) != 0) graph_break("a relative import");
+  if (!from_list || !level) graph_break("an import that is not known");
+  const Ref name = absolute_name(given, PyLong_AsLong(level.get()), frame().globals.get());
   // The program may have put another function in the place of __import__.
   const Ref importer = checked(PyUnicode_InternFromString("__import__"));
   PyObject* function = PyDict_GetItemWithError(frame().builtins.get(), importer.get());
@@ -382,6 +414,10 @@ V Evaluator::import(PyObject* name) {
   PyObject* modules = PyImport_GetModuleDict();
   const auto loaded = [&](const Ref& key) {
     PyObject* module = PyDict_GetItemWithError(modules, key.get());
+    if (!module && is_part_of_weft(utf8(key.get()))) {
+      checked(PyImport_Import(key.get()));
+      module = PyDict_GetItemWithError(modules, key.get());
+    }
     if (!module || !PyModule_CheckExact(module)) graph_break("an import");
     PyObject* dict = PyModule_GetDict(module);
     const bool has_hook = PyDict_GetItemString(dict, "__getattr__") != nullptr;
@@ -393,8 +429,8 @@ V Evaluator::import(PyObject* name) {
                                                    .object = {},
                                                    .object2 = {}})));
   };
-  V module = loaded(Ref::borrow(name));
-  const std::string full = utf8(name);
+  V module = loaded(name);
+  const std::string full = utf8(name.get());
   if (from_list.get() == Py_None) {
     if (full.find('.') == std::string::npos) return module;
     return loaded(checked(PyUnicode_InternFromString(full.substr(0, full.find('.')).c_str())));
@@ -402,7 +438,8 @@ V Evaluator::import(PyObject* name) {
   // What a package does not have is imported as its part.
   PyObject* dict = PyModule_GetDict(module->object.get());
   for (Py_ssize_t i = 0; PyTuple_Check(from_list.get()) && i < PyTuple_GET_SIZE(from_list.get()); ++i)
-    if (!PyDict_GetItemWithError(dict, PyTuple_GET_ITEM(from_list.get(), i)))
+    if (!PyDict_GetItemWithError(dict, PyTuple_GET_ITEM(from_list.get(), i)) &&
+        !(is_part_of_weft(full) && has_attribute(module, PyTuple_GET_ITEM(from_list.get(), i))))
       graph_break("an import of what is no entry of a module");
   return module;
 }

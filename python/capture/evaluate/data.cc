@@ -115,6 +115,7 @@ void Evaluator::delete_subscript(const V& container, const V& key) {
     store_list_slice(*this, container, slice, {});
     return;
   }
+  if (const V held = as_dict(container, "__delitem__")) return delete_subscript(held, key);
   if (container->kind != Kind::Dict) graph_break("deletion of an item");
   const int at = find_key(*this, container, dict_key(*this, key));
   if (at < 0) raise(PyExc_KeyError, {key}, "deletion of a missing key");
@@ -252,8 +253,8 @@ bool Evaluator::execute_adding(const Instruction& in) {
     }
     case Op::DictUpdate:
     case Op::DictMerge: {
-      const V dict = realize(top(in.arg + 1)), from = realize(top());
-      if (dict->kind != Kind::Dict || from->kind != Kind::Dict) graph_break("update of an unknown dict");
+      const V dict = realize(top(in.arg + 1)), from = mapping_of(top());
+      if (dict->kind != Kind::Dict || !from) graph_break("update of an unknown dict");
       if (in.op == Op::DictMerge)
         for (const V& key : from->keys)
           if (find_key(*this, dict, key) >= 0) graph_break("a keyword argument is given twice");

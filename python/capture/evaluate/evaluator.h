@@ -25,7 +25,8 @@ struct AbstractFrame {
   int ip = 0;
   OnReturn on_return = OnReturn::Push;
   V extra;
-  bool stands_for_call = false;  // entered in place of a function of NumPy's
+  bool stands_for_call = false;     // entered in place of a function of NumPy's
+  bool is_custom_operator = false;  // the call of one that the program has made
 };
 
 struct CallArgs {
@@ -64,6 +65,8 @@ class Evaluator {
   bool equal(const V& a, const V& b);
   // The real object of a value that is known completely (constants and containers of constants), or null.
   Ref constant(const V& value);
+  // The same, or an object of the program's that is found by its identity, which is guarded then.
+  Ref identified(const V& value);
   V pinned(PyObject* object) { return lazy_value(object, pinned_source(object)); }
   V type_of(const V& value);
   // The value's Python type, if known.
@@ -86,11 +89,15 @@ class Evaluator {
   // ---- operations ----
   V binary(int op, const V& a, const V& b);
   V compare(int op, const V& a, const V& b);
+  // Of a float given to the function with a known number, where a graph may not end: its outcome is guarded.
+  V guarded_comparison(int op, const V& a, const V& b);
   V unary(Op op, const V& a);
   V subscript(const V& container, const V& key);
   // Enters the Python function that answers the subscript, where there is one.
   bool enter_subscript(const V& container, const V& key);
   void store_subscript(const V& container, const V& key, const V& value);
+  void delete_subscript(const V& container, const V& key);
+  void delete_attribute(const V& owner, PyObject* name);
   // The same for an assignment of several values.
   bool enter_store(const V& container, const V& key, const V& value);
   bool enter_store_attribute(const V& owner, const std::string& name, const V& value);
@@ -104,6 +111,15 @@ class Evaluator {
   void store_attribute(const V& owner, PyObject* name, const V& value, bool as_object = false);
   bool has_attribute(const V& owner, PyObject* name);
   V attribute_or_null(const V& owner, PyObject* name);  // null after an AttributeError
+  // As object.__getattribute__ finds it; null as above.
+  V plain_attribute(const V& owner, PyObject* name);
+  // What weft.nn.Module's __getattr__ gives, or null.
+  V module_attribute(const V& owner, PyObject* name);
+  // What an instance of a subclass of dict holds, where `method` is dict's own for it; else null.
+  V as_dict(const V& value, const char* method);
+  void realize_dict(const V& value);
+  // The keys and values of a mapping, as dict() and ** take them; a dict's own, where it is one.
+  V mapping_of(const V& value);
   // Raises for a handler inside the segment; breaks with the reason where there is none.
   [[noreturn]] void raise(PyObject* type, std::vector<V> args, const std::string& reason);
   // The exception that is set, taken as an abstract one; breaks where that cannot be.
@@ -174,6 +190,7 @@ class Evaluator {
   // Captures the segment again, with the call as NumPy's, if it cannot go on within a source that stands for
   // one.
   void leave_to_numpy(size_t depth);
+  void leave_custom_operator(size_t depth);
   void execute(const Instruction& in);
   bool execute_data(const Instruction& in);
   bool execute_operators(const Instruction& in);
@@ -182,7 +199,6 @@ class Evaluator {
   bool execute_adding(const Instruction& in);
   bool execute_text(const Instruction& in);
   bool execute_unpacking(const Instruction& in);
-  void delete_subscript(const V& container, const V& key);
   V formatted(const Instruction& in);
   bool execute_names(const Instruction& in);
   bool execute_control(const Instruction& in);
@@ -227,11 +243,10 @@ class Evaluator {
   V descriptor_value(const V& owner, PyObject* found);
   bool set_through_descriptor(const V& owner, PyObject* found, const V& value);
   V cached_property(const V& owner, PyObject* name, PyObject* found);
-  void delete_attribute(const V& owner, PyObject* name);
   bool is_in_stand_in() const;
   bool execute_patterns(const Instruction& in);
   V match_class(const V& subject, PyTypeObject* type, int positional, PyObject* names);
-  V call_with_cache(PyObject* function, const CallArgs& args);
+  V call_with_cache(PyObject* function, CallArgs args);
   void execute_send(const Instruction& in);
   // How far iterators have got, and what else has changed: what an instruction that cannot be evaluated goes
   // back to.
@@ -265,7 +280,6 @@ class Evaluator {
   void realize_object(const V& value);
   bool realize_parts(const V& value);
   void realize_container(const V& value);
-  void realize_dict(const V& value);
   void realize_exception(const V& value);
   void guard_length(const SourceRef& source, Py_ssize_t length);
   bool is_namespace(PyObject* object) const;
@@ -274,7 +288,7 @@ class Evaluator {
   void realize_int(const V& value);
   void realize_float(const V& value);
   V load_global(PyObject* name);
-  V import(PyObject* name);
+  V import(PyObject* given);
   [[noreturn]] void raise_unbound_local(size_t slot);
   void bind(AbstractFrame& frame, const std::vector<V>& defaults,
             const std::vector<std::pair<std::string, V>>& kwdefaults, CallArgs args);
@@ -284,14 +298,15 @@ class Evaluator {
   V construct_exception(PyTypeObject* type, CallArgs args);
   V exception_attribute(const V& owner, PyObject* name);
   V instance_attribute(const V& owner, PyObject* name);
-  V property_of_module(const V& owner, PyObject* found);
+  V dict_of_attributes(const V& owner);
+  V property_or_hook(const V& owner, PyObject* name, PyObject* found);
+  V ask_for_missing(const V& owner, PyObject* name);
   V super_attribute(const V& self, PyTypeObject* type, PyObject* name);
   V super_value(const V& type, const V& self);
   V zero_argument_super();
   V class_attribute(const V& owner, PyObject* name, PyObject* found);
   V find_instance_item(const V& owner, PyObject* name);
   V module_item(const V& owner, const char* store, PyObject* name);
-  V module_attribute(const V& owner, PyObject* name);
   bool is_new_buffer(const V& owner, PyObject* name, const V& value);
   bool is_plain_in_module(const V& owner, PyObject* name, const V& value);
   V const_attribute(const V& owner, PyObject* name);
@@ -420,6 +435,8 @@ SourceRef attribute_source(const SourceRef& owner, const char* name);
 PyTypeObject* stood_for(const V& value);
 // Are these the globals of a module of functions that stand for the standard library's own?
 bool is_stand_in(PyObject* globals);
+// torch.ops.namespace.name(...), of an operator that the program has made.
+bool is_call_of_custom_operator(PyFunctionObject* function);
 // Made by functools.lru_cache or cache?
 bool is_cached_function(PyObject* object);
 

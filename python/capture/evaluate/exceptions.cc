@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "capture/evaluate/awaiting.h"
 #include "capture/evaluate/evaluator.h"
 #include "capture/objects/made_once.h"
 #include "weft/error.h"
@@ -406,22 +407,6 @@ V Evaluator::throw_into(const V& generator, const V& exception) {
   end(generator);
   throw AbstractRaise{exception};
 }
-
-namespace {
-
-// While it lives, exceptions are raised also where no handler of the segment's frames is.
-class Awaiting {
- public:
-  explicit Awaiting(int& count) : count_(++count) {}
-  ~Awaiting() { --count_; }
-  Awaiting(const Awaiting&) = delete;
-  Awaiting& operator=(const Awaiting&) = delete;
-
- private:
-  int& count_;
-};
-
-}  // namespace
 
 void Evaluator::close(const V& generator) {
   if (!generator->suspended) return end(generator);

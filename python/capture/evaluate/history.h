@@ -20,8 +20,9 @@ struct Lesson {
     PythonsInstruction,  // it had effects when the graph ended within it: Python performs it
     SeenObject,  // Python performs the instruction, because the program looks at what evaluation makes no
                  // object of: the traceback of an exception raised there, the end of a generator begun there
-    LongLoop,    // the iterations of the loop with this head are segments of their own
-    PlainLoop,   // the loop with this head computes with Python's objects: it is Python's
+    CustomOperator,  // a graph has ended within one that the program has made: Python performs the call
+    LongLoop,        // the iterations of the loop with this head are segments of their own
+    PlainLoop,       // the loop with this head computes with Python's objects: it is Python's
     PythonsLibrary,  // collections.deque, max and the like are performed by Python, wherever they are
   };
   Kind kind;

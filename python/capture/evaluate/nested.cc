@@ -87,6 +87,8 @@ V Evaluator::call_method_now(const V& self, PyObject* method, std::vector<V> oth
 
 // The truth that a class written in Python gives its instance; nullopt where it says nothing.
 std::optional<bool> Evaluator::instance_truth(const V& instance) {
+  if (const V held = as_dict(instance, "__len__"); held && !has_own(instance, "__bool__"))
+    return !held->items.empty();
   for (const char* name : {"__bool__", "__len__"}) {
     if (!has_own(instance, name)) continue;
     PyObject* method = python_method(instance, name);
@@ -119,6 +121,7 @@ bool Evaluator::has_own(const V& instance, const char* name) {
 }
 
 V Evaluator::instance_iterator(const V& instance) {
+  if (const V held = as_dict(instance, "__iter__")) return iterator(held);
   PyObject* method = python_method(instance, "__iter__");
   if (!method) graph_break("iteration over an object that weft does not know");
   V it = realize(call_method_now(instance, method, {}));

@@ -1,6 +1,8 @@
 // Operators, subscripts and iteration, by the kinds of the operands.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "capture/builtins/enums.h"
 #include "capture/builtins/sets.h"
 #include "capture/builtins/weft_tensors.h"
@@ -172,6 +174,31 @@ V Evaluator::binary(int op, const V& first, const V& second) {
   graph_break("an operator on objects that weft does not know");
 }
 
+V Evaluator::guarded_comparison(int op, const V& a, const V& b) {
+  const auto is_given = [](const V& v) {
+    return v->kind == Kind::Scalar && v->weak == WeakKind::Float && v->source && v->object &&
+           PyFloat_CheckExact(v->object.get());
+  };
+  const auto is_known = [](const V& v) {
+    return v->is_const() && (PyFloat_CheckExact(v->object.get()) || PyLong_CheckExact(v->object.get()));
+  };
+  if (!settings_.fullgraph) return nullptr;
+  if (is_known(a) && is_given(b)) {
+    constexpr std::array<int, 6> kReflected = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+    return guarded_comparison(kReflected[static_cast<size_t>(op)], b, a);
+  }
+  if (!is_given(a) || !is_known(b)) return nullptr;
+  const int holds = PyObject_RichCompareBool(a->object.get(), b->object.get(), op);
+  if (holds < 0) throw PythonError{};
+  variant_->guards.add({.op = GuardOp::Compared,
+                        .a = variant_->guards.load(a->source),
+                        .imm = 2 * op + holds,
+                        .object = b->object.get()},
+                       fmt::format("a comparison of {} with {} gives {}", a->source->str(),
+                                   short_repr(b->object.get()), holds != 0));
+  return bool_value(holds != 0);
+}
+
 V Evaluator::compare(int op, const V& first, const V& second) {
   const std::pair<V, V> operands = without_members(*this, first, second);
   const V &a = operands.first, &b = operands.second;
@@ -197,6 +224,7 @@ V Evaluator::compare(int op, const V& first, const V& second) {
       default: return bool_value(sym_ne(x, y));
     }
   }
+  if (V outcome = guarded_comparison(op, a, b)) return outcome;
   if ((a->kind == Kind::Scalar || b->kind == Kind::Scalar) && is_number(a) && is_number(b))
     return scalar_compare(*this, op, a, b);
   if ((a->kind == Kind::SymInt || b->kind == Kind::SymInt) && is_number(a) && is_number(b)) {
@@ -385,6 +413,7 @@ V Evaluator::subscript(const V& container, const V& key) {
       static constinit InternedName getitem("__getitem__");
       PyObject* method = _PyType_Lookup(container->object_type, getitem);
       if (method && PyFunction_Check(method)) graph_break("__getitem__ of a Python class");
+      if (const V held = as_dict(container, "__getitem__")) return subscript(held, key);
       break;
     }
     default: break;
@@ -438,6 +467,7 @@ void Evaluator::store_subscript(const V& container, const V& key, const V& value
         call_method_now(container, method, {key, value});
         return;
       }
+      if (const V held = as_dict(container, "__setitem__")) return set_dict_item(*this, held, key, value);
       break;
     default: break;
   }
@@ -447,7 +477,7 @@ void Evaluator::store_subscript(const V& container, const V& key, const V& value
 V Evaluator::contains(const V& container, const V& item) {
   realize(container);
   if (container->kind == Kind::Set) {
-    const Ref object = constant(item);
+    const Ref object = identified(item);
     if (!object) graph_break("a membership test that weft does not know");
     const int found = PySet_Contains(container->object.get(), object.get());
     if (found < 0) throw PythonError{};
@@ -455,6 +485,7 @@ V Evaluator::contains(const V& container, const V& item) {
   }
   if (PyObject* method = python_method(container, "__contains__"))
     return bool_value(truth(call_method_now(container, method, {item})));
+  if (const V held = as_dict(container, "__contains__")) return contains(held, item);
   if (container->kind == Kind::Instance || container->kind == Kind::Iter ||
       container->kind == Kind::Generator) {
     if (container->kind == Kind::Instance && has_own(container, "__contains__"))

@@ -72,6 +72,7 @@ bool Evaluator::truth(const V& value) {
     case Kind::Array: graph_break("a condition that depends on the values of an array");
     case Kind::Tensor: graph_break("a condition that depends on the values of a tensor");
     case Kind::Scalar:
+      if (const V outcome = guarded_comparison(Py_NE, value, int_value(0))) return outcome->is(Py_True);
       // A whole graph knows the numbers among its arguments that its course depends on.
       if (settings_.fullgraph) {
         for (const V& number : {value, value->items.empty() ? V() : value->items[0],
@@ -112,6 +113,19 @@ Ref Evaluator::constant(const V& value) {
     if (a && b && c) return checked(PySlice_New(a.get(), b.get(), c.get()));
   }
   return Ref();
+}
+
+Ref Evaluator::identified(const V& value) {
+  if (Ref object = constant(value)) return object;
+  const auto is_hashed_by_identity = [&] {
+    if (value->kind == Kind::Tensor) return !value->is_array;
+    return value->kind == Kind::Instance && !value->dirty &&
+           value->object_type->tp_hash == PyBaseObject_Type.tp_hash &&
+           value->object_type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+  };
+  if (!value->source || !value->object || !is_hashed_by_identity()) return Ref();
+  if (value->source->step != Source::Step::Pinned) variant_->guards.is(value->source, value->object.get());
+  return value->object;
 }
 
 std::vector<V> Evaluator::elements(const V& value) {
@@ -164,7 +178,7 @@ std::vector<V> Evaluator::elements(const V& value) {
 }
 
 std::vector<V> Evaluator::all_elements(const V& value) {
-  if (realize(value)->kind != Kind::Instance) return elements(value);
+  if (realize(value)->kind != Kind::Instance || as_dict(value, "__iter__")) return elements(value);
   const V it = iterator(value);
   if (has_own(value, "__len__") || has_own(value, "__length_hint__")) {
     PyObject* method = python_method(value, has_own(value, "__len__") ? "__len__" : "__length_hint__");
@@ -266,6 +280,7 @@ bool Evaluator::equal(const V& a, const V& b) {
   if (V answer = instance_compare(Py_EQ, a, b)) return truth(answer);
   if (a->kind == Kind::Set || b->kind == Kind::Set) {
     const V& other = a->kind == Kind::Set ? b : a;
+    if (other->kind == Kind::DictView) graph_break("comparison of a dict's keys with a set");
     if (other->kind != Kind::Set && !other->is_const()) return false;
     const int same = PyObject_RichCompareBool(a->object.get(), b->object.get(), Py_EQ);
     if (same < 0) throw PythonError{};

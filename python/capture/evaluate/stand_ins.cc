@@ -41,7 +41,27 @@ void Evaluator::enter_for(const std::string& callable, PyObject* source, CallArg
   frames_.back().stands_for_call = true;
 }
 
+bool is_call_of_custom_operator(PyFunctionObject* function) {
+  PyObject* const module = PyDict_GetItemString(function->func_globals, "__name__");
+  return module && PyUnicode_Check(module) &&
+         (PyUnicode_CompareWithASCIIString(module, "weft.torch._ops") == 0 ||
+          PyUnicode_CompareWithASCIIString(module, "weft.torch.library") == 0) &&
+         PyUnicode_CompareWithASCIIString(function->func_name, "__call__") == 0;
+}
+
+// Where a graph would end within an operator that the program has made, the whole call is Python's.
+void Evaluator::leave_custom_operator(size_t depth) {
+  const auto first =
+      std::find_if(frames_.begin() + static_cast<std::ptrdiff_t>(num_given_frames_), frames_.end(),
+                   [](const AbstractFrame& at) { return at.is_custom_operator; });
+  if (first == frames_.end() || first > frames_.begin() + static_cast<std::ptrdiff_t>(depth)) return;
+  const AbstractFrame& caller = *(first - 1);
+  const Lesson lesson = {Lesson::Kind::CustomOperator, {caller.code, caller.ip - 1}};
+  if (!history_.knows(lesson)) begin_again(lesson, "the graph ends within a custom operator");
+}
+
 void Evaluator::leave_to_numpy(size_t depth) {
+  leave_custom_operator(depth);
   const auto first = std::find_if(frames_.begin() + static_cast<std::ptrdiff_t>(num_given_frames_),
                                   frames_.end(), [](const AbstractFrame& at) { return at.stands_for_call; });
   if (first == frames_.end() || first > frames_.begin() + static_cast<std::ptrdiff_t>(depth)) return;

@@ -9,6 +9,7 @@
 #include "capture/builtins/named_tuples.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
+#include "capture/evaluate/mappings.h"
 #include "capture/evaluate/promises.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
@@ -356,10 +357,11 @@ void Evaluator::realize_dict(const V& value) {
                                                          .object2 = {}})));
     ++i;
   };
-  if (PyDict_CheckExact(object)) {
+  if (!PyODict_Check(object)) {
     for (Py_ssize_t position = 0; PyDict_Next(object, &position, &key, &item);) add();
   } else {  // an OrderedDict has an order of its own
-    const Ref in_order = checked(PySequence_Tuple(object));
+    const Ref iterator = checked(PyODict_Type.tp_iter(object));
+    const Ref in_order = checked(PySequence_Tuple(iterator.get()));
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(in_order.get()); ++k) {
       key = PyTuple_GET_ITEM(in_order.get(), k);
       if (!PyUnicode_CheckExact(key) && !PyLong_CheckExact(key))
@@ -503,7 +505,11 @@ void Evaluator::record_update(const Tensor& view, const Tensor& value) {
 }
 
 void Evaluator::mark_dirty(const V& value) {
-  if (value->object && PyODict_CheckExact(value->object.get())) graph_break("an OrderedDict that is changed");
+  if (value->kind == Kind::Dict) {
+    if (value->object && !PyDict_CheckExact(value->object.get()))
+      graph_break("an OrderedDict, or a dict of another class, that is changed");
+    refuse_apart(value);
+  }
   if (value->kind != Kind::Instance) std::for_each(value->items.begin(), value->items.end(), let_go);
   ++num_effects_;
   if (!value->source || value->dirty) return;

@@ -83,8 +83,8 @@ bool is_key(PyObject* key, PyObject* wanted) {
 
 bool check_keys(PyObject* dict, PyObject* keys) {
   if (PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys)) return false;
-  if (!PyDict_CheckExact(dict)) {  // an OrderedDict has an order of its own
-    const Ref iterator = Ref::steal(PyObject_GetIter(dict));
+  if (PyODict_Check(dict)) {  // which has an order of its own
+    const Ref iterator = Ref::steal(PyODict_Type.tp_iter(dict));
     for (Py_ssize_t i = 0; iterator && i < PyTuple_GET_SIZE(keys); ++i) {
       const Ref key = Ref::steal(PyIter_Next(iterator.get()));
       if (!key || !is_key(key.get(), PyTuple_GET_ITEM(keys, i))) return false;
@@ -194,6 +194,12 @@ bool Guards::run_check(const GuardStep& s, std::span<const Frame> frames, Regist
     }
     case GuardOp::Float:
       return PyFloat_CheckExact(a) && std::bit_cast<int64_t>(PyFloat_AS_DOUBLE(a)) == s.imm;
+    case GuardOp::Compared: {
+      const int holds =
+          PyFloat_CheckExact(a) ? PyObject_RichCompareBool(a, s.object, static_cast<int>(s.imm / 2)) : -1;
+      PyErr_Clear();
+      return holds == static_cast<int>(s.imm % 2);
+    }
     case GuardOp::Length: return (PyDict_Check(a) ? PyDict_GET_SIZE(a) : Py_SIZE(a)) == s.imm;
     case GuardOp::DictKeys: return check_keys(a, s.object);
     case GuardOp::DictLacks: {

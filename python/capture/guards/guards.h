@@ -50,6 +50,7 @@ enum class GuardOp : uint8_t {
   Equal,
   Int,
   Float,
+  Compared,  // a float: its comparison with a number, `imm` is 2 * Py_LT and so on, + 1 where it holds
   Length,
   DictKeys,
   DictLacks,

@@ -104,10 +104,15 @@ class Builder {
         return checked(PyObject_CallObject(reinterpret_cast<PyObject*>(&PyZip_Type), tuple(s.args).get()));
       case Op::Instance: {
         auto* type = reinterpret_cast<PyTypeObject*>(s.object.get());
-        Ref empty = checked(PyTuple_New(0)),
-            instance = checked(
-                (is_namespace_class(type) ? type : &PyBaseObject_Type)->tp_new(type, empty.get(), nullptr));
-        for (size_t i = 0; i < s.args.size(); i += 2)
+        PyTypeObject* const maker = is_namespace_class(type) ? type
+                                    : is_dict_class(type)    ? &PyDict_Type
+                                                             : &PyBaseObject_Type;
+        Ref empty = checked(PyTuple_New(0)), instance = checked(maker->tp_new(type, empty.get(), nullptr));
+        const auto num_contents = static_cast<size_t>(s.imm);
+        const auto set_item = PyODict_Check(instance.get()) ? PyODict_SetItem : PyDict_SetItem;
+        for (size_t i = 0; i < num_contents; i += 2)
+          if (set_item(instance.get(), slot(s.args[i]), slot(s.args[i + 1])) < 0) throw PythonError{};
+        for (size_t i = num_contents; i < s.args.size(); i += 2)
           if (PyObject_GenericSetAttr(instance.get(), slot(s.args[i]), slot(s.args[i + 1])) < 0)
             throw PythonError{};
         return instance;

@@ -7,12 +7,23 @@ namespace weft::capture {
 
 namespace {
 
-// object's own search for attributes, with a __getattr__ written in Python behind it where there is one.
+// A class of Python's own above it, as object and dict are.
+const PyTypeObject* builtin_base(const PyTypeObject* type) {
+  while (type->tp_flags & Py_TPFLAGS_HEAPTYPE) type = type->tp_base;
+  return type;
+}
+
+// object's own search for attributes, with a __getattr__ written in Python behind it where there is one, or a
+// search written in Python over it.
 bool has_plain_attributes(PyTypeObject* type) {
   static constinit InternedName search("__getattribute__");
   if (type->tp_getattro == PyObject_GenericGetAttr) return true;
+  if (python_function_of(type, "__getattribute__"))
+    return !python_function_of(type, "__getattr__") &&
+           builtin_base(type)->tp_getattro == PyObject_GenericGetAttr;
+  PyTypeObject* const base = is_dict_class(type) ? &PyDict_Type : &PyBaseObject_Type;
   return python_function_of(type, "__getattr__") &&
-         _PyType_Lookup(type, search) == _PyType_Lookup(&PyBaseObject_Type, search);
+         _PyType_Lookup(type, search) == _PyType_Lookup(base, search);
 }
 
 bool has_plain_assignment(PyTypeObject* type) {
@@ -37,13 +48,21 @@ bool is_namespace_class(PyTypeObject* type) {
   return reinterpret_cast<PyObject*>(type) == found.get();
 }
 
+bool is_dict_class(PyTypeObject* type) {
+  if (!PyType_FastSubclass(type, Py_TPFLAGS_DICT_SUBCLASS) || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    return false;
+  static constinit InternedName missing("__missing__");
+  const PyTypeObject* const base = builtin_base(type);
+  return (base == &PyDict_Type || base == &PyODict_Type) && !_PyType_Lookup(type, missing);
+}
+
 bool is_plain_class(PyTypeObject* type) {
   return ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 || is_namespace_class(type)) &&
          has_plain_attributes(type) && has_plain_assignment(type) && !PyType_IsSubtype(type, &PyType_Type) &&
          !PyType_FastSubclass(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS |
                                         Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_BYTES_SUBCLASS |
-                                        Py_TPFLAGS_UNICODE_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS |
-                                        Py_TPFLAGS_BASE_EXC_SUBCLASS) &&
+                                        Py_TPFLAGS_UNICODE_SUBCLASS | Py_TPFLAGS_BASE_EXC_SUBCLASS) &&
+         (is_dict_class(type) || !PyType_FastSubclass(type, Py_TPFLAGS_DICT_SUBCLASS)) &&
          !PyType_IsSubtype(type, &PyArray_Type) && !PyType_IsSubtype(type, &PyGenericArrType_Type) &&
          !PyType_IsSubtype(type, &PyFloat_Type);
 }

@@ -10,6 +10,8 @@ namespace weft::capture {
 bool is_plain_class(PyTypeObject* type);
 // One of them that is called as usual; who makes the instance is not asked.
 bool is_instantiable(PyTypeObject* type);
+// A class of the program's that is a subclass of dict or of OrderedDict; a missing key is an error.
+bool is_dict_class(PyTypeObject* type);
 // types.SimpleNamespace
 bool is_namespace_class(PyTypeObject* type);
 // Its method of this name that is written in Python, or null; borrowed.

@@ -37,9 +37,18 @@ PyTypeObject* tensor_class(bool of_arrays) {
   return reinterpret_cast<PyTypeObject*>(nanobind::type<Tensor>().ptr());
 }
 
+// torch.contiguous_format and torch.strided.
+static bool is_torch_constant(PyObject* object) {
+  static constinit InternedName module_name("__module__");
+  if (!(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
+  PyObject* const module = PyDict_GetItemWithError(Py_TYPE(object)->tp_dict, module_name);
+  return module && PyUnicode_Check(module) &&
+         PyUnicode_CompareWithASCIIString(module, "weft.torch._kinds") == 0;
+}
+
 bool is_weft_constant(PyObject* object) {
   return Py_TYPE(object) == Py_TYPE(python::to_python(DType::F32).ptr()) ||
-         nanobind::isinstance<Device>(object);
+         nanobind::isinstance<Device>(object) || is_torch_constant(object);
 }
 
 bool is_weft_operator(PyObject* callable) { return python::operator_of_python(callable) != nullptr; }

@@ -21,6 +21,6 @@ PyTypeObject* size_class();
 PyTypeObject* tensor_class(bool of_arrays = false);
 
 bool is_weft_operator(PyObject* callable);
-bool is_weft_constant(PyObject* object);  // a dtype or a device
+bool is_weft_constant(PyObject* object);  // a dtype, a device, a memory format or a layout
 
 }  // namespace weft::capture

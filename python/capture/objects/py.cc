@@ -68,6 +68,7 @@ bool has_plain_metaclass(PyTypeObject* type) {
   return module && PyUnicode_Check(module) &&
          (PyUnicode_CompareWithASCIIString(module, "abc") == 0 ||
           PyUnicode_CompareWithASCIIString(module, "nanobind") == 0 ||
+          PyUnicode_CompareWithASCIIString(module, "weft.torch._absent") == 0 ||
           PyUnicode_CompareWithASCIIString(module, "enum") == 0);
 }
 

@@ -121,6 +121,9 @@ struct Value {
   int64_t length = -1;  // Iter over rows; negative: nobody has asked yet. Over a dict or set: its size
   int64_t version = 0;  // Dict, Set: how often its keys changed inside. Iter over one: its version then
   std::shared_ptr<AbstractFrame> suspended;
+  V contents;                   // Instance of a subclass of dict: what it holds as a dict, once asked for
+  V own_dict;                   // Instance made inside: its __dict__, once asked for
+  std::weak_ptr<Value> holder;  // Dict: the instance of which it is either
 
   bool is_const() const { return kind == Kind::Const; }
   bool is(PyObject* o) const { return kind == Kind::Const && object.get() == o; }

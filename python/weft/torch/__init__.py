@@ -33,6 +33,8 @@ def _submodule(name):
 def __getattr__(name):
     where = _names.FUNCTIONS.where(name)
     value = _table.find(where, name) if where else None if name.startswith("__") else _submodule(name)
+    if value is None and _names.FUNCTIONS.is_absent_class(name):
+        value = _absent.absent(f"torch.{name}", _names.FUNCTIONS.left_out[name], __name__)
     if value is None:
         raise AttributeError(_names.FUNCTIONS.why_missing(name), name=name, obj=_sys.modules[__name__])
     globals()[name] = value

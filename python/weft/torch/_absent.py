@@ -196,7 +196,9 @@ def names(module):
     def find(name):
         found = None if name.startswith("__") else _absent_module(short)
         if found is not None and name in found[0]:
-            return absent(f"torch.{short}.{name}", found[1], module)
+            value = absent(f"torch.{short}.{name}", found[1], module)
+            setattr(sys.modules[module], name, value)  # one object, which captured functions find again
+            return value
         if not name.startswith("__"):
             try:
                 return importlib.import_module(f"{module}.{name}")

@@ -205,7 +205,7 @@ FUNCTIONS = Namespace(
             unsafe_split unsafe_split_with_sizes unsqueeze_copy view_as_complex view_as_complex_copy
             view_as_real view_as_real_copy view_copy vsplit""",
         "weft.torch._functions.indexing": """
-            argwhere bincount bucketize gather histogram histogramdd index_add index_copy index_fill
+            argwhere bincount bucketize gather histc histogram histogramdd index_add index_copy index_fill
             index_put index_reduce index_select isin masked_fill masked_scatter masked_select msort nonzero
             nonzero_static put repeat_interleave scatter scatter_add scatter_reduce searchsorted take
             take_along_dim unique unique_consecutive unravel_index where""",

@@ -69,6 +69,10 @@ class Namespace:
         found = self.found
         return {name: self._left_out.get(name, NOT_YET) for name in sorted(self.public) if name not in found}
 
+    def is_absent_class(self, name):
+        """Is it a class that is not here? Programs import those for annotations, and to ask for instances."""
+        return name in self._left_out and name[0].isupper() and not name.isupper()
+
     def why_missing(self, name):
         """The message of the AttributeError for a name that is not here."""
         if name not in self.public:

@@ -2,6 +2,8 @@
 
 from weft.nn.utils.stateless import functional_call
 
+from . import _absent
+
 __all__ = ["functional_call", "stack_module_state"]
 
 
@@ -24,10 +26,10 @@ _LEFT_OUT = "functionalize grad grad_and_value hessian jacfwd jacrev jvp lineari
 
 
 def __getattr__(name):
-    if name in _LEFT_OUT.split():
-        raise AttributeError(
-            f"torch.func.{name} is PyTorch's, but not weft's: weft runs models and does not train them"
-        )
+    if name in _LEFT_OUT.split():  # which programs import beside what they use
+        value = _absent.absent(f"torch.func.{name}", "weft runs models and does not train them", __name__)
+        globals()[name] = value
+        return value
     if name == "vmap":
         import importlib
 

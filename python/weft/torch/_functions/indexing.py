@@ -4,6 +4,7 @@ import weft as _weft
 from weft import Tensor as _Tensor
 from weft import _autocast
 from weft import return_types as _types
+from weft.compiler import is_compiling
 
 from ._support import (
     DTypeError,
@@ -682,8 +683,32 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
     return _types.histogramdd(_histogram(rows, edges, weight, density), tuple(edges))
 
 
+def histc(input, bins=100, min=0, max=0):
+    """How many elements lie in each of equal bins from min to max; both equal: from the least to the greatest."""
+    if min == max or bins <= 0 or not input.is_floating_point() or not is_compiling():
+        return _weft.histc(input, bins, min, max)
+    # Of a range that is known the operators that graphs hold tell the same.
+    values = input.flatten().double()
+    is_counted = (values >= min) & (values <= max)
+    position = _weft.where(is_counted, (values - min) / (max - min) * bins, 0.0).long().clamp(max=bins - 1)
+    return (
+        _weft.zeros(bins, dtype=_weft.float64).scatter_add(0, position, is_counted.double()).to(input.dtype)
+    )
+
+
 def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     """Every element, or slice of a dimension, repeated; of counts alone: each position as often as its count."""
     if repeats is None:
         return _weft.repeat_interleave(_weft.arange(input.shape[0]).to(input.dtype), input, 0)
-    return _weft.repeat_interleave(input, repeats, dim)
+    is_wrong = dim is not None and not -input.ndim <= dim < input.ndim
+    if isinstance(repeats, _Tensor) or repeats < 0 or is_wrong or input.ndim == 0:
+        return _weft.repeat_interleave(input, repeats, dim)
+    # As often each: shapes alone tell the result's, so that graphs have it.
+    if dim is None:
+        input, dim = input.flatten(), 0
+    dim = dim % input.ndim
+    before, size, after = input.shape[:dim], input.shape[dim], input.shape[dim + 1 :]
+    if repeats == 1:
+        return input.contiguous() if not input.is_contiguous() else input.clone()
+    repeated = input.unsqueeze(dim + 1).expand(*before, size, repeats, *after).contiguous()
+    return repeated.reshape(*before, size * repeats, *after)

@@ -26,6 +26,24 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     return input
 
 
+def get_device_states(*args):
+    """(devices, states of their generators) of the arguments: of the CPU's there are none."""
+    return [], []
+
+
+def set_device_states(devices, states, *, device_type=None):
+    pass
+
+
+def detach_variable(inputs):
+    """The inputs: there is no graph to take them out of."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
+        )
+    return inputs
+
+
 def noop_context_fn():
     return contextlib.nullcontext(), contextlib.nullcontext()
 
