@@ -375,9 +375,12 @@ def test_the_first_few_of_a_row(count, length, dtype):
         tensor = weft.from_numpy(seen(x, layout))
         for largest in (True, False):
             values, indices = weft.topk(tensor, count, 1, largest)
-            sorted_values, sorted_indices = weft.sort(tensor, 1, largest)
+            sorted_values, _ = weft.sort(tensor, 1, largest)
             np.testing.assert_array_equal(values.numpy(), sorted_values.numpy()[:, :count])
-            np.testing.assert_array_equal(indices.numpy(), sorted_indices.numpy()[:, :count])
+            # Which of equal elements come is what PyTorch's selection gives.
+            found = np.take_along_axis(x, indices.numpy(), 1)
+            np.testing.assert_array_equal(found, values.numpy())
+            assert all(len(set(row)) == count for row in indices.numpy().tolist())
 
 
 def test_half_precision_is_converted_exactly():
