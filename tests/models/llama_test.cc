@@ -281,7 +281,7 @@ TEST(Llama, Errors) {
   EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.quantize = "int3"}); }),
               HasSubstr("unknown quantization scheme 'int3'"));
   EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.activations = "int4"}); }),
-              HasSubstr("activations must be auto, float32, int16 or int8, got 'int4'"));
+              HasSubstr("activations must be auto, float32, int16, int8 or bfloat16, got 'int4'"));
   EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.dtype = "int8"}); }),
               HasSubstr("dtype must be float32, bfloat16 or float16"));
   EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.max_positions = 1000}); }),
