@@ -13,6 +13,7 @@
 
 #include "bindings.h"
 #include "core/profiling.h"
+#include "once.h"
 #include "weft/profiler.h"
 
 namespace weft::python {
@@ -20,8 +21,8 @@ namespace {
 
 // The folder of the package: its own calls are left out of stacks.
 std::string& own_folder() {
-  static auto& folder = *new std::string;
-  return folder;
+  static constinit MadeOnce<std::string> folder;
+  return folder.get([] { return std::string(); });
 }
 
 std::string_view text_of(PyObject* object) {

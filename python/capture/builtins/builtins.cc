@@ -228,15 +228,17 @@ V builtin_extreme(Evaluator& ev, CallArgs& args) {
   if (items.empty()) graph_break("min() or max() of nothing");
   for (const V& item : items) ev.realize(item);
   // One of several floats is a float, whichever it is.
-  const bool are_floats = std::all_of(items.begin(), items.end(), is_python_float);
+  const bool are_floats = std::all_of(items.begin(), items.end(), is_python_float) &&
+                          !std::all_of(items.begin(), items.end(), is_python_number);
   V best = items[0];
   for (size_t i = 1; i < items.size(); ++i) {
-    V better = ev.compare(kCompare, items[i], best);
-    if (are_floats && better->kind == Kind::Scalar) {
+    if (are_floats) {
+      const V better = scalar_compare(ev, kCompare, items[i], best);
       best = data_scalar(
           ops::call1("where", {better->tensor, ev.to_tensor(items[i]), ev.to_tensor(best)}), WeakKind::Float);
       continue;
     }
+    const V better = ev.compare(kCompare, items[i], best);
     if (ev.truth(better)) best = items[i];
   }
   return best;
