@@ -17,7 +17,9 @@ Tensor part(const Tensor& x, int64_t dim, int64_t start, int64_t stop) {
 
 // log of the multivariate gamma function.
 Tensor mvlgamma(const Tensor& x, int64_t p) {
-  WEFT_CHECK(p >= 1, fmt::format("mvlgamma: expected p >= 1, got {}", p));
+  constexpr int64_t kMostDimensions = 1 << 16;  // each is a pass over x
+  WEFT_CHECK(p >= 1 && p <= kMostDimensions,
+             fmt::format("mvlgamma: expected 1 <= p <= {}, got {}", kMostDimensions, p));
   Tensor sum = promoted(op<"lgamma">(), {x});
   for (int64_t j = 1; j < p; ++j)
     sum = add(sum, promoted(op<"lgamma">(), {add(x, Scalar(-0.5 * static_cast<double>(j)))}));

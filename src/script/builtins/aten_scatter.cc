@@ -61,6 +61,8 @@ Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Ten
   WEFT_CHECK(index.dim() <= 1,
              fmt::format("index_reduce: expected a vector of indices, got {}", describe(index)));
   WEFT_CHECK(reduce != "sum", "index_reduce: reduce is 'mean', 'prod', 'amax' or 'amin', got 'sum'");
+  WEFT_CHECK(source.dim() == x.dim(), fmt::format("index_reduce: expected a source of {} dimensions, got {}",
+                                                  x.dim(), describe(source)));
   const int64_t axis = wrap_dim("index_reduce", dim, x.dim());
   Ints shape(static_cast<size_t>(std::max<int64_t>(source.dim(), 1)), 1);
   shape[static_cast<size_t>(axis)] = index.numel();

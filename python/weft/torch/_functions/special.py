@@ -40,6 +40,8 @@ def mvlgamma(input, p, *, out=None):
         raise RuntimeError("mvlgamma: expected integers or floating point numbers, got " + str(input.dtype))
     if p < 1:
         raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, got {p}")
+    if p > 1 << 16:  # each is a pass over the input
+        raise RuntimeError(f"mvlgamma: p has to be at most {1 << 16}, got {p}")
     x = inexact(input)
     result = p * (p - 1) * math.log(math.pi) / 4
     for j in range(p):
