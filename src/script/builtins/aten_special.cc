@@ -39,7 +39,9 @@ Tensor polygamma(int64_t n, const Tensor& x) {
 
 // log of the multivariate gamma function: p (p - 1) / 4 log pi + sum of lgamma(x - j / 2).
 Tensor multigammaln(const Tensor& x, int64_t p) {
-  WEFT_CHECK(p >= 1, fmt::format("multigammaln: expected p >= 1, got {}", p));
+  constexpr int64_t kMostDimensions = 1 << 16;  // each is a pass over x
+  WEFT_CHECK(p >= 1 && p <= kMostDimensions,
+             fmt::format("multigammaln: expected 1 <= p <= {}, got {}", kMostDimensions, p));
   Tensor sum = promoted(op<"lgamma">(), {x});
   for (int64_t j = 1; j < p; ++j)
     sum = add(sum, promoted(op<"lgamma">(), {add(x, Scalar(-0.5 * static_cast<double>(j)))}));
