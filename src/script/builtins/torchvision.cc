@@ -90,6 +90,21 @@ struct Deformation {
 // (2018).
 Tensor deform_conv2d(const Tensor& input, const Tensor& weight, const Tensor& offset, const Tensor& mask,
                      const Tensor& bias, const Deformation& how) {
+  WEFT_CHECK(input.dim() == 4 && weight.dim() == 4,
+             fmt::format("deform_conv2d: expected input and weight of 4 dimensions, got {} and {}",
+                         describe(input), describe(weight)));
+  constexpr int64_t kMost = int64_t{1} << 31;
+  for (size_t d = 0; d < 2; ++d)
+    WEFT_CHECK(how.stride[d] > 0 && how.stride[d] < kMost && how.padding[d] >= 0 && how.padding[d] < kMost &&
+                   how.dilation[d] > 0 && how.dilation[d] < kMost,
+               fmt::format("deform_conv2d: expected positive strides and dilations and paddings of at least 0, "
+                           "below {}, got {}, {} and {}",
+                           kMost, how.stride[d], how.dilation[d], how.padding[d]));
+  WEFT_CHECK(how.offset_groups > 0 && how.offset_groups <= std::max<int64_t>(input.size(1), 1) &&
+                 weight.size(1) > 0 && input.size(1) % weight.size(1) == 0 && input.size(1) > 0 &&
+                 weight.size(2) > 0 && weight.size(3) > 0,
+             fmt::format("deform_conv2d: {} offset groups and a weight {} do not fit an input {}",
+                         how.offset_groups, describe(weight), describe(input)));
   const int64_t batch = input.size(0), channels = input.size(1), rows = input.size(2),
                 columns = input.size(3);
   const int64_t outputs = weight.size(0), kh = weight.size(2), kw = weight.size(3),
