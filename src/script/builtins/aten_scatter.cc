@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/memory_limit.h"
 #include "script/builtins/scattering.h"
 
 namespace weft::jit::aten::scattering {
@@ -301,6 +302,7 @@ namespace {
          [](const Tensor& x, int64_t r, bool again) {
            WEFT_CHECK(x.dim() == 1 && r >= 0,
                       "combinations: expected a vector and r >= 0, got " + describe(x));
+           check_list_fits_memory("combinations", r, sizeof(int64_t));
            if (r == 0) return Tensor::empty({0}, x.dtype());
            return reshaped(taken(x, choices(x.size(0), r, again)), {-1, r});
          });

@@ -19,6 +19,7 @@ Tensor no_places(const Tensor& pooled) { return Tensor::full(pooled.shape(), Sca
 
 // Of pooled[K, C * height * width, height, width] each bin's own channels.
 Tensor of_own_channels(const char* name, const Tensor& pooled, int64_t height, int64_t width) {
+  WEFT_CHECK(height > 0 && width > 0, fmt::format("{}: expected a positive size of the result, got {} and {}", name, height, width));
   const int64_t bins = height * width, channels = pooled.size(1) / bins;
   WEFT_CHECK(
       channels * bins == pooled.size(1),
@@ -65,6 +66,9 @@ void ps_roi_pool_into(const Tensor& input, const Tensor& rois, double scale, int
   }
 }
 Tensor ps_roi_pool(const Tensor& input, const Tensor& rois, double scale, int64_t height, int64_t width) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  WEFT_CHECK(height > 0 && width > 0 && height < kMost && width < kMost,
+             fmt::format("ps_roi_pool: expected a positive size of the result, got {} and {}", height, width));
   WEFT_CHECK(
       input.dim() == 4 && rois.dim() == 2 && rois.size(1) == 5 && input.size(1) % (height * width) == 0,
       fmt::format("ps_roi_pool: expected input [N, C * {} * {}, H, W] and rois [K, 5], got {} and {}", height,
