@@ -124,6 +124,8 @@ void ends_as_tensors(const char* name, const char* middle) {
   same_with_inplace<"igammac">("igammac(Tensor self, Tensor other) -> Tensor");
   with_inplace("mvlgamma(Tensor self, int p) -> Tensor",
                [](const Tensor& x, int64_t p) { return mvlgamma(x, p); });
+  define("special_multigammaln(Tensor self, int p) -> Tensor",
+         [](const Tensor& x, int64_t p) { return mvlgamma(x, p); });
   define("conj_physical_(Tensor(a!) self) -> Tensor(a!)", [](const Tensor& x) {
     x.copy_from(call(op<"conj">(), {x}));
     return x;

@@ -37,18 +37,6 @@ Tensor polygamma(int64_t n, const Tensor& x) {
   return promoted(op<"polygamma">(), {x}, {{"n", number(n)}});
 }
 
-// log of the multivariate gamma function: p (p - 1) / 4 log pi + sum of lgamma(x - j / 2).
-Tensor multigammaln(const Tensor& x, int64_t p) {
-  constexpr int64_t kMostDimensions = 1 << 16;  // each is a pass over x
-  WEFT_CHECK(p >= 1 && p <= kMostDimensions,
-             fmt::format("multigammaln: expected 1 <= p <= {}, got {}", kMostDimensions, p));
-  Tensor sum = promoted(op<"lgamma">(), {x});
-  for (int64_t j = 1; j < p; ++j)
-    sum = add(sum, promoted(op<"lgamma">(), {add(x, Scalar(-0.5 * static_cast<double>(j)))}));
-  const double constant = 0.25 * static_cast<double>(p * (p - 1)) * std::log(std::numbers::pi);
-  return add(sum, Scalar(constant));
-}
-
 // Slices of a dimension shortened to a norm of at most `most`.
 Tensor renorm(const Tensor& x, Scalar p, int64_t dim, Scalar most) {
   const int64_t axis = wrap_dim("renorm", dim, x.dim());
@@ -121,8 +109,6 @@ Tensor hamming(int64_t length, bool periodic, double alpha, double beta, Optiona
          [](int64_t n, const Tensor& x) { return polygamma(n, x); });
   define("polygamma(int n, Tensor self) -> Tensor",
          [](int64_t n, const Tensor& x) { return polygamma(n, x); });
-  define("special_multigammaln(Tensor self, int p) -> Tensor",
-         [](const Tensor& x, int64_t p) { return multigammaln(x, p); });
   with_inplace("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
                [](const Tensor& x, Scalar p, int64_t dim, Scalar most) { return renorm(x, p, dim, most); });
   return true;

@@ -19,7 +19,8 @@ Tensor no_places(const Tensor& pooled) { return Tensor::full(pooled.shape(), Sca
 
 // Of pooled[K, C * height * width, height, width] each bin's own channels.
 Tensor of_own_channels(const char* name, const Tensor& pooled, int64_t height, int64_t width) {
-  WEFT_CHECK(height > 0 && width > 0, fmt::format("{}: expected a positive size of the result, got {} and {}", name, height, width));
+  WEFT_CHECK(height > 0 && width > 0,
+             fmt::format("{}: expected a positive size of the result, got {} and {}", name, height, width));
   const int64_t bins = height * width, channels = pooled.size(1) / bins;
   WEFT_CHECK(
       channels * bins == pooled.size(1),
