@@ -42,7 +42,9 @@ add_library(weft_flags INTERFACE)
 # Eager kernels and generated code must round alike: no contraction, no fast-math.
 target_compile_options(weft_flags INTERFACE
   -Wall -Wextra -Wno-psabi -ffp-contract=off -fno-math-errno -fno-trapping-math
-  $<$<BOOL:${WEFT_WERROR}>:-Werror>)
+  $<$<BOOL:${WEFT_WERROR}>:-Werror>
+  # clang reports std::stable_sort's own buffer, which libstdc++ 12 calls deprecated.
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND WEFT_ARCH)
   target_compile_options(weft_flags INTERFACE -march=${WEFT_ARCH})
 endif()

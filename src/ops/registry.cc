@@ -15,9 +15,10 @@ struct Table {
   std::map<std::string, const OpDef*, std::less<>> canonical;
 };
 
-// Made on first use: family files register during static initialization, in any order.
+// Made on first use: family files register during static initialization, in any order. Never destroyed:
+// traces are written with the operators' names as the process ends.
 Table& table() {
-  static Table instance;
+  static Table& instance = *new Table;
   return instance;
 }
 

@@ -52,11 +52,11 @@ void multiply_panel(const PairTile& tile, const uint16_t* weights, int64_t index
       for (int i = 0; i < kRows; ++i) sums[i][v] = rounded(sums[i][v]) + start;
     }
   }
-  uint16_t* const y = tile.y + index * kPairColumns;
+  uint16_t* const y = tile.y ? tile.y + index * kPairColumns : nullptr;
   const __mmask32 mask = first_lanes(tile.columns - index * kPairColumns);
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
-    if (tile.y) {
+    if (y) {
       store_rounded(y + i * tile.y_stride, mask, sums[i][0], sums[i][kVectors - 1]);
       continue;
     }
