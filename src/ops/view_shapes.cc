@@ -31,6 +31,7 @@ Tensors flatten(const OpDef& op, const OpArgs& args) {
 Tensors unflatten(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
   SymShape shape = sym_shape(x);
+  WEFT_CHECK_INDEX(!shape.empty(), fmt::format("{}: a tensor of no dimensions has none to split", op.name));
   const int64_t dim = normalize_dim(op.name, int_arg(args.attrs, "dim"), x.dim());
   const SymShape sizes =
       resolve_shape(op.name, {shape.at(static_cast<size_t>(dim))}, list_arg(args.attrs, "sizes"));
