@@ -251,6 +251,10 @@ Tensor linear_now(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 std::vector<Tensor> linear(const OpDef& op, const OpArgs& args) {
   const Tensor &x = args.tensors[0], &weight = args.tensors[1], &bias = args.tensors[2];
   if (is_simple_linear(x, weight, bias)) return {linear_now(x, weight, bias)};
+  WEFT_CHECK_TYPE(
+      x.dtype() == weight.dtype() && (!bias.defined() || bias.dtype() == x.dtype()),
+      fmt::format("{}: operands must have one dtype\n  x: {}   weight: {}   bias: {}", op.name,
+                  type_of(x).str(), type_of(weight).str(), bias.defined() ? type_of(bias).str() : "None"));
   WEFT_CHECK(weight.dim() == 1 || weight.dim() == 2,
              fmt::format("{}: expected weight of 1 or 2 dimensions, got {}", op.name, type_of(weight).str()));
   const Tensor result = product_of(x, weight.dim() == 2 ? build::permute(weight, {1, 0}) : weight);

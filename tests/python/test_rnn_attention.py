@@ -374,6 +374,21 @@ def test_attention_masks_broadcast(shape, boolean):
     attention_close(out, attention_reference(q, k, v, mask), np.float32)
 
 
+@pytest.mark.parametrize("keys", [4, 7, 16, 40])
+def test_attention_masks_of_the_lowest_numbers(keys):
+    """A row of which every key is masked out by a finite number weighs all the same."""
+    rng = np.random.default_rng(3)
+    q, k, v = qkv(rng, (2,), keys, keys, 8, 8, np.float32)
+    lowest = np.finfo(np.float32).min
+    mask = np.zeros((keys, keys), np.float32)
+    mask[0], mask[1], mask[2], mask[3, 1:] = lowest, -1e30, -3e38, lowest
+    mask[2, 0] = lowest
+    for given in (mask, np.asfortranarray(mask)):
+        out = weft.scaled_dot_product_attention(*tensors([q, k, v], np.float32), weft.asarray(given))
+        attention_close(out, attention_reference(q, k, v, mask), np.float32)
+    np.testing.assert_allclose(out.numpy()[:, 0], v.mean(1), atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda d: d.__name__)
 @pytest.mark.parametrize("heads", [1, 2, 3, 6])
 def test_attention_with_grouped_heads(heads, dtype):

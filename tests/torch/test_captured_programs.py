@@ -1,6 +1,8 @@
 """What programs of PyTorch do in captured functions, without a graph break."""
 
 import collections
+import functools
+import inspect
 import subprocess
 import sys
 import typing
@@ -33,6 +35,44 @@ class Flagged(Pair):
 X = torch.tensor([[-1.0, 2.0, 0.5], [3.0, -4.0, 1.0]])
 
 
+@torch.jit.script
+def scale(x, factor: int):
+    return torch.sqrt(torch.tensor(x.size(-1), dtype=torch.float) * factor)
+
+
+def chunked(forward, x):
+    """As transformers applies a function to chunks, having counted its parameters."""
+    if len(inspect.signature(forward).parameters) != 1:
+        raise ValueError("expected a function of one tensor")
+    return forward(x)
+
+
+@functools.wraps(chunked)
+def wrapped(*args):
+    return chunked(*args)
+
+
+class Chunks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def piece(self, x):
+        return self.linear(x) + 1
+
+    def forward(self, x):
+        return chunked(self.piece, x)
+
+
+CHUNKS = Chunks()
+
+
+def names_of(x, function):
+    signature = inspect.signature(function)
+    required = [n for n, p in signature.parameters.items() if p.default is inspect.Parameter.empty]
+    return x + len(required), "x" in signature.parameters, list(signature.parameters)
+
+
 def same(found, expected):
     assert type(found) is type(expected)
     if isinstance(expected, torch.Tensor):
@@ -62,6 +102,19 @@ FUNCTIONS = {
     "is_tensor": (lambda x: x * 2 if torch.is_tensor(x) and not torch.is_tensor(3) else x, X),
     "weft.is_tensor": (lambda x: x * 2 if weft.is_tensor(x) else x, X),
     "mT": (lambda x: x.mT @ x, X),
+    "numbers of a new 0-d tensor": (
+        lambda x: x / torch.sqrt(torch.tensor(x.size(-1), dtype=torch.float) * 3),
+        X,
+    ),
+    "a new 0-d tensor and a number": (lambda x: torch.tensor(2.0) * 3, X),
+    "a scripted function": (lambda x: x / scale(x, 3), X),
+    "the signature of a method": (CHUNKS, X),
+    "of a function": (lambda x: names_of(x, chunked), X),
+    "of one that wraps another": (lambda x: names_of(x, wrapped), X),
+    "a partial that is returned": (lambda x: functools.partial(torch.add, x * 2, alpha=2)(x), X),
+    "equal": (lambda x: torch.equal(x, x + 0), X),
+    "not equal": (lambda x: (torch.equal(x, x + 1), x * 2), X),
+    "equal and another shape": (lambda x: torch.equal(x, x[0]), X),
 }
 
 
@@ -162,3 +215,39 @@ print(torch.compile(function, fullgraph=True)(torch.ones(4, 5)).sum().item())
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert ran.stdout == "20.0\n", ran.stderr
+
+
+def test_partials_leave_the_graph():
+    def function(x):
+        return [functools.partial(torch.add, x * 2, alpha=x.shape[0])], x
+
+    (found,), _ = torch.compile(function, fullgraph=True)(X)
+    assert type(found) is functools.partial and found.func is torch.add and found.keywords == {"alpha": 2}
+    torch.testing.assert_close(found(X), X * 2 + X * 2)
+
+
+def test_signatures_are_asked_again_when_they_change():
+    def given(a, b=1):
+        return a
+
+    compiled = torch.compile(lambda x: names_of(x, given), fullgraph=True)
+    assert compiled(X)[2] == ["a", "b"] and torch.equal(compiled(X)[0], X + 1)
+    given.__defaults__ = None
+    assert torch.equal(compiled(X)[0], X + 2)
+    given.__code__ = (lambda x: x).__code__
+    assert compiled(X)[1:] == (True, ["x"])
+
+
+def test_fullgraph_refuses_what_would_be_python_s():
+    """Also where a capture has no place to end: nothing of the call runs as it is."""
+
+    def function(x):
+        def values():
+            yield x
+            print(id(x))
+            yield x
+
+        return list(values())
+
+    with pytest.raises(RuntimeError, match="fullgraph"):
+        torch.compile(function, fullgraph=True)(X)

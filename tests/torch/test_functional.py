@@ -175,3 +175,19 @@ def test_bytes_are_resized_as_bytes():
 def test_compiled_is_eager(function):
     x = tensor(4, 6)
     close(weft.compile(function, fullgraph=True)(x), function(x), 1e-5)
+
+
+@pytest.mark.parametrize("dtypes", [
+    ("float32", "float64", None), ("bfloat16", "float32", None), ("float32", "int64", None),
+    ("float32", "float32", "float64"), ("float64", "float32", "float64"),
+])  # fmt: skip
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (1, 2, 3)])
+def test_linear_takes_operands_of_one_dtype(dtypes, shape):
+    x, weight, bias = (
+        None if dtype is None else torch.ones(size, dtype=getattr(torch, dtype))
+        for dtype, size in zip(dtypes, (shape, (4, 3), (4,)))
+    )
+    with pytest.raises(RuntimeError):
+        F.linear(x, weight, bias)
+    with pytest.raises(RuntimeError):
+        torch.compile(lambda x: F.linear(x, weight, bias))(x)

@@ -26,5 +26,7 @@ void set_dict_item(Evaluator& ev, const V& dict, const V& key, const V& value);
 
 void register_builtin_classes();
 void register_copying();
+bool is_inspect_signature(PyObject* function);
+V signature_of(Evaluator& ev, PyObject* signature, const CallArgs& args);
 
 }  // namespace weft::capture

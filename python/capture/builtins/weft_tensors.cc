@@ -139,13 +139,21 @@ void prepare_change(Evaluator& ev, const V& target, const std::string& name) {
 
 enum class Changes : uint8_t { Nothing, First };
 
+// A bool of Python's that depends on elements.
+V truth_of(Evaluator& ev, const V& tensor) {
+  V truth = make_value(Kind::Scalar);
+  truth->weak = WeakKind::Bool;
+  truth->tensor = tensor_of(ev, tensor);
+  return truth;
+}
+
 V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const std::vector<V>& all,
               size_t first, const CallArgs& args, Changes changes, bool beside_floats = false,
               const Ref& self = Ref()) {
   PyObject* const plain =
       PyMethod_Check(function.get()) ? PyMethod_GET_FUNCTION(function.get()) : function.get();
-  if (const auto* op = python::operator_of_python(plain); op && op->schema.ends_with("-> bool"))
-    graph_break(fmt::format("'{}': a truth value that depends on elements", name));
+  const auto* const op = python::operator_of_python(plain);
+  const bool is_truth = op && op->schema.ends_with("-> bool");
   const V out = args.keyword("out");
   const bool writes_out = out && !ev.is_none(out);
   if (writes_out && ev.realize(out)->kind != Kind::Tensor) graph_break(fmt::format("'{}' with out=", name));
@@ -175,7 +183,8 @@ V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const
   }
   std::vector<V> operands = all;
   for (const auto& [key, value] : args.keywords) operands.push_back(value);
-  return result_value(ev, result.get(), operands, given);
+  V made = result_value(ev, result.get(), operands, given);
+  return is_truth && made->kind == Kind::Tensor ? truth_of(ev, made) : made;
 }
 
 V from_numpy(Evaluator& ev, CallArgs& args) {
@@ -451,7 +460,8 @@ static V new_tensor(Evaluator& ev, CallArgs& args) {
   clear_error();
   const Tensor* const tensor = made ? host_tensor(made.get()) : nullptr;
   if (!tensor || tensor->is_traced()) graph_break("a call of weft.tensor");
-  return tensor_value(array_value(ops::call1("cast", {*tensor}, {{"dtype", tensor->dtype()}})));
+  return tensor_value(
+      array_value(ops::call1("cast", {ev.tracer().constant(*tensor)}, {{"dtype", tensor->dtype()}})));
 }
 
 // weft.Size(sizes)

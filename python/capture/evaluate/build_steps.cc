@@ -4,6 +4,7 @@
 #include "capture/builtins/sets.h"
 #include "capture/evaluate/evaluator.h"
 #include "capture/evaluate/mappings.h"
+#include "capture/objects/classes.h"
 #include "capture/objects/made_once.h"
 #include "capture/values/memory_order.h"
 #include "weft/error.h"
@@ -48,6 +49,21 @@ std::vector<V> parts_of_stand_in(Evaluator& ev, const V& value, PyTypeObject* re
 }
 
 V class_value(PyTypeObject* type) { return const_value(Ref::borrow(reinterpret_cast<PyObject*>(type))); }
+
+// functools.partial, the function and what it is given: `operands`. The names of its keywords, or null.
+Ref partial_parts(Evaluator& ev, const V& value, std::vector<V>& operands) {
+  const Ref partial = checked(PyObject_GetAttrString(loaded_module("functools").get(), "partial"));
+  operands = {const_value(partial), value->items[0]};
+  for (const V& argument : ev.elements(value->items[1])) operands.push_back(argument);
+  const V& keywords = ev.realize(value->items[2]);
+  if (keywords->keys.empty()) return Ref();
+  Ref names = checked(PyTuple_New(static_cast<Py_ssize_t>(keywords->keys.size())));
+  for (size_t i = 0; i < keywords->keys.size(); ++i) {
+    PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), keywords->keys[i]->object.new_reference());
+    operands.push_back(keywords->items[i]);
+  }
+  return names;
+}
 
 // What an iterator that has given its elements so far goes on over: nothing where it has come to its end.
 std::vector<V> iterated(const V& iterator) {
@@ -287,7 +303,10 @@ BuildStep Evaluator::step_of(const V& value, std::vector<V>& operands) {
       step.is_array = value->is_array;
       break;
     }
-    case Kind::Partial: graph_break("a functools.partial made inside");
+    case Kind::Partial:
+      step.op = BuildOp::Generator;
+      step.object = partial_parts(*this, value, operands);
+      break;
   }
   return step;
 }

@@ -235,6 +235,14 @@ static V answer_when_captured(Evaluator& ev, PyObject* function, const CallArgs&
   return answer == function ? pinned_number(ev, args) : const_value(Ref::borrow(answer));
 }
 
+// What captured code enters in its place: a function in its dict.
+static PyObject* entered_instead(PyObject* function) {
+  static constinit InternedName name("_when_entered");
+  PyObject* const attributes = reinterpret_cast<PyFunctionObject*>(function)->func_dict;
+  PyObject* const other = attributes ? PyDict_GetItemWithError(attributes, name) : nullptr;
+  return other && PyFunction_Check(other) ? other : function;
+}
+
 // weft.compiler.disable: Python performs the call.
 static void refuse_disabled(PyFunctionObject* function) {
   static constinit InternedName mark("_weft_disabled");
@@ -245,7 +253,22 @@ static void refuse_disabled(PyFunctionObject* function) {
                                       : fmt::format("a call of {}, which is disabled", name));
 }
 
+// Its code and defaults, which the program may replace.
+void Evaluator::guard_function(PyObject* object) {
+  const auto* function = reinterpret_cast<PyFunctionObject*>(object);
+  const std::string_view name = decode(reinterpret_cast<PyCodeObject*>(function->func_code)).name();
+  Guards& guards = variant_->guards;
+  const int reg = guards.load(pinned_source(object));
+  guards.add({.op = GuardOp::FunctionCode, .a = reg, .object = function->func_code},
+             fmt::format("code of {} is unchanged", name));
+  guards.add({.op = GuardOp::FunctionDefaults, .a = reg, .object = function->func_defaults},
+             fmt::format("defaults of {} are unchanged", name));
+  guards.add({.op = GuardOp::FunctionKwDefaults, .a = reg, .object = function->func_kwdefaults},
+             fmt::format("keyword defaults of {} are unchanged", name));
+}
+
 void Evaluator::enter(PyObject* object, CallArgs args, OnReturn on_return, V extra) {
+  object = entered_instead(object);
   auto* function = reinterpret_cast<PyFunctionObject*>(object);
   refuse_disabled(function);
   const Code& code = decode(reinterpret_cast<PyCodeObject*>(function->func_code));
@@ -253,14 +276,7 @@ void Evaluator::enter(PyObject* object, CallArgs args, OnReturn on_return, V ext
     throw GraphBreak{.reason = fmt::format("call of {}(): {}", code.name(), code.unsupported),
                      .keeps_variables = true};
   if (frames_.size() >= kMaxDepth) graph_break("calls are nested deeply");
-  Guards& guards = variant_->guards;
-  const int reg = guards.load(pinned_source(object));
-  guards.add({.op = GuardOp::FunctionCode, .a = reg, .object = function->func_code},
-             fmt::format("code of {} is unchanged", code.name()));
-  guards.add({.op = GuardOp::FunctionDefaults, .a = reg, .object = function->func_defaults},
-             fmt::format("defaults of {} are unchanged", code.name()));
-  guards.add({.op = GuardOp::FunctionKwDefaults, .a = reg, .object = function->func_kwdefaults},
-             fmt::format("keyword defaults of {} are unchanged", code.name()));
+  guard_function(object);
   std::vector<V> defaults;
   for (Py_ssize_t i = 0; function->func_defaults && i < PyTuple_GET_SIZE(function->func_defaults); ++i)
     defaults.push_back(pinned(PyTuple_GET_ITEM(function->func_defaults, i)));
@@ -459,6 +475,7 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   if (PyFunction_Check(object))
     if (V answer = answer_when_captured(*this, object, args)) return answer;
   if (PyFunction_Check(object) && is_of_pure_module(object)) return fold_call(*this, object, args);
+  if (PyFunction_Check(object) && is_inspect_signature(object)) return signature_of(*this, object, args);
   if (PyFunction_Check(object)) {
     if (decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))).is_generator) {
       enter(object, args);  // where the arguments fit

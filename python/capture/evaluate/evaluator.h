@@ -67,6 +67,7 @@ class Evaluator {
   Ref constant(const V& value);
   // The same, or an object of the program's that is found by its identity, which is guarded then.
   Ref identified(const V& value);
+  void guard_function(PyObject* object);
   V pinned(PyObject* object) { return lazy_value(object, pinned_source(object)); }
   V type_of(const V& value);
   // The value's Python type, if known.

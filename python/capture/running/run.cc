@@ -8,6 +8,8 @@
 #include "capture/guards/float_warnings.h"
 #include "capture/perform/continuation.h"
 #include "capture/perform/program_frame.h"
+#include "capture/values/advice.h"
+#include "errors.h"
 #include "weft/error.h"
 
 namespace weft::capture {
@@ -120,6 +122,17 @@ void expect_counters(History& history, const State& state) {
                           frame.code->name(), why, frame.code->file(), frame.code->line(frame.ip)));
 }
 
+// With fullgraph=True nothing of a call is Python's.
+void refuse_a_break(const State& state, const std::string& reason) {
+  const Frame& frame = state.frames.back();
+  const int line = frame.code->line(frame.ip);
+  python::set_error(
+      PyExc_RuntimeError,
+      fmt::format("weft.compile(fullgraph=True): {}\n  at {}:{}\n    {}\n  {}", reason, frame.code->file(),
+                  line, source_line(frame.code->file(), line), advice_for(reason)));
+  throw PythonError{};
+}
+
 }  // namespace
 
 Ref CompiledFunction::Run::to_end() {
@@ -155,7 +168,8 @@ LoopOutcome CompiledFunction::Run::advance() {
     if (captured.kind == CaptureOutcome::Kind::Failed) {
       // The interrupt may have been what failed.
       if (serve_interpreter())
-        give_up(*here, captured.reason);
+        function_.settings_.fullgraph ? refuse_a_break(state_, captured.reason)
+                                      : give_up(*here, captured.reason);
       else
         unwind(state_);
       return LoopOutcome::Advanced;

@@ -129,6 +129,15 @@ class ScriptFunction:
         return f"<weft.jit.ScriptFunction {self.schema}>"
 
 
+def _call_in_graph(self, *args, **kwargs):
+    """A call in a function that weft.compile captures: of what was compiled, where that is Python's."""
+    function = getattr(self, "__wrapped__", None)
+    return self._c(*args, **kwargs) if function is None else function(*args, **kwargs)
+
+
+ScriptFunction.__call__._when_entered = _call_in_graph
+
+
 # ---- futures ---------------------------------------------------------------------------------------------------
 
 
