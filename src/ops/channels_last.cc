@@ -9,6 +9,7 @@
 
 #include "kernels/cpu/blas.h"
 #include "kernels/cpu/conv.h"
+#include "kernels/cpu/conv_packed_bfloat16.h"
 #include "kernels/cpu/gemm_kernels.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
@@ -25,6 +26,8 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {
     {"hardswish", Activation::HardSwish},
     {"hardsigmoid", Activation::HardSigmoid},
     {"silu", Activation::Silu},
+    {"gelu_erf", Activation::GeluErf},
+    {"gelu_tanh", Activation::GeluTanh},
 };
 
 Activation activation_arg(const OpDef& op, const Attrs& attrs) {
@@ -43,8 +46,9 @@ TensorType permuted(const TensorType& type, const std::array<size_t, 4>& order) 
 constexpr std::array<size_t, 4> kToFirst{0, 3, 1, 2}, kToLast{0, 2, 3, 1};
 
 void check_image(const OpDef& op, std::span<const TensorType> operands) {
-  WEFT_CHECK(operands[0].shape.size() == 4 && operands[0].dtype == DType::F32,
-             fmt::format("{}: expected input f32[batch, height, width, channels]{}", op.name,
+  WEFT_CHECK(operands[0].shape.size() == 4 &&
+                 (operands[0].dtype == DType::F32 || operands[0].dtype == DType::BF16),
+             fmt::format("{}: expected input f32 or bf16 [batch, height, width, channels]{}", op.name,
                          describe_operands(op, operands)));
 }
 
@@ -77,21 +81,17 @@ std::array<int64_t, 2> pair_arg(const Attrs& attrs, std::string_view name) {
   return {values[0], values.size() > 1 ? values[1] : values[0]};
 }
 
-std::shared_ptr<const kernels::PackedConv> pack(const OpDef& op, const Tensor& weight, const Tensor& bias,
-                                                const Attrs& attrs) {
+kernels::ConvParams conv_params(const OpDef& op, const Tensor& weight, const Attrs& attrs) {
   kernels::ConvParams params;
-  const int64_t groups = int_arg(attrs, "groups");
-  params.in_channels = weight.shape()[1] * groups;
+  params.groups = int_arg(attrs, "groups");
+  params.in_channels = weight.shape()[1] * params.groups;
   params.out_channels = weight.shape()[0];
   params.kernel = {weight.shape()[2], weight.shape()[3]};
   params.stride = pair_arg(attrs, "stride");
   params.padding = pair_arg(attrs, "padding");
   params.dilation = pair_arg(attrs, "dilation");
-  params.groups = groups;
   params.activation = activation_arg(op, attrs);
-  const Tensor dense_weight = weight.contiguous(), dense_bias = bias.defined() ? bias.contiguous() : Tensor();
-  return std::make_shared<kernels::PackedConv>(params, dense_weight.data_as<float>(),
-                                               bias.defined() ? dense_bias.data_as<float>() : nullptr);
+  return params;
 }
 
 // [before, after] of a padding of four numbers, or the same twice.
@@ -100,47 +100,98 @@ int64_t total_padding(const std::vector<int64_t>& padding, size_t d) {
   return 2 * (padding.size() == 1 ? padding[0] : padding[d]);
 }
 
-// A fifth operand is where the result goes: some of the channels of a wider image.
-std::vector<Tensor> run_conv(const kernels::PackedConv& conv, const std::vector<int64_t>& padding,
-                             std::span<const Tensor> operands) {
-  const Tensor x = operands[0].contiguous();
-  const Tensor residual = operands[3].defined() ? operands[3].contiguous() : Tensor();
-  const kernels::ConvParams& p = conv.params();
-  std::array<int64_t, 2> size;
-  for (size_t d = 0; d < 2; ++d) {
-    size[d] =
-        (x.shape()[d + 1] + total_padding(padding, d) - p.dilation[d] * (p.kernel[d] - 1) - 1) / p.stride[d] +
-        1;
-  }
-  Tensor y = operands.size() > 4
-                 ? operands[4]
-                 : Tensor::empty({x.shape()[0], size[0], size[1], p.out_channels}, DType::F32);
-  kernels::ConvImages images;
-  images.x = x.data_as<float>();
-  images.batch = x.shape()[0];
-  images.height = x.shape()[1];
-  images.width = x.shape()[2];
-  images.y = y.data_as<float>();
-  images.y_stride = operands.size() > 4 ? y.strides()[2] : p.out_channels;
-  images.out_height = size[0];
-  images.out_width = size[1];
-  images.residual = residual.defined() ? residual.data_as<float>() : nullptr;
-  if (y.numel() > 0) conv.run(images);
-  return {y};
+const uint16_t* image_bits(const Tensor& x) {
+  return reinterpret_cast<const uint16_t*>(x.data_as<BFloat16>());
 }
 
+// A convolution whose weights are packed.
+class ReadyConv {
+ public:
+  ReadyConv(const OpDef& op, const Tensor& weight, const Tensor& bias, const Attrs& attrs)
+      : params_(conv_params(op, weight, attrs)),
+        padding_(int_list_arg(attrs, "padding")),
+        dtype_(weight.dtype()) {
+    const Tensor floats = bias.defined() ? bias.to(DType::F32).contiguous() : Tensor();
+    const float* const start = bias.defined() ? floats.data_as<float>() : nullptr;
+    const kernels::BFloat16Kernels* const engine =
+        dtype_ == DType::BF16 && params_.groups == 1 ? kernels::bfloat16_kernels() : nullptr;
+    if (engine)
+      half_ = std::make_unique<kernels::PackedConvBFloat16>(*engine, params_,
+                                                            image_bits(weight.contiguous()), start);
+    else
+      single_ = std::make_unique<kernels::PackedConv>(
+          params_, weight.to(DType::F32).contiguous().data_as<float>(), start);
+  }
+
+  // A fifth operand is where the result goes: some of the channels of a wider image.
+  std::vector<Tensor> run(std::span<const Tensor> operands) const {
+    const Tensor x = operands[0].contiguous();
+    const Tensor residual = operands[3].defined() ? operands[3].contiguous() : Tensor();
+    Tensor y = operands.size() > 4 ? operands[4] : Tensor::empty(result_shape(x), dtype_);
+    if (y.numel() == 0) return {y};
+    if (half_) {
+      half_->run({.x = image_bits(x),
+                  .batch = x.size(0),
+                  .height = x.size(1),
+                  .width = x.size(2),
+                  .y = reinterpret_cast<uint16_t*>(y.data_as<BFloat16>()),
+                  .out_height = y.size(1),
+                  .out_width = y.size(2),
+                  .residual = residual.defined() ? image_bits(residual) : nullptr,
+                  .y_stride = y.strides()[2]});
+    } else if (dtype_ == DType::F32) {
+      run_single(x, residual, y);
+    } else {
+      const Tensor wide = Tensor::empty(y.shape(), DType::F32);
+      run_single(x.to(DType::F32), residual.defined() ? residual.to(DType::F32) : residual, wide);
+      y.copy_from(wide.to(dtype_));
+    }
+    return {y};
+  }
+
+ private:
+  Shape result_shape(const Tensor& x) const {
+    Shape shape{x.size(0), 0, 0, params_.out_channels};
+    for (size_t d = 0; d < 2; ++d)
+      shape[d + 1] = (x.shape()[d + 1] + total_padding(padding_, d) -
+                      params_.dilation[d] * (params_.kernel[d] - 1) - 1) /
+                         params_.stride[d] +
+                     1;
+    return shape;
+  }
+
+  void run_single(const Tensor& x, const Tensor& residual, const Tensor& y) const {
+    kernels::ConvImages images;
+    images.x = x.data_as<float>();
+    images.batch = x.size(0);
+    images.height = x.size(1);
+    images.width = x.size(2);
+    images.y = y.data_as<float>();
+    images.y_stride = y.strides()[2];
+    images.out_height = y.size(1);
+    images.out_width = y.size(2);
+    images.residual = residual.defined() ? residual.data_as<float>() : nullptr;
+    single_->run(images);
+  }
+
+  const kernels::ConvParams params_;
+  const std::vector<int64_t> padding_;
+  const DType dtype_;
+  std::unique_ptr<const kernels::PackedConv> single_;
+  std::unique_ptr<const kernels::PackedConvBFloat16> half_;
+};
+
 std::vector<Tensor> eager_conv(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
-  return run_conv(*pack(op, operands[1], operands[2], attrs), int_list_arg(attrs, "padding"), operands);
+  return ReadyConv(op, operands[1], operands[2], attrs).run(operands);
 }
 
 PreparedFn prepare_conv(const OpDef& op, std::span<const Tensor> constants, const Attrs& attrs) {
   if (!constants[1].defined()) return nullptr;
-  return [&op, attrs, has_bias = constants[2].defined(), conv = pack(op, constants[1], constants[2], attrs),
-          padding = int_list_arg(attrs, "padding")](std::span<const Tensor> operands) {
-    if (operands[2].defined() != has_bias) {  // a bias that is no constant
-      return run_conv(*pack(op, operands[1], operands[2], attrs), padding, operands);
-    }
-    return run_conv(*conv, padding, operands);
+  return [&op, attrs, has_bias = constants[2].defined(),
+          conv = std::make_shared<const ReadyConv>(op, constants[1], constants[2], attrs)](
+             std::span<const Tensor> operands) {
+    // A bias that is no constant is not packed.
+    return operands[2].defined() == has_bias ? conv->run(operands) : eager_conv(op, operands, attrs);
   };
 }
 
@@ -249,12 +300,13 @@ PreparedFn prepare_linear(const OpDef& op, std::span<const Tensor> constants, co
         {.name = "conv2d_channels_last",
          .schema = "(Tensor input, Tensor weight, Tensor? bias=None, Tensor? residual=None, int[] stride=1, "
                    "int[] padding=0, int[] dilation=1, int groups=1, str activation='none') -> Tensor",
-         .dtypes = dtype_bit(DType::F32),
+         .dtypes = dtype_bit(DType::F32) | dtype_bit(DType::BF16),
          .doc =
-             "activation(conv2d(input, weight, bias) + residual) of input f32[batch, height, width, "
+             "activation(conv2d(input, weight, bias) + residual) of input f32 or bf16 [batch, height, width, "
              "channels], "
-             "weight f32[out, in / groups, kernel height, kernel width]; the result is channels-last, too. "
-             "activation: none, relu, relu6, hardswish, hardsigmoid, silu.",
+             "weight [out, in / groups, kernel height, kernel width]; the result is channels-last, too. Sums "
+             "are float32 and rounded once. "
+             "activation: none, relu, relu6, hardswish, hardsigmoid, silu, gelu_erf, gelu_tanh.",
          .infer = infer_conv,
          .eager = eager_conv,
          .prepare = prepare_conv}),

@@ -215,7 +215,7 @@ TensorType channels_first(const TensorType& type) {
 template <InferFn::result_type (*kInfer)(const OpDef&, std::span<const TensorType>, const Attrs&, size_t)>
 Types infer_channels_last(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
   WEFT_CHECK(operands[0].shape.size() == 4,
-             fmt::format("{}: expected input f32[batch, height, width, channels]{}", op.name,
+             fmt::format("{}: expected input f32 or bf16 [batch, height, width, channels]{}", op.name,
                          describe_operands(op, operands)));
   const Types first{channels_first(operands[0])};
   TensorType result = kInfer(op, first, attrs, 2)[0];
@@ -223,14 +223,14 @@ Types infer_channels_last(const OpDef& op, std::span<const TensorType> operands,
   return {result};
 }
 
-// `pool` writes the pooled images into a new tensor.
+// `pool` writes the pooled images, in float32, into a new tensor.
 template <class F>
 Tensors pool_channels_last(const Tensor& x, const kernels::PoolDims& dims, F pool) {
-  const Tensor input = x.contiguous();
+  const Tensor input = x.to(DType::F32).contiguous();
   const Tensor result =
       Tensor::empty({x.shape()[0], dims[1].count(), dims[2].count(), x.shape()[3]}, DType::F32);
   pool(input, result);
-  return {result};
+  return {result.to(x.dtype())};
 }
 Tensor planes_of(const Tensor& x) { return build::permute(x, {0, 3, 1, 2}); }
 
@@ -404,8 +404,8 @@ void define_channels_last() {
     register_op(
         {.name = name,
          .schema = schema,
-         .dtypes = dtype_bit(DType::F32),
-         .doc = fmt::format("{} of input f32[batch, height, width, channels]; compiled graphs have it.", of),
+         .dtypes = dtype_bit(DType::F32) | dtype_bit(DType::BF16),
+         .doc = fmt::format("{} of input f32 or bf16 [batch, height, width, channels]; compiled graphs have it.", of),
          .infer = std::move(infer),
          .eager = std::move(eager)});
   };

@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
+#include "kernels/cpu/packed_bfloat16.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
+#include "weft/parallel.h"
 #include "weft/quantization.h"
 
 namespace weft::ops {
@@ -30,12 +34,18 @@ T choice(const OpDef& op, const Attrs& attrs, const char* attribute,
               fmt::format("{}: expected {} one of {}, got '{}'", op.name, attribute, names, wanted));
 }
 
-LinearActivation activation_of(const OpDef& op, const Attrs& attrs) {
-  return choice<LinearActivation, 4>(op, attrs, "activation",
-                                     {{{"none", LinearActivation::None},
-                                       {"relu", LinearActivation::Relu},
-                                       {"silu", LinearActivation::Silu},
-                                       {"gelu_tanh", LinearActivation::GeluTanh}}});
+using kernels::RowActivation;
+
+RowActivation activation_of(const OpDef& op, const Attrs& attrs) {
+  return choice<RowActivation, 8>(op, attrs, "activation",
+                                  {{{"none", RowActivation::None},
+                                    {"relu", RowActivation::Relu},
+                                    {"relu6", RowActivation::Relu6},
+                                    {"hardswish", RowActivation::HardSwish},
+                                    {"hardsigmoid", RowActivation::HardSigmoid},
+                                    {"silu", RowActivation::Silu},
+                                    {"gelu_erf", RowActivation::GeluErf},
+                                    {"gelu_tanh", RowActivation::GeluTanh}}});
 }
 
 InputPrecision precision_of(const OpDef& op, const Attrs& attrs) {
@@ -118,22 +128,109 @@ std::vector<TensorType> infer_linear(const OpDef& op, Types operands, const Attr
   return {result};
 }
 
-PackedLinear pack(std::span<const Tensor> operands, const Attrs& attrs) {
-  return PackedLinear(
-      LinearWeight{.weight = operands[kWeight],
-                   .scales = operands[kScales],
-                   .group_size = operands[kWeight].dtype() == DType::U8 ? int_arg(attrs, "group_size") : 0,
-                   .bias = operands[kBias]});
+const uint16_t* half_bits(const Tensor& x) {
+  return reinterpret_cast<const uint16_t*>(x.data_as<BFloat16>());
 }
 
-Tensors run(const PackedLinear& linear, std::span<const Tensor> operands, LinearEpilogue epilogue) {
-  const Tensor residual = operands[kResidual].defined() ? operands[kResidual].contiguous() : Tensor();
-  if (residual.defined()) epilogue.residual = &residual;
-  return {linear(operands[kInput].contiguous(), epilogue)};
+// What PackedLinear computes in its pass over the weights; other activations follow in a pass of their own.
+std::optional<LinearActivation> own_activation(RowActivation activation) {
+  switch (activation) {
+    case RowActivation::None: return LinearActivation::None;
+    case RowActivation::Relu: return LinearActivation::Relu;
+    case RowActivation::Silu: return LinearActivation::Silu;
+    case RowActivation::GeluTanh: return LinearActivation::GeluTanh;
+    default: return std::nullopt;
+  }
 }
+
+// A layer whose weights are packed once, in the form that the first call wants.
+class ReadyLinear {
+ public:
+  ReadyLinear(const OpDef& op, std::span<const Tensor> constants, const Attrs& attrs)
+      : weight_{.weight = constants[kWeight],
+                .scales = constants[kScales],
+                .group_size = constants[kWeight].dtype() == DType::U8 ? int_arg(attrs, "group_size") : 0,
+                .bias = constants[kBias]},
+        activation_(activation_of(op, attrs)),
+        precision_(precision_of(op, attrs)) {}
+
+  Tensor run(std::span<const Tensor> operands) const {
+    const Tensor x = operands[kInput].contiguous();
+    const Tensor residual = operands[kResidual].defined() ? operands[kResidual].contiguous() : Tensor();
+    const bool halves = x.dtype() == DType::BF16 && weight_.weight.dtype() == DType::BF16 &&
+                        (precision_ == InputPrecision::Auto || precision_ == InputPrecision::BFloat16);
+    if (const kernels::BFloat16Kernels* const engine = halves ? kernels::bfloat16_kernels() : nullptr)
+      return run_halves(*engine, x, residual);
+    std::call_once(packs_, [&] { packed_ = PackedLinear(weight_); });
+    if (const std::optional<LinearActivation> own = own_activation(activation_))
+      return packed_(x, {*own, residual.defined() ? &residual : nullptr, precision_});
+    return activated(packed_(x.to(DType::F32), {LinearActivation::None, nullptr, precision_}), residual,
+                     x.dtype());
+  }
+
+ private:
+  Tensor run_halves(const kernels::BFloat16Kernels& engine, const Tensor& x, const Tensor& residual) const {
+    const int64_t n = weight_.weight.size(0), k = weight_.weight.size(1);
+    std::call_once(packs_halves_, [&] {
+      const Tensor bias = weight_.bias.defined() ? weight_.bias.to(DType::F32).contiguous() : Tensor();
+      halves_ = std::make_unique<kernels::PackedBFloat16>(engine, n, k, half_bits(weight_.weight.contiguous()),
+                                                          bias.defined() ? bias.data_as<float>() : nullptr);
+    });
+    Shape shape = x.shape();
+    shape.back() = n;
+    Tensor y = Tensor::empty(shape, DType::BF16);
+    if (y.numel() > 0)
+      halves_->run({.data = half_bits(x), .stride = k}, y.numel() / n,
+                   {.activation = activation_,
+                    .residual = residual.defined() ? half_bits(residual) : nullptr,
+                    .residual_stride = n,
+                    .y = reinterpret_cast<uint16_t*>(y.data_as<BFloat16>()),
+                    .y_stride = n});
+    return y;
+  }
+
+  // In float32, rounded once.
+  Tensor activated(const Tensor& sums, const Tensor& residual, DType dtype) const {
+    constexpr int64_t kStretch = 1024;
+    const Tensor added = residual.defined() ? residual.to(DType::F32).contiguous() : Tensor();
+    const Tensor y = Tensor::empty(sums.shape(), DType::F32);
+    const kernels::FinishRowsFn finish = kernels::finish_rows();
+    parallel_for(0, (sums.numel() + kStretch - 1) / kStretch, 16, [&](int64_t begin, int64_t end) {
+      std::array<float, kStretch> some;
+      for (int64_t i = begin * kStretch; i < std::min(sums.numel(), end * kStretch); i += kStretch) {
+        const int64_t count = std::min(kStretch, sums.numel() - i);
+        std::copy_n(sums.data_as<float>() + i, count, some.begin());
+        std::fill(some.begin() + count, some.end(), 0.0f);
+        finish({.rows = 1,
+                .columns = count,
+                .sums = some.data(),
+                .sums_stride = kStretch,
+                .integers = false,
+                .row_scales = nullptr,
+                .scales = nullptr,
+                .bias = nullptr,
+                .activation = activation_,
+                .residual_first = false,
+                .bfloat16 = false,
+                .residual = added.defined() ? added.data_as<float>() + i : nullptr,
+                .residual_stride = 0,
+                .y = y.data_as<float>() + i,
+                .y_stride = 0});
+      }
+    });
+    return y.to(dtype);
+  }
+
+  const LinearWeight weight_;
+  const RowActivation activation_;
+  const InputPrecision precision_;
+  mutable std::once_flag packs_, packs_halves_;
+  mutable PackedLinear packed_;
+  mutable std::unique_ptr<const kernels::PackedBFloat16> halves_;
+};
 
 Tensors eager_linear(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
-  return run(pack(operands, attrs), operands, {activation_of(op, attrs), nullptr, precision_of(op, attrs)});
+  return {ReadyLinear(op, operands, attrs).run(operands)};
 }
 
 PreparedFn prepare_linear(const OpDef& op, std::span<const Tensor> constants, const Attrs& attrs) {
@@ -141,12 +238,12 @@ PreparedFn prepare_linear(const OpDef& op, std::span<const Tensor> constants, co
   if (!weight.defined() ||
       ((weight.dtype() == DType::I8 || weight.dtype() == DType::U8) && !constants[kScales].defined()))
     return nullptr;
-  const LinearEpilogue epilogue{activation_of(op, attrs), nullptr, precision_of(op, attrs)};
-  return [&op, attrs, epilogue, has_bias = constants[kBias].defined(),
-          linear = pack(constants, attrs)](std::span<const Tensor> operands) {
+  return [&op, attrs, has_bias = constants[kBias].defined(),
+          linear = std::make_shared<const ReadyLinear>(op, constants, attrs)](
+             std::span<const Tensor> operands) -> Tensors {
     if (operands[kBias].defined() != has_bias)
       return eager_linear(op, operands, attrs);  // a bias that is no constant
-    return run(linear, operands, epilogue);
+    return {linear->run(operands)};
   };
 }
 
@@ -191,7 +288,7 @@ Tensors convert_to_int4pack(const OpDef& op, const OpArgs& args) {
              "  uint8 [n, k / 2], bfloat16 [k / g, n, 2]       int4 in groups of g = group_size "
              "(quantize_int4)\n"
              "input and result: float32, float16 or bfloat16; sums are float32 and rounded once.\n"
-             "activation: none, relu, silu, gelu_tanh. precision: how input enters products with int8 and "
+             "activation: none, relu, relu6, hardswish, hardsigmoid, silu, gelu_erf, gelu_tanh. precision: how input enters products with int8 and "
              "int4 weights:\n"
              "'float32'; 'int16', rounded to 2^-16 of the largest magnitude in each group of inputs; 'int8', "
              "to 2^-8; 'auto',\n"

@@ -91,7 +91,10 @@ class Rewriter {
   Value* convolution(Node& node) {
     const Value *x = node.inputs[0], *weight = node.inputs[1],
                 *bias = node.inputs.size() > 2 ? node.inputs[2] : nullptr;
-    const bool wanted = has_operator(*x, "conv2d_channels_last") && x->tensor().dtype == DType::F32 &&
+    const DType dtype = x->tensor().dtype;
+    const bool has_layout =
+        dtype == DType::F32 || (dtype == DType::BF16 && node.attrs.get_int("groups") == 1);
+    const bool wanted = has_operator(*x, "conv2d_channels_last") && has_layout &&
                         shape_of(x).size() == 4 && shape_of(weight).size() == 4 &&
                         !node.attrs.get_bool("transposed") && is_constant_node(weight) &&
                         (!bias || is_constant_node(bias));
@@ -172,7 +175,8 @@ class Rewriter {
 
   Value* window(Node& node, std::string_view replacement) {
     Value* source = channels_last_of(node.inputs[0]);
-    if (!source || !ops::find_op(replacement)) return nullptr;
+    const ops::OpDef* const op = ops::find_op(replacement);
+    if (!source || !op || !(op->dtypes & ops::dtype_bit(source->tensor().dtype))) return nullptr;
     return to_first(node, add(node, replacement, {source}, node.attrs));
   }
 

@@ -13,14 +13,23 @@ using ir::Graph;
 using ir::Node;
 using ir::Value;
 
-constexpr size_t kBias = 2, kResidual = 3;
-constexpr std::string_view kActivations[] = {"relu", "relu6", "hardswish", "hardsigmoid", "silu"};
+constexpr std::string_view kActivations[] = {"relu", "relu6",    "hardswish", "hardsigmoid",
+                                             "silu", "gelu_erf", "gelu_tanh"};
+
+// Where an operator has what follows it, and whether its residual comes before the activation.
+struct Epilogue {
+  size_t bias, residual;
+  bool residual_first;
+};
 
 bool is_constant(const Value* value) {
   return value && value->def && value->def->kind == ir::NodeKind::Constant && !is_written(value);
 }
-bool is_fused(const Node* node) {
-  return node && (node->is("conv2d_channels_last") || node->is("linear_fused"));
+const Epilogue* epilogue_of(const Node* node) {
+  static constexpr Epilogue kFused{2, 3, true}, kPacked{3, 4, false};
+  if (!node) return nullptr;
+  if (node->is("conv2d_channels_last") || node->is("linear_fused")) return &kFused;
+  return node->is("linear_packed") ? &kPacked : nullptr;
 }
 bool is_open(const Node& node) { return node.attrs.get<std::string>("activation") == "none"; }
 
@@ -65,18 +74,19 @@ bool only_use(const Value* value, const Node& user) {
 Value* add_into(Graph& graph, Node& node, size_t operand) {
   Value *sum = node.inputs[operand], *other = node.inputs[1 - operand];
   Node* fused = sum->def;
-  if (!is_fused(fused) || fused->parent != node.parent || !is_open(*fused) || !only_use(sum, node) ||
-      fused->inputs[kResidual])
+  const Epilogue* const epilogue = epilogue_of(fused);
+  if (!epilogue || fused->parent != node.parent || !only_use(sum, node) || fused->inputs[epilogue->residual])
     return nullptr;
-  if (other->tensor().dtype != DType::F32 || !ir::same_type(sum->tensor(), node.output()->tensor()))
+  if (other->tensor().dtype != sum->tensor().dtype ||
+      !ir::same_type(sum->tensor(), node.output()->tensor()))
     return nullptr;
   std::vector<Value*> inputs = fused->inputs;
   const SymShape& shape = other->tensor().shape;
-  if (!inputs[kBias] && is_constant(other) && shape.size() == 1 &&
+  if (is_open(*fused) && !inputs[epilogue->bias] && is_constant(other) && shape.size() == 1 &&
       ir::same_shape(shape, {sum->tensor().shape.back()})) {
-    inputs[kBias] = other;
-  } else if (ir::same_shape(shape, sum->tensor().shape)) {
-    inputs[kResidual] = other;
+    inputs[epilogue->bias] = other;
+  } else if ((is_open(*fused) || !epilogue->residual_first) && ir::same_shape(shape, sum->tensor().shape)) {
+    inputs[epilogue->residual] = other;
   } else {
     return nullptr;
   }
@@ -85,8 +95,10 @@ Value* add_into(Graph& graph, Node& node, size_t operand) {
 
 Value* activate(Graph& graph, Node& node) {
   Node* fused = node.inputs[0]->def;
-  if (!is_fused(fused) || fused->parent != node.parent || !is_open(*fused) || !only_use(node.inputs[0], node))
+  const Epilogue* const epilogue = epilogue_of(fused);
+  if (!epilogue || fused->parent != node.parent || !is_open(*fused) || !only_use(node.inputs[0], node))
     return nullptr;
+  if (!epilogue->residual_first && fused->inputs[epilogue->residual]) return nullptr;
   if (!ir::same_type(node.inputs[0]->tensor(), node.output()->tensor())) return nullptr;
   ir::Attrs attrs = fused->attrs;
   attrs.set("activation", node.op->name);

@@ -27,6 +27,8 @@ double activated(Activation activation, double x) {
     case Activation::HardSwish: return x * std::clamp(x / 6 + 0.5, 0.0, 1.0);
     case Activation::HardSigmoid: return std::clamp(x / 6 + 0.5, 0.0, 1.0);
     case Activation::Silu: return x / (1 + std::exp(-x));
+    case Activation::GeluErf: return 0.5 * x * (1 + std::erf(x * M_SQRT1_2));
+    case Activation::GeluTanh: return 0.5 * x * (1 + std::tanh(0.7978845608 * (x + 0.044715 * x * x * x)));
   }
   return 0;
 }
@@ -179,7 +181,8 @@ TEST(PackedConv, EmptyBatch) {
 
 TEST(PackedConv, NanStaysNan) {
   for (const Activation activation : {Activation::None, Activation::Relu, Activation::Relu6,
-                                      Activation::HardSwish, Activation::HardSigmoid, Activation::Silu}) {
+                                      Activation::HardSwish, Activation::HardSigmoid, Activation::Silu,
+                                      Activation::GeluErf, Activation::GeluTanh}) {
     const std::vector<float> x(8, std::nanf("")), weight(8 * 3, 1.0f);
     std::vector<float> y(3);
     PackedConv({.in_channels = 8, .out_channels = 3, .activation = activation}, weight.data(), nullptr)

@@ -92,3 +92,84 @@ def test_convolution(options, layout):
     result = F.conv2d(x, weight, bias, **options)
     close(result, exact, magnitude)
     assert result.stride() == F.conv2d(x.float(), weight.float(), bias.float(), **options).stride()
+
+
+ACTIVATIONS = {
+    "none": lambda x: x,
+    "relu": F.relu,
+    "silu": F.silu,
+    "gelu": F.gelu,
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "hardswish": F.hardswish,
+}
+
+
+class WithEpilogue(weft.nn.Module):
+    def __init__(self, activation, bias, residual):
+        super().__init__()
+        self.layer = weft.nn.Linear(70, 45, bias=bias)
+        self.activation, self.residual = activation, residual
+
+    def forward(self, x, added):
+        y = ACTIVATIONS[self.activation](self.layer(x))
+        return added + y if self.residual else y
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("bias, residual", [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_epilogues(activation, bias, residual, dtype):
+    """Rounded once; twice where the graph does not know that both terms of the sum have as many rows."""
+    dtype = getattr(weft, dtype)
+    torch.manual_seed(3)
+    model = WithEpilogue(activation, bias, residual).to(dtype).eval()
+    compiled = weft.compile(lambda x, added: model(x, added))
+    for rows in (1, 0, 2, 13, 300):
+        x, added = numbers(rows, 70).to(dtype), numbers(rows, 45, seed=rows).to(dtype)
+        result = compiled(x, added)
+        exact = model.float()(x.float(), added.float())
+        model.to(dtype)
+        assert result.dtype == dtype and result.shape == (rows, 45)
+        magnitude = exact.abs() + ((exact - added.float()).abs() if residual else 0)
+        bound = magnitude * (2**-8 if dtype == weft.bfloat16 else 2**-20) + 2e-5
+        assert bool(((result.float() - exact).abs() <= bound).all())
+
+
+def test_epilogue_of_what_is_no_number():
+    model = WithEpilogue("gelu", True, True).bfloat16().eval()
+    compiled = weft.compile(lambda x, added: model(x, added))
+    x, added = numbers(20, 70), numbers(20, 45)
+    x[3, 5], x[4, 7], added[5, 0] = float("nan"), float("inf"), float("-inf")
+    result = compiled(x, added)
+    finite = result.isfinite()
+    assert result[3].isnan().all() and not finite[4].all() and float(result[5, 0]) == float("-inf")
+    assert finite[6:].all() and finite[:3].all() and finite[5, 1:].all()
+
+
+class Images(weft.nn.Module):
+    def __init__(self):
+        super().__init__()
+        nn = weft.nn
+        self.first, self.norm = nn.Conv2d(3, 24, 7, 2, 3, bias=False), nn.BatchNorm2d(24)
+        self.second, self.third = nn.Conv2d(24, 40, 3, padding=1), nn.Conv2d(40, 24, 1)
+        self.grouped, self.strided = nn.Conv2d(24, 24, 3, padding=1, groups=4), nn.Conv2d(24, 24, 1, stride=2)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.norm(self.first(x))), 3, 2, 1)
+        x = F.relu(self.third(F.gelu(self.second(x))) + x)
+        x = F.avg_pool2d(self.grouped(x), 2, ceil_mode=True) + self.strided(x)
+        return F.adaptive_avg_pool2d(x, 1).flatten(1)
+
+
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+def test_images(layout):
+    torch.manual_seed(4)
+    model = Images().eval()
+    x = numbers(2, 3, 33, 29).contiguous(memory_format=layout)
+    exact = model(x.float())
+    model = model.bfloat16()
+    run = weft.compile(lambda x: model(x))
+    for _ in range(3):
+        result = run(x)
+        assert result.dtype == weft.bfloat16
+        assert float((result.float() - exact).abs().max()) <= 2**-6 * float(exact.abs().max())

@@ -7,7 +7,8 @@
 
 namespace weft::kernels {
 
-enum class Activation : uint8_t { None, Relu, Relu6, HardSwish, HardSigmoid, Silu };
+// As RowActivation (finish_rows.h).
+enum class Activation : uint8_t { None, Relu, Relu6, HardSwish, HardSigmoid, Silu, GeluErf, GeluTanh };
 
 inline constexpr int kMaxTileRows = 12;
 inline constexpr int kMaxTileVectors = 3;
