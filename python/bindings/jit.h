@@ -75,5 +75,6 @@ void raise_script_error(const Error& error);
 void bind_jit(nb::module_& m);
 void bind_jit_values(nb::module_& m);
 void bind_jit_module(nb::module_& m);
+void bind_custom_operators(nb::module_& m);
 
 }  // namespace weft::python

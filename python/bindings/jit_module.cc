@@ -255,6 +255,7 @@ void bind_jit(nb::module_& m) {
   bind_jit_module(jit);
   bind_jit_types(jit);
   bind_jit_script(jit);
+  bind_custom_operators(jit);
 }
 
 }  // namespace weft::python

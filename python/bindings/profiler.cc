@@ -67,14 +67,14 @@ class Range {
   profiling::OpenRange range_;
 };
 
-nb::tuple to_python(const profiler::Event& e) {
+nb::tuple record_of(const profiler::Event& e) {
   const auto text = [](std::string_view value) { return nb::str(value.data(), value.size()); };
   return nb::make_tuple(text(e.name), text(e.category), text(e.shapes), text(e.dtypes), text(e.stack),
                         e.thread, e.begin_ns, e.end_ns, e.self_ns, e.memory, e.self_memory, e.bytes,
                         e.operations, e.least_ns, e.has_work, e.overlaps);
 }
 
-nb::dict to_python(const profiler::Allocation& a) {
+nb::dict record_of(const profiler::Allocation& a) {
   const auto text = [](std::string_view value) { return nb::str(value.data(), value.size()); };
   nb::dict result;
   result["begin_ns"] = a.begin_ns;
@@ -91,7 +91,7 @@ nb::dict to_python(const profiler::Allocation& a) {
 template <class Items>
 nb::list list_of(const Items& items) {
   nb::list result;
-  for (const auto& item : items) result.append(to_python(item));
+  for (const auto& item : items) result.append(record_of(item));
   return result;
 }
 

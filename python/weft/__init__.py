@@ -55,6 +55,7 @@ _LAZY = {
     "compiler": None,
     "config": None,
     "jit": None,
+    "library": None,
     "models": None,
     "nn": None,
     "ops": None,

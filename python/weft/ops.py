@@ -1,10 +1,11 @@
 """TorchScript's builtin operators by name, as in archives: weft.ops.aten.add(x, y, alpha=2).
 
 They take and give what their schemas say; in scripts they are the operators themselves. The functions of `weft` and
-`weft.nn.functional` check more and tell errors better.
+`weft.nn.functional` check more and tell errors better. Operators that the program has made (weft.library) are found in their own
+namespaces: weft.ops.mine.f.
 """
 
-from weft import _C
+from weft import _C, library
 
 __all__ = ["Builtin", "aten", "prim", "torchvision"]
 
@@ -54,3 +55,10 @@ def _names():
 aten = Namespace("aten")
 prim = Namespace("prim")
 torchvision = Namespace("torchvision")
+
+
+def __getattr__(name):
+    found = None if name.startswith("__") else library.namespace(name)
+    if found is None:
+        raise AttributeError(f"weft.ops: there is no namespace '{name}'")
+    return found

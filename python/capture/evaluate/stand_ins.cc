@@ -45,7 +45,7 @@ bool is_call_of_custom_operator(PyFunctionObject* function) {
   PyObject* const module = PyDict_GetItemString(function->func_globals, "__name__");
   return module && PyUnicode_Check(module) &&
          (PyUnicode_CompareWithASCIIString(module, "weft.torch._ops") == 0 ||
-          PyUnicode_CompareWithASCIIString(module, "weft.torch.library") == 0) &&
+          PyUnicode_CompareWithASCIIString(module, "weft.library._operators") == 0) &&
          PyUnicode_CompareWithASCIIString(function->func_name, "__call__") == 0;
 }
 

@@ -70,7 +70,9 @@ def describe(value, place="", name=""):
         return _operator(value.__name__)
     if isinstance(value, weft.ops.Builtin):
         return ("builtin", value.name)
-    if isinstance(value, weft.ops.Namespace):
+    if isinstance(value, weft.library.Operator):
+        return ("builtin", value.name())
+    if isinstance(value, (weft.ops.Namespace, weft.library.Namespace)):
         return ("module", value)
     if isinstance(value, ScriptFunction):
         return ("functions", [value._c])

@@ -3,7 +3,7 @@
 import importlib
 import types
 
-_own = {}  # (namespace, name) -> _Packet
+import weft
 
 
 class _Packet:
@@ -40,15 +40,6 @@ class _Packet:
 
     def __repr__(self):
         return f"<OpOverloadPacket(op='{self._namespace}.{self.__name__}')>"
-
-
-def define(namespace, name, function, schema):
-    """Makes or changes an operator; what it has and is not given stays."""
-    packet = _own.get((namespace, name))
-    if packet is None:
-        packet = _own[namespace, name] = _Packet(namespace, name)
-    packet._function, packet._schema = function or packet._function, schema or packet._schema
-    return packet
 
 
 def _functions(namespace):
@@ -106,7 +97,7 @@ def _lazy_module(name, find):
 
 def _namespace(namespace):
     def find(name):
-        found = _own.get((namespace, name))
+        found = weft.library.find(namespace, name)
         if found is not None:
             return found
         function = _find(namespace, name)

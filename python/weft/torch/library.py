@@ -1,54 +1,45 @@
-"""torch.library's names: operators of a program's own, called as they are."""
+"""torch.library's names, over weft.library: operators of a program's own."""
 
 import contextlib
-import functools
-import inspect
 
-from . import _ops
+import weft.library
+from weft.library import OpCheckError, infer_schema  # noqa: F401
+from weft.library._operators import CustomOp, add, get, read_schema, split_name
+
+_DEVICES = {
+    "cpu": "cpu",
+    "CPU": "cpu",
+    "Meta": "meta",
+    "meta": "meta",
+    "default": None,
+    "types": None,
+    "": None,
+    "CompositeExplicitAutograd": None,
+    "CompositeImplicitAutograd": None,
+}
+_FAKE_TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
 
 
-def _split(qualname):
-    namespace, separator, name = qualname.partition("::")
-    if not separator or not namespace or not name:
-        raise ValueError(f"expected the operator's name as 'namespace::name', got {qualname!r}")
-    return namespace, name.partition(".")[0]
-
-
-class CustomOpDef:
+class CustomOpDef(CustomOp):
     """An operator of a program's own, made by custom_op."""
 
-    def __init__(self, namespace, name, schema, fn):
-        self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
-        self._qualname = f"{namespace}::{name}"
-        self._opoverload = _ops.define(namespace, name, fn, schema)
-        functools.update_wrapper(self, fn)
+    @property
+    def _opoverload(self):
+        return self
 
-    def __call__(self, *args, **kwargs):
-        return self._init_fn(*args, **kwargs)
+    @property
+    def _namespace(self):
+        return self.namespace
 
-    def __repr__(self):
-        return f"<CustomOpDef({self._qualname})>"
-
-    def register_kernel(self, device_types, fn=None, /):
-        """For other devices; kept for the CPU."""
-
-        def register(function):
-            types = [device_types] if isinstance(device_types, str) else device_types
-            if types is None or "cpu" in types:
-                self._init_fn = function
-                _ops.define(self._namespace, self._name, function, self._schema)
-            return function
-
-        return register if fn is None else register(fn)
-
-    def register_fake(self, fn, /):
-        """How shapes come out: weft.compile calls the operator itself."""
-        return fn
+    @property
+    def _name(self):
+        return self.__name__
 
     def register_autograd(self, backward, /, *, setup_context=None):
         """Kept, and not used: there are no gradients."""
 
     def register_vmap(self, func=None):
+        """Kept, and not used: torch.vmap goes through the operator's kernel."""
         return (lambda function: function) if func is None else func
 
     def register_torch_dispatch(self, torch_dispatch_class, fn=None, /):
@@ -59,15 +50,24 @@ class CustomOpDef:
 
     @contextlib.contextmanager
     def set_kernel_enabled(self, device_type, enabled=True):
-        yield
+        """Meanwhile the device's kernel is used, or the one for all devices in its place."""
+        was_disabled = device_type in self._disabled
+        (self._disabled.discard if enabled else self._disabled.add)(device_type)
+        try:
+            yield
+        finally:
+            (self._disabled.add if was_disabled else self._disabled.discard)(device_type)
 
 
 def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None, tags=None):
-    """The function as the operator torch.ops.namespace.name; a decorator without fn."""
-    namespace, short = _split(name)
+    """The function as the operator torch.ops.namespace.name; a decorator without fn (weft.library.custom_op)."""
+    split_name(name)
 
     def make(function):
-        return CustomOpDef(namespace, short, schema or str(inspect.signature(function)), function)
+        text = schema or infer_schema(function, mutates_args=mutates_args)
+        operator = CustomOpDef(read_schema(name, text), function)
+        operator.register_kernel(device_types, function)
+        return add(operator)
 
     return make if fn is None else make(fn)
 
@@ -84,26 +84,29 @@ def _later(fn):
 
 
 def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=False):
-    """How shapes come out of an operator: weft.compile calls the operator itself."""
-    return _later(func)
+    """The function that says shapes and dtypes of an operator's results."""
+    operator = get(op)
+    return operator.register_fake if func is None else operator.register_fake(func)
 
 
 impl_abstract = register_fake
 
 
-def register_kernel(op, device_types, func=None, /, *, lib=None):
-    """The operator's kernel for devices; kept for the CPU."""
+def _register(op, types, func):
+    """Kernels by PyTorch's names of devices and dispatch keys; of other devices than weft's they are not kept."""
 
     def register(function):
-        types = [device_types] if isinstance(device_types, str) else device_types
-        if isinstance(op, CustomOpDef):
-            op.register_kernel(device_types, function)
-        elif types is None or "cpu" in types:
-            namespace, name = _split(op)
-            _ops.define(namespace, name, function, None)
+        for kind in (types,) if types is None or isinstance(types, str) else types:
+            if kind is None or kind in _DEVICES:
+                get(op).register_kernel(None if kind is None else _DEVICES[kind], function)
         return function
 
     return register if func is None else register(func)
+
+
+def register_kernel(op, device_types, func=None, /, *, lib=None):
+    """The operator's kernel for devices; those for the CPU, for meta and for all are kept."""
+    return _register(op, device_types, func)
 
 
 def register_autograd(op, backward, /, *, setup_context=None, lib=None):
@@ -124,23 +127,12 @@ def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
 
 def define(qualname, schema, *, lib=None, tags=()):
     """Names an operator, whose kernel impl() gives."""
-    namespace, name = _split(qualname)
-    _ops.define(namespace, name, None, schema)
-
-
-_CPU_KEYS = {"cpu", "CPU", "default", "types", "CompositeExplicitAutograd", "CompositeImplicitAutograd", ""}
+    weft.library.define(qualname, schema, tags=tags)
 
 
 def impl(qualname, types, func=None, *, lib=None):
-    """An operator's kernel for devices; kept for the CPU."""
-
-    def register(function):
-        wanted = [types] if isinstance(types, str) else types
-        if any(kind in _CPU_KEYS for kind in wanted):
-            _ops.define(*_split(qualname), function, None)
-        return function
-
-    return register if func is None else register(func)
+    """An operator's kernel for devices, as register_kernel."""
+    return _register(qualname, types, func)
 
 
 class Library:
@@ -153,17 +145,18 @@ class Library:
 
     def define(self, schema, alias_analysis="", *, tags=()):
         name = schema.partition("(")[0].strip()
-        _ops.define(self.ns, name.partition(".")[0], None, schema)
+        weft.library.define(f"{self.ns}::{name}", schema, tags=tags)
         return name
 
-    def impl(self, op_name, fn=None, dispatch_key="", *, with_keyset=False, allow_override=False):
-        def register(function):
-            if (dispatch_key or self.dispatch_key) in _CPU_KEYS:
-                name = op_name if isinstance(op_name, str) else op_name.name
-                _ops.define(self.ns, name.rpartition("::")[2].partition(".")[0], function, None)
-            return function
+    def _qualname(self, op_name):
+        name = op_name if isinstance(op_name, str) else op_name.name()
+        return name if "::" in name else f"{self.ns}::{name}"
 
-        return register if fn is None else register(fn)
+    def impl(self, op_name, fn=None, dispatch_key="", *, with_keyset=False, allow_override=False):
+        return _register(self._qualname(op_name), dispatch_key or self.dispatch_key, fn)
+
+    def _register_fake(self, op_name, fn, _stacklevel=1, *, allow_override=False):
+        return register_fake(self._qualname(op_name), fn)
 
     def fallback(self, fn, dispatch_key="", *, with_keyset=False):
         pass
@@ -172,25 +165,33 @@ class Library:
         pass
 
 
-def infer_schema(prototype_function, /, *, mutates_args, op_name=None):
-    return f"{op_name or ''}{inspect.signature(prototype_function)}"
-
-
 def fallthrough_kernel():
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
-def opcheck(op, args, kwargs=None, *, test_utils=(), raise_exception=True, atol=None, rtol=None):
-    """Calls the operator."""
-    op(*args, **(kwargs or {}))
-    return dict.fromkeys(test_utils, "SUCCESS")
-
-
-def get_ctx():
-    raise NotImplementedError(
-        "torch.library.get_ctx is PyTorch's, but not weft's: shapes come of calling the operator"
+def opcheck(op, args, kwargs=None, *, test_utils=_FAKE_TESTS, raise_exception=True, atol=None, rtol=None):
+    """Tests an operator on a call (weft.library.opcheck)."""
+    return weft.library.opcheck(
+        op, args, kwargs, test_utils=test_utils, raise_exception=raise_exception, atol=atol, rtol=rtol
     )
 
 
+class _FakeContext:
+    """What fake functions ask for sizes that depend on data: no such size is known to tensors without elements."""
+
+    def new_dynamic_size(self, *, min=0, max=None):
+        raise NotImplementedError(
+            "get_ctx().new_dynamic_size(): a size that depends on elements has no value for tensors of the device meta; "
+            "weft.compile runs the operator's kernel to learn it"
+        )
+
+    create_unbacked_symint = new_dynamic_size
+
+
+def get_ctx():
+    return _FakeContext()
+
+
 def get_kernel(op, dispatch_key):
-    return op
+    """The kernel of an operator for a device or dispatch key."""
+    return get(op)._kernel(_DEVICES.get(str(dispatch_key)) or "cpu")

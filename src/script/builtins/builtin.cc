@@ -20,7 +20,7 @@ struct Table {
   };
   std::deque<Builtin> all;
   std::map<std::string, Overloads, std::less<>> by_name;
-  std::mutex mutex;  // of the parsed schemas
+  std::mutex mutex;  // programs add their own while others look for some
 };
 
 // Filled during static initialization, in whatever order.
@@ -54,6 +54,7 @@ void parse(Table::Overloads& overloads) {
 
 const Builtin& register_builtin(std::string_view text, BuiltinFn run, bool is_pure) {
   Table& t = table();
+  const std::lock_guard lock(t.mutex);
   Builtin& added = t.all.emplace_back();
   added.text = text;
   const std::string_view full = text.substr(0, text.find('('));
@@ -72,9 +73,9 @@ const Builtin& register_builtin(std::string_view text, BuiltinFn run, bool is_pu
 
 std::span<const Builtin* const> find_builtins(std::string_view name) {
   Table& t = table();
+  const std::lock_guard lock(t.mutex);
   const auto found = t.by_name.find(name);
   if (found == t.by_name.end()) return {};
-  const std::lock_guard lock(t.mutex);
   parse(found->second);
   return found->second.parsed;
 }
@@ -90,6 +91,7 @@ const Builtin* find_builtin(std::string_view full) {
 
 std::vector<std::string> all_builtin_names() {
   std::vector<std::string> names;
+  const std::lock_guard lock(table().mutex);
   for (const auto& [name, overloads] : table().by_name) names.push_back(name);
   return names;
 }

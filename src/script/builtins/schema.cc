@@ -202,7 +202,7 @@ class SchemaParser {
     while (at_ < text_.size()) {
       if (text_[at_] == '[') {
         ++at_;
-        if (std::isdigit(static_cast<unsigned char>(peek()))) argument.list_length = std::stoll(identifier());
+        if (std::isdigit(static_cast<unsigned char>(peek()))) argument.list_length = list_length();
         expect(']');
         result = Type::list(result);
         annotation(argument);
@@ -214,6 +214,15 @@ class SchemaParser {
       }
     }
     return result;
+  }
+
+  int64_t list_length() {
+    const std::string digits = identifier();
+    const char* const end = digits.data() + digits.size();
+    int64_t length = 0;
+    const auto [stop, error] = std::from_chars(digits.data(), end, length);
+    if (stop != end || error != std::errc()) fail("a length, got '" + digits + "'");
+    return length;
   }
 
   IValue literal(const Type& type) {
@@ -279,7 +288,8 @@ class SchemaParser {
     }
     const char* const end = digits.data() + digits.size();
     int64_t integer = 0;
-    if (!is_float && std::from_chars(digits.data(), end, integer).ptr == end) {
+    const auto [stop, error] = std::from_chars(digits.data(), end, integer);
+    if (!is_float && stop == end && error == std::errc()) {
       if (wanted.is(TypeKind::Float)) return static_cast<double>(integer);
       return integer;
     }
