@@ -169,3 +169,62 @@ def test_instruction_sets(vector_bytes):
         command, env=os.environ | {"WEFT_VECTOR_BYTES": vector_bytes}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout[-2000:]
+
+
+# ---- recognized in captured graphs ------------------------------------------------------------------------------
+def original_form(q, k, v, table_h, table_w, size):
+    """As image encoders write it: tables [size, size, channels], scores of all queries and keys."""
+    attn = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)
+    r_q = q.reshape(q.shape[0], size, size, q.shape[-1])
+    rel_h = weft.einsum("bhwc,hkc->bhwk", r_q, table_h)
+    rel_w = weft.einsum("bhwc,wkc->bhwk", r_q, table_w)
+    attn = (
+        attn.view(q.shape[0], size, size, size, size) + rel_h[:, :, :, :, None] + rel_w[:, :, :, None, :]
+    ).view(q.shape[0], size * size, size * size)
+    return attn.softmax(dim=-1) @ v
+
+
+def mask_form(q, k, v, table_h, table_w, size):
+    r_q = q.reshape(q.shape[0], size, size, q.shape[-1])
+    rel_h = weft.einsum("bhwc,hkc->bhwk", r_q, table_h)
+    rel_w = weft.einsum("bhwc,wkc->bhwk", r_q, table_w)
+    mask = (rel_h[..., None] + rel_w[..., None, :]).reshape(q.shape[0], size * size, size * size)
+    return weft.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+@pytest.mark.parametrize("dtype", [weft.float32, weft.bfloat16])
+@pytest.mark.parametrize("form", [original_form, mask_form])
+@pytest.mark.parametrize("size", [2, 5, 14])
+def test_recognized(form, size, dtype, monkeypatch, tmp_path):
+    draw = np.random.default_rng(size)
+    shapes = [(3, size * size, 8)] * 3 + [(size, size, 8)] * 2
+    given = [tensor(draw.standard_normal(shape).astype(np.float32)).to(dtype) for shape in shapes]
+    report = weft.compiler.explain(lambda *arguments: form(*arguments, size))(*given)
+    assert not report.breaks
+    expected = form(*(x.to(weft.float64) for x in given), size).numpy()
+    error = np.abs(report.result.to(weft.float64).numpy() - expected).max()
+    assert report.result.dtype == dtype and error < (2e-6 if dtype == weft.float32 else 0.05)
+
+
+@pytest.mark.parametrize("form", ["original_form", "mask_form"])
+def test_recognized_where_it_runs(form):
+    """The compiled program calls the operator: no sums of all queries and keys."""
+    program = f"""
+import numpy as np, weft
+import test_relative_attention as tests
+size = 14
+shapes = [(3, size * size, 8)] * 3 + [(size, size, 8)] * 2
+given = [weft.from_numpy(np.ones(shape, np.float32)) for shape in shapes]
+weft.compile(lambda *x: tests.{form}(*x, size), fullgraph=True)(*given)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"WEFT_LOGS": "passes", "PYTHONPATH": os.path.dirname(__file__)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    fused = done.stderr.split("[weft passes] <lambda> fuse:")[1].split("[weft passes]")[0]
+    assert "call relative_position_attention" in fused
+    last = done.stderr.split("[weft passes] <lambda> dead_code:")[1]
+    assert "relative_position_attention" in last and "196, 196]" not in last and "14, 14, 14, 14]" not in last
