@@ -24,6 +24,8 @@ constexpr Stage kStages[] = {
     {"canonicalize", "local simplifications", passes::canonicalize},
     {"fold_constants", "small results known now", passes::fold_constants},
     {"cse", "equal computations become one", passes::eliminate_common_subexpressions},
+    {"relative_attention", "attention with decomposed relative positions becomes one operator",
+     passes::relative_attention},
     {"channels_last", "images with their channels last, between convolutions", passes::channels_last},
     {"canonicalize", "what folding, merging and layouts have made possible", passes::canonicalize},
     {"dead_code", "unused nodes", passes::eliminate_dead_code},

@@ -1,41 +1,81 @@
 // scaled_dot_product_attention.
-#include "kernels/cpu/attention.h"
+#include "ops/attention.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
-#include "ops/arguments.h"
+#include "kernels/cpu/attention.h"
 #include "ops/build.h"
 #include "ops/random.h"
 
 namespace weft::ops {
-namespace {
 
-using Types = std::span<const TensorType>;
-
-SymShape leading(const SymShape& shape, size_t trailing) {
+SymShape without_trailing(const SymShape& shape, size_t trailing) {
   return SymShape(shape.begin(), shape.end() - static_cast<long>(std::min(trailing, shape.size())));
 }
 
-void check_dtypes(const OpDef& op, Types operands) {
+void check_attention_dtypes(const OpDef& op, std::span<const TensorType> operands) {
   for (size_t i = 0; i < 3; ++i) {
     WEFT_CHECK_TYPE(is_floating(operands[i].dtype) && operands[i].dtype == operands[0].dtype,
                     fmt::format("{}: query, key and value must have one floating dtype{}", op.name,
                                 describe_operands(op, operands)));
   }
-  WEFT_CHECK_TYPE(
-      operands[3].absent || operands[3].dtype == DType::Bool || is_floating(operands[3].dtype),
-      fmt::format("{}: attn_mask must be bool or floating{}", op.name, describe_operands(op, operands)));
 }
+
+void check_attention_shapes(const OpDef& op, std::span<const TensorType> operands) {
+  for (size_t i = 0; i < 3; ++i) {
+    WEFT_CHECK(operands[i].shape.size() >= 2,
+               fmt::format("{}: query, key and value must have at least 2 dimensions{}", op.name,
+                           describe_operands(op, operands)));
+  }
+  const SymShape &query = operands[0].shape, &key = operands[1].shape, &value = operands[2].shape;
+  WEFT_CHECK(sym_eq(query.back(), key.back()),
+             fmt::format("{}: query and key must have one last size: expected {}, got {}{}", op.name,
+                         query.back().str(), key.back().str(), describe_operands(op, operands)));
+  const Sym keys = key[key.size() - 2];
+  WEFT_CHECK(sym_eq(keys, value[value.size() - 2]),
+             fmt::format("{}: key and value must have as many rows: expected {}, got {}{}", op.name,
+                         keys.str(), value[value.size() - 2].str(), describe_operands(op, operands)));
+}
+
+double attention_scale(const Attrs& attrs, int64_t head_dim) {
+  return attrs.is_none("scale") ? 1.0 / std::sqrt(static_cast<double>(std::max<int64_t>(head_dim, 1)))
+                                : float_arg(attrs, "scale");
+}
+
+Tensor dense_rows(const Tensor& x) { return x.size(-1) <= 1 || x.strides().back() == 1 ? x : x.contiguous(); }
+
+int64_t row_stride(const Tensor& x) { return x.strides()[x.strides().size() - 2]; }
+
+std::vector<void*> head_starts(const Tensor& x, size_t trailing, const Shape& batch, int64_t group) {
+  const size_t own = x.shape().size() > trailing ? x.shape().size() - trailing : 0;
+  const int64_t item = itemsize(x.dtype());
+  std::vector<void*> starts;
+  for (int64_t head = 0; head < numel(batch); ++head) {
+    int64_t rest = head, offset = 0;
+    for (size_t d = batch.size(); d-- > 0;) {
+      int64_t position = rest % batch[d];
+      rest /= batch[d];
+      if (d + own < batch.size()) continue;
+      const size_t dim = d + own - batch.size();
+      if (d + 1 == batch.size()) position /= group;
+      if (x.shape()[dim] != 1) offset += position * x.strides()[dim];
+    }
+    starts.push_back(static_cast<std::byte*>(x.data()) + offset * item);
+  }
+  return starts;
+}
+
+namespace {
+
+using Types = std::span<const TensorType>;
 
 // The leading dimensions of the result; with enable_gqa, keys and values have a divisor of the query's heads.
 SymShape infer_batch(const OpDef& op, Types operands, bool grouped) {
   std::vector<SymShape> batches;
-  for (size_t i = 0; i < 3; ++i) batches.push_back(leading(operands[i].shape, 2));
+  for (size_t i = 0; i < 3; ++i) batches.push_back(without_trailing(operands[i].shape, 2));
   if (grouped) {
     WEFT_CHECK(
         std::all_of(batches.begin(), batches.end(), [](const SymShape& batch) { return !batch.empty(); }),
@@ -55,20 +95,12 @@ SymShape infer_batch(const OpDef& op, Types operands, bool grouped) {
 }
 
 std::vector<TensorType> infer_attention(const OpDef& op, Types operands, const Attrs& attrs) {
-  check_dtypes(op, operands);
-  for (size_t i = 0; i < 3; ++i) {
-    WEFT_CHECK(operands[i].shape.size() >= 2,
-               fmt::format("{}: query, key and value must have at least 2 dimensions{}", op.name,
-                           describe_operands(op, operands)));
-  }
-  const SymShape &query = operands[0].shape, &key = operands[1].shape, &value = operands[2].shape;
-  WEFT_CHECK(sym_eq(query.back(), key.back()),
-             fmt::format("{}: query and key must have one last size: expected {}, got {}{}", op.name,
-                         query.back().str(), key.back().str(), describe_operands(op, operands)));
-  const Sym queries = query[query.size() - 2], keys = key[key.size() - 2];
-  WEFT_CHECK(sym_eq(keys, value[value.size() - 2]),
-             fmt::format("{}: key and value must have as many rows: expected {}, got {}{}", op.name,
-                         keys.str(), value[value.size() - 2].str(), describe_operands(op, operands)));
+  check_attention_dtypes(op, operands);
+  WEFT_CHECK_TYPE(
+      operands[3].absent || operands[3].dtype == DType::Bool || is_floating(operands[3].dtype),
+      fmt::format("{}: attn_mask must be bool or floating{}", op.name, describe_operands(op, operands)));
+  check_attention_shapes(op, operands);
+  const Sym queries = *(operands[0].shape.end() - 2), keys = *(operands[1].shape.end() - 2);
   TensorType result{operands[0].dtype, infer_batch(op, operands, attrs.get_bool("enable_gqa")),
                     operands[0].device};
   if (!operands[3].absent) {
@@ -88,7 +120,7 @@ std::vector<TensorType> infer_attention(const OpDef& op, Types operands, const A
   WEFT_CHECK(
       float_arg(attrs, "dropout_p") >= 0 && float_arg(attrs, "dropout_p") <= 1,
       fmt::format("{}: dropout_p must be between 0 and 1, got {}", op.name, float_arg(attrs, "dropout_p")));
-  result.shape.insert(result.shape.end(), {queries, value.back()});
+  result.shape.insert(result.shape.end(), {queries, operands[2].shape.back()});
   return {result};
 }
 
@@ -102,11 +134,6 @@ std::vector<TensorType> infer_kernel(const OpDef& op, std::span<const TensorType
                     op.name, float_arg(attrs, "dropout_p")));
   }
   return results;
-}
-
-double scale_of(const Attrs& attrs, int64_t head_dim) {
-  return attrs.is_none("scale") ? 1.0 / std::sqrt(static_cast<double>(std::max<int64_t>(head_dim, 1)))
-                                : float_arg(attrs, "scale");
 }
 
 // ---- the formula
@@ -139,7 +166,7 @@ std::vector<Tensor> math_attention(const OpDef& op, const OpArgs& args) {
     const Sym heads = types[0].shape[types[0].shape.size() - 3];
     key = repeat_heads(key, heads), value = repeat_heads(value, heads);
   }
-  const double scale = scale_of(args.attrs, sym_specialize(types[0].shape.back()));
+  const double scale = attention_scale(args.attrs, sym_specialize(types[0].shape.back()));
   Tensor scores = call1(
       "matmul", {build::mul(query, Scalar(scale)), build::transpose(key, key.dim() - 2, key.dim() - 1)});
   if (mask.defined())
@@ -162,32 +189,7 @@ std::vector<Tensor> math_attention(const OpDef& op, const OpArgs& args) {
 }
 
 // ---- the kernel
-// ---------------------------------------------------------------------------------------------- `x` with
-// dense rows.
-Tensor dense_rows(const Tensor& x) { return x.size(-1) <= 1 || x.strides().back() == 1 ? x : x.contiguous(); }
-
-// Where each head's part of an operand begins. Heads are in C order of `batch`.
-std::vector<void*> head_starts(const Tensor& x, size_t trailing, const Shape& batch, int64_t group) {
-  const size_t own = x.shape().size() > trailing ? x.shape().size() - trailing : 0;
-  const int64_t item = itemsize(x.dtype());
-  std::vector<void*> starts;
-  for (int64_t head = 0; head < numel(batch); ++head) {
-    int64_t rest = head, offset = 0;
-    for (size_t d = batch.size(); d-- > 0;) {
-      int64_t position = rest % batch[d];
-      rest /= batch[d];
-      if (d + own < batch.size()) continue;
-      const size_t dim = d + own - batch.size();
-      if (d + 1 == batch.size()) position /= group;
-      if (x.shape()[dim] != 1) offset += position * x.strides()[dim];
-    }
-    starts.push_back(static_cast<std::byte*>(x.data()) + offset * item);
-  }
-  return starts;
-}
-
-int64_t row_stride(const Tensor& x) { return x.strides()[x.strides().size() - 2]; }
-
+// ----------------------------------------------------------------------------------------------
 // How many of the query's heads share one of `x`.
 int64_t group_size(const Tensor& x, const Shape& batch, bool grouped) {
   return grouped ? batch.back() / x.size(-3) : 1;
@@ -227,7 +229,7 @@ std::vector<Tensor> eager_attention(const OpDef& op, std::span<const Tensor> ope
                                 .key_stride = row_stride(key),
                                 .value_stride = row_stride(value),
                                 .output_stride = value.size(-1),
-                                .scale = static_cast<float>(scale_of(attrs, query.size(-1))),
+                                .scale = static_cast<float>(attention_scale(attrs, query.size(-1))),
                                 .causal = attrs.get_bool("is_causal")};
   Tensor mask = operands[3];
   if (mask.defined()) set_mask(mask, shape);

@@ -38,6 +38,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
                                   "_native_multi_head_attention",
                                   "native_multi_head_attention",
                                   "prelu",
+                                  "relative_position_attention",
                                   "rnn_relu",
                                   "rnn_tanh",
                                   "lstm",

@@ -43,9 +43,13 @@ double product_of(const OpDef& op, std::span<const Tensor> operands, const Tenso
 }
 
 bool is_product(const OpDef& op) {
-  constexpr std::string_view kProducts[] = {"matmul",        "linear_fused",
-                                            "linear_packed", "conv2d_channels_last",
-                                            "convolution",   "scaled_dot_product_attention"};
+  constexpr std::string_view kProducts[] = {"matmul",
+                                            "linear_fused",
+                                            "linear_packed",
+                                            "conv2d_channels_last",
+                                            "convolution",
+                                            "scaled_dot_product_attention",
+                                            "relative_position_attention"};
   return std::find(std::begin(kProducts), std::end(kProducts), op.name) != std::end(kProducts);
 }
 

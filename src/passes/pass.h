@@ -14,6 +14,10 @@ void canonicalize(ir::Graph& graph);
 void fold_constants(ir::Graph& graph);
 // Equal computations become one. An inner block may use an outer one's result, not the other way round.
 void eliminate_common_subexpressions(ir::Graph& graph);
+// Attention whose scores gain by the row and the column of a key, as a formula or as a mask, becomes one
+// operator; results differ by the rounding of sums, and a query whose scores are all -inf gives 0, where the
+// formula gives NaN.
+void relative_attention(ir::Graph& graph);
 // Two-dimensional float32 convolutions with constant weights, and what stands between them, work on images
 // with the channels last; results differ by the rounding of sums.
 void channels_last(ir::Graph& graph);

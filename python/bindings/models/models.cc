@@ -12,6 +12,7 @@
 
 #include "errors.h"
 #include "interpreter_lock.h"
+#include "models/masks.h"
 #include "weft/models/generation.h"
 #include "weft/models/llama.h"
 #include "weft/models/safetensors.h"
@@ -304,6 +305,7 @@ NB_MODULE(_models, m) {
   bind_tokenizer(m);
   bind_generation(m);
   bind_llama(m);
+  python::bind_masks(m);
   m.def(
       "load_safetensors",
       [](const std::string& path) {

@@ -19,8 +19,10 @@ import os as _os
 
 from .. import _models
 from .._models import Context, KVCache, Tokenizer, load_safetensors, save_safetensors
+from .sam import Sam, SamAutomaticMaskGenerator, SamConfig, SamPredictor
 
-__all__ = ["Context", "KVCache", "Llama", "Tokenizer", "load_safetensors", "save_safetensors"]
+__all__ = ["Context", "KVCache", "Llama", "Sam", "SamAutomaticMaskGenerator", "SamConfig", "SamPredictor", "Tokenizer", "load_safetensors",
+           "save_safetensors"]  # fmt: skip
 
 
 class Llama:

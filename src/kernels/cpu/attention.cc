@@ -112,7 +112,8 @@ class Attention {
     parallel_for(0, static_cast<int64_t>(group.end - group.begin) * blocks, 1,
                  [&](int64_t begin, int64_t end) {
                    const int64_t width = value_panels_ * kernels_.panel;
-                   const Scratch scratch(kAttentionRows * (shape_.head_dim + kAttentionKeys + width));
+                   const Scratch scratch(kAttentionRows *
+                                         (shape_.head_dim + kAttentionKeys + width + shape_.relative_size()));
                    for (int64_t task = begin; task < end; ++task) {
                      const int64_t index = task / blocks;
                      const float* keys =
@@ -128,7 +129,9 @@ class Attention {
                   width = value_panels_ * kernels_.panel;
     float* output = scratch + kAttentionRows * kAttentionKeys;
     float* query = output + kAttentionRows * width;
+    float* relative = query + kAttentionRows * shape_.head_dim;
     pack_query(static_cast<const T*>(head.query) + first * shape_.query_stride, rows, query);
+    if (shape_.grid_width > 0) pack_relative<T>(shape_, head, first, rows, relative);
     const int64_t mask_bytes =
         first * shape_.mask_row_stride * (shape_.mask == AttentionMask::Additive ? 4 : 1);
     kernels_.block({.query = query,
@@ -147,6 +150,10 @@ class Attention {
                                 : static_cast<const std::byte*>(head.mask) + mask_bytes,
                     .mask_row_stride = shape_.mask_row_stride,
                     .mask_column_stride = shape_.mask_column_stride,
+                    .grid_height = shape_.grid_height,
+                    .grid_width = shape_.grid_width,
+                    .down = relative,
+                    .across = relative + rows * shape_.grid_height,
                     .output = output,
                     .scores = scratch});
     T* target = static_cast<T*>(head.output) + first * shape_.output_stride;

@@ -75,22 +75,23 @@ class BFloat16Attention {
 
   void attend(const AttentionGroup& group, const uint16_t* packed) const {
     const int64_t blocks = ceil_div(shape_.queries, kAttentionRows);
-    parallel_for(0, static_cast<int64_t>(group.end - group.begin) * blocks, 1,
-                 [&](int64_t begin, int64_t end) {
-                   const FloatBuffer scratch(kAttentionRows * (kAttentionKeys + width()) +
-                                             kAttentionRows * (kAttentionKeys + depth_) / 2);
-                   for (int64_t task = begin; task < end; ++task) {
-                     const auto index = static_cast<size_t>(task / blocks);
-                     attend_block(heads_[group.begin + index], task % blocks * kAttentionRows,
-                                  packed + group.source_of[index] * packed_size_, scratch.data());
-                   }
-                 });
+    parallel_for(
+        0, static_cast<int64_t>(group.end - group.begin) * blocks, 1, [&](int64_t begin, int64_t end) {
+          const FloatBuffer scratch(kAttentionRows * (kAttentionKeys + width() + shape_.relative_size()) +
+                                    kAttentionRows * (kAttentionKeys + depth_) / 2);
+          for (int64_t task = begin; task < end; ++task) {
+            const auto index = static_cast<size_t>(task / blocks);
+            attend_block(heads_[group.begin + index], task % blocks * kAttentionRows,
+                         packed + group.source_of[index] * packed_size_, scratch.data());
+          }
+        });
   }
 
   void attend_block(const AttentionHead& head, int64_t first, const uint16_t* packed, float* scratch) const {
     const AttentionKernels& kernels = attention_kernels();
     float* const output = scratch + kAttentionRows * kAttentionKeys;
-    auto* const weights = reinterpret_cast<uint16_t*>(output + kAttentionRows * width());
+    float* const relative = output + kAttentionRows * width();
+    auto* const weights = reinterpret_cast<uint16_t*>(relative + kAttentionRows * shape_.relative_size());
     uint16_t* const query = weights + kAttentionRows * kAttentionKeys;
     const int64_t rows = std::min(kAttentionRows, shape_.queries - first);
     for (int64_t i = 0; i < rows; ++i) {
@@ -98,7 +99,8 @@ class BFloat16Attention {
                   shape_.head_dim, query + i * depth_);
       std::fill(query + i * depth_ + shape_.head_dim, query + (i + 1) * depth_, uint16_t{0});
     }
-    const AttentionBlock block = block_of(head, first, rows, output, scratch);
+    if (shape_.grid_width > 0) pack_relative<BFloat16>(shape_, head, first, rows, relative);
+    const AttentionBlock block = block_of(head, first, rows, relative, output, scratch);
     AttentionRows state;
     kernels.start(block, width(), state);
     int64_t end = shape_.keys;
@@ -158,8 +160,8 @@ class BFloat16Attention {
     }
   }
 
-  AttentionBlock block_of(const AttentionHead& head, int64_t first, int64_t rows, float* output,
-                          float* scores) const {
+  AttentionBlock block_of(const AttentionHead& head, int64_t first, int64_t rows, const float* relative,
+                          float* output, float* scores) const {
     const int64_t mask_bytes =
         first * shape_.mask_row_stride * (shape_.mask == AttentionMask::Additive ? 4 : 1);
     return {.query = nullptr,
@@ -178,6 +180,10 @@ class BFloat16Attention {
                         : static_cast<const std::byte*>(head.mask) + mask_bytes,
             .mask_row_stride = shape_.mask_row_stride,
             .mask_column_stride = shape_.mask_column_stride,
+            .grid_height = shape_.grid_height,
+            .grid_width = shape_.grid_width,
+            .down = relative,
+            .across = relative + rows * shape_.grid_height,
             .output = output,
             .scores = scores};
   }

@@ -25,6 +25,10 @@ struct AttentionBlock {
   AttentionMask mask_kind;
   const void* mask;
   int64_t mask_row_stride, mask_column_stride;
+  // Keys are the cells of a grid, grid_width in a row: the score of row i and key (y, x) becomes greater by
+  // down[i * grid_height + y] + across[i * grid_width + x], in the units of scores. grid_width 0: no grid.
+  int64_t grid_height, grid_width;
+  const float *down, *across;
   // Written: [kAttentionRows][value_panels * panel], and scratch for [kAttentionRows][kAttentionKeys] scores.
   float* output;
   float* scores;

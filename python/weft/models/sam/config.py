@@ -1,0 +1,116 @@
+"""The sizes of a Segment Anything model, as they follow from the shapes of its weights."""
+
+import dataclasses
+import math
+import re
+
+__all__ = ["SamConfig", "config_of"]
+
+
+@dataclasses.dataclass(frozen=True)
+class SamConfig:
+    """ViT-B's by default. See `vit_b`, `vit_l` and `vit_h`."""
+
+    width: int = 768
+    depth: int = 12
+    heads: int = 12
+    hidden: int = 3072
+    global_blocks: tuple = (2, 5, 8, 11)
+    window: int = 14
+    patch: int = 16
+    image_size: int = 1024
+    out_channels: int = 256
+    mask_channels: int = 16
+    decoder_depth: int = 2
+    decoder_heads: int = 8
+    decoder_hidden: int = 2048
+    cross_width: int = 128
+    mask_tokens: int = 4
+    iou_depth: int = 3
+    iou_hidden: int = 256
+
+    @property
+    def grid(self):
+        return self.image_size // self.patch
+
+    @classmethod
+    def vit_b(cls):
+        return cls()
+
+    @classmethod
+    def vit_l(cls):
+        return cls(width=1024, depth=24, heads=16, hidden=4096, global_blocks=(5, 11, 17, 23))
+
+    @classmethod
+    def vit_h(cls):
+        return cls(width=1280, depth=32, heads=16, hidden=5120, global_blocks=(7, 15, 23, 31))
+
+
+def _count(names, pattern):
+    found = {int(match[1]) for name in names if (match := re.match(pattern, name))}
+    return len(found)
+
+
+def config_of(shapes, name, decoder_heads=8):
+    """Of {name of a weight: shape}; ValueError, with the file's `name`, where these are not Segment Anything's.
+
+    decoder_heads: no shape tells it; 8 in every published model.
+    """
+
+    def shape(key, ndim):
+        if key not in shapes:
+            raise ValueError(
+                f"'{name}': the checkpoint of another model: expected Segment Anything's weights "
+                f"(sam_vit_b, sam_vit_l or sam_vit_h), and there is no '{key}' among {len(shapes)} weights"
+            )
+        found = tuple(shapes[key])
+        if len(found) != ndim or 0 in found:
+            raise ValueError(
+                f"'{name}': '{key}' must have {ndim} dimensions and no size 0, got {list(found)}"
+            )
+        return found
+
+    if any(key.startswith("image_encoder.patch_embed.seq") for key in shapes):
+        raise ValueError(
+            f"'{name}': MobileSAM's TinyViT image encoder is not among the models that can be read"
+        )
+    _, grid, across, width = shape("image_encoder.pos_embed", 4)
+    patch = shape("image_encoder.patch_embed.proj.weight", 4)[2]
+    depth = _count(shapes, r"image_encoder\.blocks\.(\d+)\.norm1\.weight")
+    tables = [shape(f"image_encoder.blocks.{i}.attn.rel_pos_h", 2) for i in range(depth)]
+    if grid != across or not tables or any(rows % 2 == 0 for rows, _ in tables):
+        raise ValueError(
+            f"'{name}': the grid of positions is {grid} by {across}, with {depth} blocks: no SAM"
+        )
+    windows = {rows // 2 + 1 for rows, _ in tables} - {grid}
+    head_dim = tables[0][1]
+    if len(windows) > 1 or width % head_dim:
+        raise ValueError(
+            f"'{name}': blocks have windows of {sorted(windows)} and heads of {head_dim} channels in {width}"
+        )
+    channels = shape("image_encoder.neck.0.weight", 4)[0]
+    decoder = "mask_decoder.transformer.layers"
+    cross_width = shape(f"{decoder}.0.cross_attn_token_to_image.q_proj.weight", 2)[0]
+    if channels % decoder_heads or cross_width % decoder_heads:
+        raise ValueError(
+            f"'{name}': decoder_heads must divide {math.gcd(channels, cross_width)}, got {decoder_heads}"
+        )
+    return SamConfig(
+        width=width,
+        depth=depth,
+        heads=width // head_dim,
+        hidden=shape("image_encoder.blocks.0.mlp.lin1.weight", 2)[0],
+        global_blocks=tuple(i for i, (rows, _) in enumerate(tables) if rows // 2 + 1 == grid),
+        window=windows.pop() if windows else 0,
+        patch=patch,
+        image_size=grid * patch,
+        out_channels=channels,
+        mask_channels=shape("prompt_encoder.mask_downscaling.3.weight", 4)[0],
+        decoder_depth=_count(shapes, r"mask_decoder\.transformer\.layers\.(\d+)\.norm1\.weight"),
+        decoder_heads=decoder_heads,
+        decoder_hidden=shape(f"{decoder}.0.mlp.lin1.weight", 2)[0],
+        cross_width=cross_width,
+        mask_tokens=shape("mask_decoder.mask_tokens.weight", 2)[0],
+        iou_depth=_count(shapes, r"mask_decoder\.iou_prediction_head\.layers\.(\d+)\.weight"),
+        iou_hidden=shape("mask_decoder.iou_prediction_head.layers.0.weight", 2)[0],
+    )

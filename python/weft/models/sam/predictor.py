@@ -1,0 +1,174 @@
+"""Masks of prompts in pixels of an image."""
+
+import numpy as np
+
+import weft
+
+from ... import _models
+from . import prompts as _prompts
+
+__all__ = ["SamPredictor"]
+
+
+class SamPredictor:
+    """Masks of points, boxes and masks, in pixels of the image they are set in.
+
+        predictor = weft.models.SamPredictor(sam)
+        predictor.set_image(pixels)                               # uint8 [H, W, 3]
+        masks, iou, logits = predictor.predict(point_coords=[[500, 375]], point_labels=[1])
+
+    compile: encoder and decoder through weft.compile; the first call of each form of prompts compiles.
+    """
+
+    def __init__(self, model, compile=True):
+        self.model = model
+        self._encode = weft.compile(model.encode, fullgraph=True) if compile else model.encode
+        self._decode = weft.compile(model.decode, fullgraph=True) if compile else model.decode
+        self.reset_image()
+
+    def reset_image(self):
+        self._embeddings = self._originals = self._inputs = None
+
+    def set_image(self, image, image_format="RGB"):
+        """Computes the embedding of uint8 [H, W, 3] (RGB or BGR; grey [H, W] and alpha as well)."""
+        self.set_images([image], image_format)
+
+    def set_images(self, images, image_format="RGB"):
+        """Computes the embeddings of several images, of any sizes, in one call of the encoder."""
+        images = [_prompts.as_pixels(image, image_format) for image in images]
+        if not images:
+            raise ValueError("set_images: expected at least one image")
+        size = self.model.config.image_size
+        originals = [image.shape[:2] for image in images]
+        inputs = [_prompts.longest_side(*original, size) for original in originals]
+        batch = []
+        for image, input in zip(images, inputs):
+            pixels = _models.resize_pixels(weft.from_numpy(image), input)
+            batch.append(self.model.preprocess(pixels.permute(2, 0, 1)))
+        self._embeddings = self._encode(weft.stack(batch))
+        self._originals, self._inputs = originals, inputs
+
+    def get_image_embedding(self):
+        """[images, C, grid, grid]."""
+        self._require_image("get_image_embedding")
+        return self._embeddings
+
+    @property
+    def original_size(self):
+        self._require_image("original_size")
+        return self._originals[0]
+
+    def _require_image(self, name):
+        if self._embeddings is None:
+            raise RuntimeError(f"{name}: no image is set: call set_image first")
+
+    def predict(
+        self,
+        point_coords=None,
+        point_labels=None,
+        box=None,
+        mask_input=None,
+        multimask_output=True,
+        return_logits=False,
+    ):
+        """Of one prompt: masks bool [M, H, W] (or logits float32), predicted IoUs float32 [M], and logits float32
+        [M, 4 * grid, 4 * grid], which a later call takes as mask_input. NumPy arrays.
+
+        point_coords: [N, 2], x and y; point_labels: [N], 1 foreground, 0 background; box: left, top, right, bottom;
+        multimask_output: three masks for an ambiguous prompt, such as one point; otherwise one. ValueError for what
+        lies outside of the image.
+        """
+        self._require_image("predict")
+        original, side = self._originals[0], 4 * self.model.config.grid
+        given = {}
+        if point_coords is not None:
+            given["points"], given["labels"] = _prompts.check_points(
+                point_coords, point_labels, original, False
+            )
+        elif point_labels is not None:
+            raise ValueError("point_coords must be given with point_labels")
+        if box is not None:
+            given["boxes"] = _prompts.check_boxes(box, original)
+        if mask_input is not None:
+            given["masks"] = _prompts.check_masks(mask_input, side, False)
+        if len({len(x) for x in given.values()}) > 1:
+            raise ValueError("predict: one box per call: predict_batch takes several prompts")
+        masks, iou, low = self._finish(0, *self._run(0, given, multimask_output), return_logits)
+        return masks[0], iou[0], low[0]
+
+    def predict_batch(
+        self,
+        point_coords=None,
+        point_labels=None,
+        boxes=None,
+        mask_input=None,
+        multimask_output=True,
+        return_logits=False,
+        image=0,
+    ):
+        """Of B prompts, for one of the images: masks [B, M, H, W], predicted IoUs [B, M], logits [B, M, h, w].
+
+        point_coords [B, N, 2] with point_labels [B, N] (-1 fills up where a prompt has fewer points), boxes [B, 4],
+        mask_input [B, 1, h, w].
+        """
+        low, iou = self._run(
+            image, self._check(image, point_coords, point_labels, boxes, mask_input), multimask_output
+        )
+        return self._finish(image, low, iou, return_logits)
+
+    def predict_logits(
+        self,
+        point_coords=None,
+        point_labels=None,
+        boxes=None,
+        mask_input=None,
+        multimask_output=True,
+        image=0,
+    ):
+        """predict_batch's last two results, as tensors: no mask at the image's size is made."""
+        given = self._check(image, point_coords, point_labels, boxes, mask_input)
+        low, iou = self._run(image, given, multimask_output)
+        return iou, low
+
+    def _check(self, image, point_coords, point_labels, boxes, mask_input):
+        self._require_image("predict")
+        if not 0 <= image < len(self._originals):
+            raise IndexError(f"predict: image {image} of {len(self._originals)}")
+        original, side = self._originals[image], 4 * self.model.config.grid
+        given = {}
+        if point_coords is not None:
+            given["points"], given["labels"] = _prompts.check_points(
+                point_coords, point_labels, original, True
+            )
+        if boxes is not None:
+            given["boxes"] = _prompts.check_boxes(boxes, original)
+        if mask_input is not None:
+            given["masks"] = _prompts.check_masks(mask_input, side, True)
+        if len({len(x) for x in given.values()}) > 1:
+            raise ValueError(
+                f"predict: as many prompts of each kind: got {({name: len(x) for name, x in given.items()})}"
+            )
+        if any(len(x) == 0 for x in given.values()):
+            raise ValueError("predict: expected at least one prompt")
+        return given
+
+    def _run(self, image, given, multimask):
+        original, input = self._originals[image], self._inputs[image]
+        for name in ("points", "boxes"):
+            if name in given:
+                points = given[name].reshape(len(given[name]), -1, 2)
+                given[name] = _prompts.scaled(points, original, input).reshape(given[name].shape)
+        tensors = {name: weft.from_numpy(np.ascontiguousarray(x)) for name, x in given.items()}
+        return self._decode(self._embeddings[image : image + 1], **tensors, multimask=multimask)
+
+    def _finish(self, image, low, iou, return_logits):
+        batch, masks, *side = low.shape
+        full = _models.upscale_masks(
+            low.reshape(batch * masks, *side),
+            self.model.config.image_size,
+            self._inputs[image],
+            self._originals[image],
+        ).reshape(batch, masks, *self._originals[image])
+        if not return_logits:
+            full = full > self.model.mask_threshold
+        return full.numpy(), iou.numpy(), low.numpy()

@@ -1,0 +1,29 @@
+// Masks row after row.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "weft/models/masks.h"
+
+namespace weft::models {
+
+// ValueError unless it is bool [H, W]. `name`: of the function that was called.
+void check_mask(const char* name, const Tensor& mask);
+
+// Where the columns of a mask change, from which its run lengths follow. The mask is a part, from (left, top)
+// on, of a whole that is false elsewhere.
+class MaskEdges {
+ public:
+  MaskEdges(ImageSize whole, int64_t left, int64_t top);
+  // Row y of the part; `before`: the one above it, or zeros.
+  void add_row(int64_t y, const uint8_t* row, const uint8_t* before, int64_t width);
+  RunLengths runs() const;
+
+ private:
+  ImageSize whole_;
+  int64_t left_, top_;
+  std::vector<std::vector<int64_t>> of_column_;
+};
+
+}  // namespace weft::models

@@ -1,0 +1,26 @@
+// What operators over kernels::attention share.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "ops/arguments.h"
+#include "ops/registry.h"
+
+namespace weft::ops {
+
+// query, key and value, the first three operands: one floating dtype.
+void check_attention_dtypes(const OpDef& op, std::span<const TensorType> operands);
+// And their shapes: at least two dimensions, fitting rows and columns.
+void check_attention_shapes(const OpDef& op, std::span<const TensorType> operands);
+SymShape without_trailing(const SymShape& shape, size_t trailing);
+// The attribute, or 1 / sqrt(head_dim).
+double attention_scale(const Attrs& attrs, int64_t head_dim);
+
+// `x` with dense rows.
+Tensor dense_rows(const Tensor& x);
+int64_t row_stride(const Tensor& x);
+// Where each head's part of an operand begins, heads in C order of `batch`; `group` heads share one of `x`.
+std::vector<void*> head_starts(const Tensor& x, size_t trailing, const Shape& batch, int64_t group);
+
+}  // namespace weft::ops
