@@ -155,7 +155,8 @@ FrameRecipe Evaluator::recipe_of(const AbstractFrame& from, bool is_innermost, b
 void Evaluator::finish_break(const std::string& reason, bool keeps_variables) {
   check_generators();
   if (!under_way_.empty())
-    leave_to_python(under_way_.front()->place, "the graph ends while a generator is under way");
+    leave_to_python(under_way_.front()->place,
+                    fmt::format("the graph ends while a generator is under way ({})", reason));
   variant_->break_reason = reason;
   variant_->break_file = frame().code->file();
   variant_->break_line = frame().code->line(frame().ip);

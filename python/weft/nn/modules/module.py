@@ -184,10 +184,10 @@ class Module(State, Hooks):
     # ---- what there is -----------------------------------------------------------------------------------
     def named_children(self):
         """(name, module) of the modules directly in this one; one that has two names comes once."""
-        seen = []
+        seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
-                seen.append(module)
+                seen.add(module)
                 yield name, module
 
     def children(self):
