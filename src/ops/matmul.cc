@@ -310,6 +310,7 @@ Tensor contract(const OpDef& op, const Tensor& x, const Tensor& y, std::vector<i
 std::vector<Tensor> tensordot(const OpDef& op, const OpArgs& args) {
   const Tensor &x = args.tensors[0], &y = args.tensors[1];
   if (!args.attrs.is_none("dims_x")) {
+    WEFT_CHECK_TYPE(!args.attrs.is_none("dims_y"), "tensordot: dims_y must be given with dims_x");
     return {contract(op, x, y, int_list_arg(args.attrs, "dims_x"), int_list_arg(args.attrs, "dims_y"))};
   }
   const int64_t count = int_arg(args.attrs, "dims");

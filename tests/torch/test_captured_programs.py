@@ -251,3 +251,40 @@ def test_fullgraph_refuses_what_would_be_python_s():
 
     with pytest.raises(RuntimeError, match="fullgraph"):
         torch.compile(function, fullgraph=True)(X)
+
+
+class Part:
+    pass
+
+
+class Comparing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.ReLU(), nn.Tanh()
+        self.parts = [Part(), Part()]
+        self.part = self.parts[1]
+
+    def forward(self, x):
+        seen = []
+        for module in (self.first, self.second, self.first):
+            if module not in seen:
+                x = module(x) + len(seen)
+                seen.append(module)
+        if self.part in self.parts:
+            x = x + 10
+        if self.part == self.parts[0] or Part() == self.part:
+            x = x + 100
+        return x + sum(1 for child in self.children() if child in seen)
+
+
+def test_objects_without_equality_of_their_own_equal_themselves():
+    model, x = Comparing(), torch.arange(6.0) - 3
+    compiled = torch.compile(model, fullgraph=True)
+    torch.testing.assert_close(compiled(x), model(x))
+    for change in (
+        lambda: setattr(model, "part", model.parts[0]),
+        lambda: setattr(model, "part", Part()),
+        lambda: setattr(model, "first", model.second),
+    ):
+        change()
+        torch.testing.assert_close(compiled(x), model(x))

@@ -264,7 +264,10 @@ bool has_unguarded_nan(const V& value) {
   return value->source && (value->is_const() || value->kind == Kind::Lazy) && holds_nan(value->object.get());
 }
 
-bool Evaluator::same_or_equal(const V& a, const V& b) {
+bool Evaluator::same_or_equal(const V& left, const V& right) {
+  // An element that nobody has read may be an object that is known from elsewhere.
+  const V a = left->kind == Kind::Lazy ? unify(left) : left;
+  const V b = right->kind == Kind::Lazy ? unify(right) : right;
   realize(a);
   realize(b);
   if (a == b) return true;
@@ -319,6 +322,11 @@ bool Evaluator::equal(const V& a, const V& b) {
   // A container equals no plain value of another type.
   if ((left && is_container(b)) || (right && is_container(a)))
     if (python_type(a) != python_type(b)) return false;
+  const auto equals_itself_only = [&](const V& v) {
+    return v->kind == Kind::Instance &&
+           python_type(v)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+  };
+  if (equals_itself_only(a) && equals_itself_only(b)) return same_object(a, b);
   if (!left || !right) graph_break("comparison of objects whose values are not known");
   const int result = PyObject_RichCompareBool(left.get(), right.get(), Py_EQ);
   if (result < 0) throw PythonError{};
