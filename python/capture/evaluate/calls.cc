@@ -256,7 +256,7 @@ static void refuse_disabled(PyFunctionObject* function) {
 // Its code and defaults, which the program may replace.
 void Evaluator::guard_function(PyObject* object) {
   const auto* function = reinterpret_cast<PyFunctionObject*>(object);
-  const std::string_view name = decode(reinterpret_cast<PyCodeObject*>(function->func_code)).name();
+  const std::string name = decode(reinterpret_cast<PyCodeObject*>(function->func_code)).name();
   Guards& guards = variant_->guards;
   const int reg = guards.load(pinned_source(object));
   guards.add({.op = GuardOp::FunctionCode, .a = reg, .object = function->func_code},
