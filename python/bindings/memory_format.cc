@@ -6,14 +6,15 @@
 
 #include "errors.h"
 #include "ops/build.h"
+#include "ops/iteration_order.h"
 #include "weft/error.h"
 
 namespace weft::python {
 
 namespace {
 
-// The dimensions from the one that lies widest in memory to the one that lies densest. Of a traced tensor with the
-// sizes of this call, which are no guards: symbolic ones are neither 0 nor 1.
+// The dimensions from the one that lies widest in memory to the one that lies densest. Of a traced tensor
+// with the sizes of this call, which are no guards: symbolic ones are neither 0 nor 1.
 std::vector<size_t> order_of(const Tensor& tensor, MemoryFormat format) {
   const Shape& shape = tensor.impl()->shape;
   const size_t ndim = shape.size();
@@ -28,23 +29,9 @@ std::vector<size_t> order_of(const Tensor& tensor, MemoryFormat format) {
     std::rotate(order.begin() + 1, order.begin() + 2, order.end());
     return order;
   }
-  // Kept where the elements lie densely, each once.
-  std::vector<size_t> sorted;  // dimensions of one element stay where they are
-  std::copy_if(order.begin(), order.end(), std::back_inserter(sorted),
-               [&](size_t d) { return shape[d] != 1; });
-  std::sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) {
-    return tensor.strides()[a] != tensor.strides()[b] ? tensor.strides()[a] > tensor.strides()[b] : a < b;
-  });
-  for (size_t i = 0, next = 0; i < order.size(); ++i)
-    if (shape[order[i]] != 1) order[i] = sorted[next++];
-  int64_t expected = 1;
-  for (size_t i = ndim; i-- > 0;) {
-    const int64_t size = shape[order[i]];
-    if (size != 1 && tensor.strides()[order[i]] != expected)
-      return order_of(tensor, MemoryFormat::Contiguous);
-    expected *= size;
-  }
-  return order;
+  const ops::Operand operand = tensor;
+  const std::vector<int64_t> found = ops::iteration_order({&operand, 1});
+  return found.empty() ? order : std::vector<size_t>(found.begin(), found.end());
 }
 
 Strides strides_in_order(const Shape& shape, const std::vector<size_t>& order) {
@@ -91,7 +78,8 @@ Tensor clone_in(const Tensor& tensor, MemoryFormat format) {
 
 Tensor in_order_of(const Tensor& tensor, const Tensor& other) {
   const std::vector<size_t> order = order_of(other, MemoryFormat::Preserve);
-  if (tensor.impl()->shape != other.impl()->shape || std::is_sorted(order.begin(), order.end())) return tensor;
+  if (tensor.impl()->shape != other.impl()->shape || std::is_sorted(order.begin(), order.end()))
+    return tensor;
   if (tensor.is_traced()) return traced_in_order(tensor, order);
   const Tensor result = Tensor::empty(tensor.shape(), tensor.dtype(), tensor.device())
                             .as_strided(tensor.shape(), strides_in_order(tensor.shape(), order), 0);

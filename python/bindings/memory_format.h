@@ -9,7 +9,7 @@ enum class MemoryFormat : uint8_t { Preserve, Contiguous, ChannelsLast, Channels
 
 // What a memory_format= argument says: an object of weft.torch.memory_format, or None for `otherwise`.
 MemoryFormat memory_format(nb::handle object, MemoryFormat otherwise);
-// A copy in this order. Preserve: in the tensor's own where its elements lie densely, else C order.
+// A copy in this order. Preserve: in the one that PyTorch iterates over the tensor in.
 Tensor clone_in(const Tensor& tensor, MemoryFormat format);
 // The tensor with its dimensions in memory as those of a tensor of its shape; itself where they are so
 // already.

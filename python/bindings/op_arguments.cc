@@ -129,11 +129,12 @@ bool takes_size(const ops::Operand& operand) {
   return tensor->dim() > 0 && (dtype == DType::I32 || dtype == DType::Bool);
 }
 
-// Symbolic integers beside tensors are read when the graph runs. Their values are guards elsewhere: of operators that look
-// at their operands, and as exponents, since powers of small numbers are products.
+// Symbolic integers beside tensors are read when the graph runs. Their values are guards elsewhere: of
+// operators that look at their operands, and as exponents, since powers of small numbers are products.
 void place_sizes(const OpDef& op, const SizeOperands& sizes, std::vector<ops::Operand>& operands) {
   const bool is_power = op.name == "pow" || op.name == "float_power";
-  const bool stay = takes_scalars(op) && !is_power && std::any_of(operands.begin(), operands.end(), takes_size);
+  const bool stay =
+      takes_scalars(op) && !is_power && std::any_of(operands.begin(), operands.end(), takes_size);
   for (const auto& [at, size] : sizes)
     operands[at] = stay ? ops::size_operand(size) : ops::Operand(Scalar(sym_specialize(size)));
 }
@@ -351,7 +352,7 @@ OpArguments parse_arguments(const OpDef& op, PyObject* const* args, size_t nargs
     } else {
       if (is_made_on_default_device(op, param, value))
         result.attrs.set(param.name, default_device());
-      else
+      else if (value || !op.default_params)  // a small call of a pointwise operator has none but the defaults
         result.attrs.set(param.name, value ? attribute(op, param, value) : param.default_value);
     }
   }

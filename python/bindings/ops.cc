@@ -15,6 +15,7 @@
 #include "once.h"
 #include "op_arguments.h"
 #include "ops/autocast.h"
+#include "ops/iteration_order.h"
 #include "ops/pointwise_into.h"
 #include "ops/torch_rules.h"
 #include "weft/error.h"
@@ -63,7 +64,8 @@ std::vector<Tensor> run(const OpDef& op, OpArguments arguments, Promotion rules)
   }
   if (takes_scalars(op)) {
     if (rules == Promotion::NumPy) ops::refuse_negative_powers(op, arguments.operands);
-    return {ops::invoke(op, arguments.operands, arguments.attrs, rules)};
+    return {rules == Promotion::Torch ? ops::invoke_in_order(op, arguments.operands, arguments.attrs)
+                                      : ops::invoke(op, arguments.operands, arguments.attrs, rules)};
   }
   ops::OpArgs args;
   args.rules = rules;

@@ -16,6 +16,7 @@
 #include "jit_trace.h"
 #include "memory_format.h"
 #include "ops/build.h"
+#include "ops/iteration_order.h"
 #include "ops/view.h"
 #include "tensor_forms.h"
 #include "weft/error.h"
@@ -124,7 +125,7 @@ Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle devi
       wanted = dtype_of_python(argument);
     }
   }
-  const Tensor result = tensor.to(target).to(wanted.value_or(tensor.dtype()));
+  const Tensor result = ops::to_in_order(tensor.to(target), wanted.value_or(tensor.dtype()));
   const MemoryFormat memory = memory_format(format, MemoryFormat::Preserve);
   if (memory != MemoryFormat::Preserve && !lies_in(result, memory)) return clone_in(result, memory);
   return copy && result.impl() == tensor.impl() ? clone_in(result, MemoryFormat::Preserve) : result;
@@ -386,7 +387,7 @@ void bind_conversions(Class& c) {
             const T& t = own<T>(self);
             if (dtype.is_none()) return type_name(t);
             const DType wanted = dtype_of_type(dtype);
-            return wanted == t.dtype() ? self : nb::cast(T(t.to(wanted)));
+            return wanted == t.dtype() ? self : nb::cast(T(ops::to_in_order(t, wanted)));
           },
           nb::arg("dtype") = nb::none(), nb::arg("non_blocking") = false,
           "Without a dtype PyTorch's name of the tensor's: 'torch.FloatTensor'; else the tensor in that "
@@ -447,7 +448,7 @@ void bind_conversions(Class& c) {
         [dtype = dtype](nb::object self, nb::handle format) -> nb::object {
           const T& t = own<T>(self);
           const MemoryFormat memory = memory_format(format, MemoryFormat::Preserve);
-          const Tensor result = t.to(dtype);
+          const Tensor result = ops::to_in_order(t, dtype);
           if (memory != MemoryFormat::Preserve && !lies_in(result, memory))
             return nb::cast(T(clone_in(result, memory)));
           return result.impl() == t.impl() ? self : nb::cast(T(result));

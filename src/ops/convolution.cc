@@ -8,6 +8,7 @@
 #include "kernels/cpu/conv_bfloat16.h"
 #include "kernels/cpu/conv_f32.h"
 #include "ops/arguments.h"
+#include "ops/iteration_order.h"
 #include "ops/window.h"
 
 namespace weft::ops {
@@ -276,9 +277,10 @@ std::vector<Tensor> eager_convolution(const OpDef& op, std::span<const Tensor> o
           : nullptr;
   if (engine) return {convolution_bfloat16(*engine, geometry, operands, shape)};
   if (type.dtype != DType::F64 && kernels::convolve_f32_supports(geometry)) {
-    const Tensor y = convolution_f32(geometry, operands[0].to(DType::F32), prepared(operands[1], DType::F32),
-                                     prepared(operands[2], DType::F32), shape, channel_dim);
-    return {y.to(type.dtype)};
+    const Tensor y =
+        convolution_f32(geometry, to_in_order(operands[0], DType::F32), prepared(operands[1], DType::F32),
+                        prepared(operands[2], DType::F32), shape, channel_dim);
+    return {to_in_order(y, type.dtype)};
   }
   const Tensor result = Tensor::empty(shape, type.dtype);
   const Tensor x = prepared(operands[0], type.dtype), weight = prepared(operands[1], type.dtype);

@@ -255,6 +255,12 @@ Number<T> rem(Number<T> a, Number<T> b) {
     return Number<T>(b.value == 0 ? T(0) : static_cast<T>(a.value % b.value));
   }
 }
+// Is a remainder of integers on the other side of zero than the divisor? Without branches, which would be
+// guessed wrongly.
+template <class T>
+constexpr bool lies_across(T remainder, T divisor) {
+  return static_cast<bool>((remainder != 0) & ((remainder ^ divisor) < 0));
+}
 // Sign of the divisor, a zero result included.
 template <class T>
   requires(is_float_v<T> || is_int_v<T>)
@@ -264,7 +270,8 @@ Number<T> mod(Number<T> a, Number<T> b) {
     if (remainder.value == 0) return copysign(Number<T>(T(0)), b);
     return (b.value < 0) != (remainder.value < 0) ? remainder + b : remainder;
   } else if constexpr (std::is_signed_v<T>) {
-    return remainder.value != 0 && (b.value < 0) != (remainder.value < 0) ? remainder + b : remainder;
+    const T added = static_cast<T>(b.value & -static_cast<T>(lies_across(remainder.value, b.value)));
+    return Number<T>(static_cast<T>(remainder.value + added));
   } else {
     return remainder;
   }
@@ -283,9 +290,8 @@ Number<T> floor_div(Number<T> a, Number<T> b) {
     return Number<T>(quotient - lower > T(0.5) ? lower + T(1) : lower);
   } else if constexpr (std::is_signed_v<T>) {
     const Number<T> quotient = a / b;
-    const Number<T> remainder = rem(a, b);
-    return remainder.value != 0 && (b.value < 0) != (remainder.value < 0) ? quotient - Number<T>(T(1))
-                                                                          : quotient;
+    const bool is_above = lies_across(rem(a, b).value, b.value);
+    return Number<T>(static_cast<T>(quotient.value - static_cast<T>(is_above)));
   } else {
     return a / b;
   }

@@ -76,7 +76,8 @@ def sam():
                                output_channels=16, window_size=4, global_attn_indexes=[1], mlp_dim=37, num_pos_feats=8)
     prompt = T.SamPromptEncoderConfig(hidden_size=16, image_size=64, patch_size=8, mask_input_channels=4)
     decoder = T.SamMaskDecoderConfig(hidden_size=16, mlp_dim=32, num_attention_heads=2, iou_head_hidden_dim=16)
-    return T.SamModel(T.SamConfig(vision.to_dict(), prompt.to_dict(), decoder.to_dict()))
+    parts = dict(vision_config=vision, prompt_encoder_config=prompt, mask_decoder_config=decoder)
+    return T.SamModel(T.SamConfig(**{name: part.to_dict() for name, part in parts.items()}))
 def points(n): return (R(1, 3, 64, 64), 60 * torch.rand(1, 1, n, 2), torch.ones(1, 1, n, dtype=torch.long))
 text = lambda m, i: first(m(input_ids=i, use_cache=False))
 families = {

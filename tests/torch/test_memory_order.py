@@ -1,0 +1,93 @@
+"""Results made element by element lie in memory as PyTorch 2.15 lays them out, eagerly and compiled."""
+
+import numpy as np
+import pytest
+import weft
+import weft.torch as torch
+
+# Over x of 2 x 3 x 4 and p, its dimensions permuted to 4 x 2 x 3; the strides are PyTorch's.
+CASES = [
+    ("p + 1", (1, 12, 4)),
+    ("-p", (1, 12, 4)),
+    ("p + y", (1, 12, 4)),
+    ("y + p", (6, 3, 1)),  # the first operand decides
+    ("torch.exp(x[:, ::2].permute(2, 0, 1))", (1, 8, 4)),
+    ("p * p[:1]", (1, 12, 4)),
+    ("p + p[:, :, :1]", (1, 12, 4)),
+    ("y[0, 0] + p", (1, 12, 4)),
+    ("p == 0", (1, 12, 4)),
+    ("torch.where(p > 0, p, 0.0)", (1, 12, 4)),
+    ("torch.clamp(p, 0, 1)", (1, 12, 4)),
+    ("torch.nn.functional.gelu(p)", (1, 12, 4)),
+    ("p[:1].expand(4, 2, 3) * 1", (6, 3, 1)),
+    ("x.expand(5, 2, 3, 4) + 1", (24, 12, 4, 1)),
+    ("x[:, :1].expand(2, 3, 4).permute(2, 0, 1) + 1", (3, 12, 1)),
+    ("x.as_strided((2, 3, 4), (1, 2, 6)) + x.as_strided((2, 3, 4), (12, 1, 3))", (1, 2, 6)),
+    ("x.as_strided((2, 3, 4), (12, 1, 3)) + x.as_strided((2, 3, 4), (1, 2, 6))", (12, 1, 3)),
+    ("p.to(torch.float64)", (1, 12, 4)),
+    ("p.double()", (1, 12, 4)),
+    ("p.type(torch.int32)", (1, 12, 4)),
+    ("x[:, ::2].permute(2, 0, 1).clone()", (1, 8, 4)),
+    ("torch.zeros_like(x[:, ::2].permute(2, 0, 1))", (1, 8, 4)),
+    ("torch.softmax(p, 0)", (6, 3, 1)),
+    ("p.sum(1, keepdim=True)", (3, 3, 1)),
+    ("p.cumsum(0)", (6, 3, 1)),
+]
+
+
+def operands():
+    x = torch.arange(24, dtype=torch.float32).view(2, 3, 4) / 7 - 1
+    return x, x.permute(2, 0, 1), torch.ones(4, 2, 3)
+
+
+@pytest.mark.parametrize(("code", "strides"), CASES, ids=[code for code, _ in CASES])
+def test_strides_are_pytorchs(code, strides):
+    function = eval(f"lambda x, p, y: {code}", {"torch": torch})
+    x, p, y = operands()
+    expected = np.asarray(function(x, p.contiguous(), y))
+    compiled = weft.compile(function)
+    for run in (function, compiled, compiled):
+        result = run(x, p, y)
+        assert result.stride() == strides
+        np.testing.assert_allclose(np.asarray(result), expected, rtol=1e-6)
+
+
+def test_large_and_small_ones_alike():
+    for shape in ((2, 3), (40, 30), (300, 500)):
+        x = torch.arange(shape[0] * shape[1], dtype=torch.float32).view(shape)
+        result = x.t() * 2 + x.t()
+        assert result.stride() == (1, shape[1]) and not result.is_contiguous()
+        np.testing.assert_array_equal(np.asarray(result), np.asarray(x).T * 3)
+
+
+def test_what_compiled_code_is_told_of_strides():
+    @weft.compile
+    def function(x):
+        return x * 2 if (x + 1).is_contiguous() else x * 3
+
+    x = torch.ones(3, 4)
+    for _ in range(2):
+        assert function(x)[0, 0] == 2 and function(x.t())[0, 0] == 3
+
+
+def test_views_of_what_is_permuted_are_refused():
+    x = torch.ones(3, 4)
+    with pytest.raises(RuntimeError, match="use reshape"):
+        (x.t() * 2).view(12)
+    assert (x.t() * 2).reshape(12).shape == (12,)
+
+
+@pytest.mark.parametrize("shapes", [((3, 4), (5, 3)), ((4, 2), (3, 4, 2))])
+def test_shapes_that_do_not_fit_are_named_as_given(shapes):
+    a, b = torch.ones(shapes[0]).t(), torch.ones(shapes[1])
+    with pytest.raises(RuntimeError, match=rf"shapes \[{', '.join(map(str, a.shape))}\] and"):
+        a + b
+
+
+def test_no_elements():
+    assert (torch.ones(0, 3).t() + 1).shape == (3, 0)
+
+
+def test_numpys_arrays_stay_as_they_are():
+    x = np.arange(6.0).reshape(2, 3)
+    assert weft.compile(lambda x: x.T + 1)(x).strides == (np.arange(6.0).reshape(2, 3).T + 1).strides
