@@ -88,6 +88,8 @@ def compile(
     dynamic:   None: a size or number that changes becomes symbolic on its second value; True: at once; False: never.
     backend:   "weft", or "eager": every call is fn's own.
     mode:      "default", "reduce-overhead" or "max-autotune"; None: the default, or what options ask for.
+               "reduce-overhead": sizes that come again are run from a prepared list of calls, with what is between them
+               in one block of memory, which is kept; results have memory of their own, and are never overwritten.
     options:   instead of mode: {"reduce_overhead": bool, "max_autotune": bool}.
     disable:   True gives fn itself.
 

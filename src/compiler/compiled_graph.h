@@ -16,6 +16,9 @@ struct CompileOptions {
   std::string toolchain;
   // Preferred vector width in bytes; 0 = the machine's.
   int vector_bytes = 0;
+  // Runs of sizes that came before are prepared: their calls are listed with their operands, and what is
+  // between them stays in one block of memory, which lives as long as the compiled graph.
+  bool prepares_runs = false;
   // Strides (in elements) of the inputs the first call will bring, to compile for these at once; an empty
   // entry or an empty list means C-contiguous. Other layouts are compiled for when they come.
   std::vector<Strides> input_strides;

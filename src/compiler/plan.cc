@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/call_list.h"
 #include "compiler/parts.h"
 #include "compiler/stages.h"
 #include "core/memory_watch.h"
@@ -56,6 +57,22 @@ const char* describe_operands(const PlanStep& step, const std::vector<Tensor>& s
   return ops::describe_inputs(operands);
 }
 
+// When a run ends, by an error, too.
+struct GivenBack {
+  CallLists& lists;
+  std::unique_ptr<CallList>& list;
+  ~GivenBack() { lists.give_back(std::move(list)); }
+};
+
+bool is_on_cpu(const Program& program) {
+  const auto is_cpu = [](Device device) { return device.type == DeviceType::CPU; };
+  return std::all_of(program.steps.begin(), program.steps.end(), [&](const PlanStep& step) {
+    return is_cpu(step.device) &&
+           std::all_of(step.outputs.begin(), step.outputs.end(),
+                       [&](const PlannedOutput& output) { return is_cpu(output.device); });
+  });
+}
+
 }  // namespace
 
 Plan::Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_strides,
@@ -64,7 +81,10 @@ Plan::Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_st
   input_strides_.resize(graph_->inputs().size());
   program_ = make_program(*graph_, input_strides_, options);
   name_ = profiling::intern(graph_->name);
+  if (options.prepares_runs && is_on_cpu(program_)) lists_ = std::make_unique<CallLists>();
 }
+
+Plan::~Plan() = default;
 
 bool Plan::accepts(const std::vector<Tensor>& inputs) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -103,26 +123,46 @@ std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
   if (profiling::is_on(profiling::kMemory)) note_storages(profiling::MemoryAction::IsInput, inputs);
   Run run;
   bind_symbols(inputs, run.symbols);
-  run.slots.resize(static_cast<size_t>(program_.num_slots));
   run.at_home = !runtime::watched_flags() && may_write_homes(inputs);
+  std::unique_ptr<CallList> list = lists_ ? lists_->take(*this, run.symbols, run.at_home) : nullptr;
+  std::vector<Tensor> outputs;
+  if (list) {
+    const GivenBack given_back{*lists_, list};
+    outputs = list->run(inputs);
+  } else {
+    outputs = run_steps(inputs, std::move(run));
+  }
+  if (profiling::is_on(profiling::kMemory)) note_storages(profiling::MemoryAction::IsOutput, outputs);
+  return outputs;
+}
+
+std::vector<Tensor> Plan::run_steps(const std::vector<Tensor>& inputs, Run run) const {
+  run.slots.resize(static_cast<size_t>(program_.num_slots));
   std::copy(inputs.begin(), inputs.end(), run.slots.begin());
   for (const auto& [slot, tensor] : program_.constants) run.slots[static_cast<size_t>(slot)] = tensor;
   for (const PlanStep& step : program_.steps) {
-    if (step.kernel)
-      run_kernel(step, run);
-    else if (step.is_update)
-      run_update(step, run);
-    else
-      run_call(step, run);
+    perform(step, run);
     for (int slot : step.released) run.slots[static_cast<size_t>(slot)] = Tensor();
   }
+  return finish(inputs, run);
+}
+
+void Plan::perform(const PlanStep& step, Run& run) const {
+  if (step.kernel)
+    run_kernel(step, run);
+  else if (step.is_update)
+    run_update(step, run);
+  else
+    run_call(step, run);
+}
+
+std::vector<Tensor> Plan::finish(const std::vector<Tensor>& inputs, Run& run) const {
   runtime::report_flags();
   std::vector<Tensor> outputs;
   outputs.reserve(program_.output_slots.size());
   for (int slot : program_.output_slots) outputs.push_back(run.slots[static_cast<size_t>(slot)]);
   if (!program_.given_constants.empty()) ir::copy_constants(outputs, program_.given_constants);
   if (!program_.write_backs.empty()) write_back(inputs, run, outputs);
-  if (profiling::is_on(profiling::kMemory)) note_storages(profiling::MemoryAction::IsOutput, outputs);
   return outputs;
 }
 
@@ -166,16 +206,19 @@ Tensor Plan::room_for(const PlannedOutput& output, const Run& run) {
   return Tensor::empty(output.shape.evaluate(run.symbols), output.dtype, output.device);
 }
 
+void Plan::describe_work(const PlanStep& step, const Run& run, profiling::Span& span) {
+  span.work = {.bytes = static_cast<double>(step.kernel_bytes.evaluate(run.symbols)),
+               .operations = static_cast<double>(step.kernel_operations.evaluate(run.symbols)),
+               .arithmetic = step.arithmetic,
+               .is_known = true};
+  if (profiling::is_on(profiling::kInputs)) span.inputs = describe_operands(step, run.slots);
+}
+
 void Plan::run_kernel(const PlanStep& step, Run& run) const {
   std::vector<Tensor>& slots = run.slots;
   profiling::Span span(step.name, profiling::Kind::Kernel, step.place);
-  if (span.is_recorded()) [[unlikely]] {
-    span.work = {.bytes = static_cast<double>(step.kernel_bytes.evaluate(run.symbols)),
-                 .operations = static_cast<double>(step.kernel_operations.evaluate(run.symbols)),
-                 .arithmetic = step.arithmetic,
-                 .is_known = true};
-    if (profiling::is_on(profiling::kInputs)) span.inputs = describe_operands(step, slots);
-  }
+  if (span.is_recorded()) [[unlikely]]
+    describe_work(step, run, span);
   for (const PlannedOutput& output : step.outputs)
     slots[static_cast<size_t>(output.slot)] = room_for(output, run);
   constexpr size_t kFew = 32;
@@ -228,19 +271,25 @@ bool Plan::replace_in_place(const PlanStep& step, Run& run) const {
   return true;
 }
 
-std::vector<Tensor> Plan::call(const PlanStep& step, std::vector<Tensor>& operands, const Run& run) {
+std::vector<Tensor> Plan::call(const PlanStep& step, const std::vector<Tensor>& operands,
+                               const ops::Attrs& attrs, bool is_checked) {
   const ops::OpDef& op = *step.node->op;
-  if (!step.prepared && !step.is_checked)
-    return ops::call(op, {operands, step.has_symbols ? ir::evaluate(step.attrs, run.symbols) : step.attrs});
+  if (!step.prepared && !is_checked) return ops::call(op, {operands, attrs});
   profiling::Span span(step.name, profiling::Kind::Operator, step.place);
-  std::vector<Tensor> results =
-      step.prepared ? step.prepared(operands)
-                    : backend_of(step.device).run(op, operands, step.attrs, step.device.index);
+  std::vector<Tensor> results = step.prepared
+                                    ? step.prepared(operands)
+                                    : backend_of(step.device).run(op, operands, attrs, step.device.index);
   if (span.is_recorded()) [[unlikely]] {
-    span.work = ops::work_of(op, operands, results, step.attrs);
+    span.work = ops::work_of(op, operands, results, attrs);
     if (profiling::is_on(profiling::kInputs)) span.inputs = ops::describe_inputs(operands);
   }
   return results;
+}
+
+void Plan::rethrow_with_place(const PlanStep& step, const Error& error) {
+  const std::string where = step.node->location.str();
+  if (where.empty()) throw error;
+  throw error.with_note("at " + where);
 }
 
 void Plan::run_call(const PlanStep& step, Run& run) const {
@@ -252,13 +301,11 @@ void Plan::run_call(const PlanStep& step, Run& run) const {
   if (step.part) operands.push_back(part_in(*step.part, slots, run.symbols));
   std::vector<Tensor> results;
   try {
-    if (const ops::Attr* through = step.node->attrs.find("through"))
-      operands[0] = ops::call1(std::get<std::string>(*through), {operands[0]});
-    results = call(step, operands, run);
+    if (step.through) operands[0] = ops::call(*step.through, {{operands[0]}, {}})[0];
+    results = step.has_symbols ? call(step, operands, ir::evaluate(step.attrs, run.symbols), step.is_checked)
+                               : call(step, operands, step.attrs, step.is_checked);
   } catch (const Error& error) {
-    std::string where = step.node->location.str();
-    if (where.empty()) throw;
-    throw error.with_note("at " + where);
+    rethrow_with_place(step, error);
   }
   if (step.part) return;
   for (size_t i = 0; i < step.results.size(); ++i)
@@ -268,7 +315,7 @@ void Plan::run_call(const PlanStep& step, Run& run) const {
 std::string Plan::describe() const {
   std::string text;
   for (const PlanStep& step : program_.steps) text += step.description + "\n";
-  return text;
+  return lists_ ? text + lists_->str() : text;
 }
 
 }  // namespace weft::compiler

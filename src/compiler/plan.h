@@ -6,8 +6,12 @@
 #include <vector>
 
 #include "compiler/program.h"
+#include "core/profiling.h"
+#include "weft/error.h"
 
 namespace weft::compiler {
+
+class CallLists;
 
 // Valid for one set of input strides.
 class Plan {
@@ -15,6 +19,7 @@ class Plan {
   // `input_strides`: known strides of the inputs; empty shapes mean contiguous.
   Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_strides,
        const CompileOptions& options);
+  ~Plan();
 
   bool accepts(const std::vector<Tensor>& inputs) const;
   std::vector<Tensor> run(const std::vector<Tensor>& inputs) const;
@@ -25,7 +30,8 @@ class Plan {
   std::shared_ptr<const ir::Graph> graph_;
   std::vector<Strides> input_strides_;
   Program program_;
-  const char* name_;  // of its runs in profiles
+  const char* name_;                  // of its runs in profiles
+  std::unique_ptr<CallLists> lists_;  // null: runs are not prepared
 
   void bind_symbols(const std::vector<Tensor>& inputs, std::vector<int64_t>& symbols) const;
   // What a run holds. `at_home`: inputs that are written back may be written before the end.
@@ -34,13 +40,22 @@ class Plan {
     std::vector<int64_t> symbols;
     bool at_home;
   };
+  friend class CallList;
   bool may_write_homes(const std::vector<Tensor>& inputs) const;
+  std::vector<Tensor> run_steps(const std::vector<Tensor>& inputs, Run run) const;
+  void perform(const PlanStep& step, Run& run) const;
+  // The results, when all steps are done: inputs are written back now.
+  std::vector<Tensor> finish(const std::vector<Tensor>& inputs, Run& run) const;
   static Tensor room_for(const PlannedOutput& output, const Run& run);
   void run_kernel(const PlanStep& step, Run& run) const;
   void run_update(const PlanStep& step, Run& run) const;
   bool replace_in_place(const PlanStep& step, Run& run) const;
   void run_call(const PlanStep& step, Run& run) const;
-  static std::vector<Tensor> call(const PlanStep& step, std::vector<Tensor>& operands, const Run& run);
+  // `is_checked`: the operator has been called on operands of these types.
+  static std::vector<Tensor> call(const PlanStep& step, const std::vector<Tensor>& operands,
+                                  const ops::Attrs& attrs, bool is_checked);
+  [[noreturn]] static void rethrow_with_place(const PlanStep& step, const Error& error);
+  static void describe_work(const PlanStep& step, const Run& run, profiling::Span& span);
   bool is_over_base(const PlanStep& step, const Run& run) const;
   void write_back(const std::vector<Tensor>& inputs, const Run& run, std::vector<Tensor>& outputs) const;
 };

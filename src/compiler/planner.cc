@@ -207,6 +207,8 @@ class Planner {
     for (const ir::Value* output : node.outputs) step.results.push_back(slot_of(output));
     step.keeps_views = is_index_view(node);
     step.has_symbols = has_symbols(step.attrs);
+    if (const ops::Attr* through = node.attrs.find("through"))
+      step.through = &ops::get_op(std::get<std::string>(*through));
     step.is_checked = node.op->eager && !step.has_symbols && has_known_types(node);
     step.device = device_of(node);
     if (node.op->prepare && !step.has_symbols) {

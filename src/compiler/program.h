@@ -49,7 +49,8 @@ struct PlanStep {
   // … or an operator call.
   const ir::Node* node = nullptr;
   ops::Attrs attrs;
-  bool has_symbols = false;  // among the attributes
+  bool has_symbols = false;             // among the attributes
+  const ops::OpDef* through = nullptr;  // what is computed of inputs[0] first
   ops::PreparedFn prepared;  // instead of `node`, where the operator has work that one preparation does
   bool is_checked =
       false;  // all sizes were known when the graph was made: its check of the operands has been passed

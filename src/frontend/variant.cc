@@ -108,9 +108,10 @@ void record(Variant& variant, ir::GraphTracer& tracer, const detail::CompiledFun
 
 std::shared_ptr<compiler::CompiledGraph> compile_graph(const ir::Graph& graph,
                                                        const std::vector<Tensor>& arguments,
-                                                       bool use_kernels) {
+                                                       const CompileOptions& given, bool use_kernels) {
   compiler::CompileOptions options;
   options.use_kernels = use_kernels;
+  options.prepares_runs = given.mode == "reduce-overhead";
   for (const Tensor& argument : arguments) {
     options.input_strides.push_back(argument.is_contiguous() ? Strides() : argument.strides());
   }
@@ -158,7 +159,7 @@ std::shared_ptr<const Variant> trace(const detail::CompiledFunction::Function& f
   }
   variant->guards = Guards(*variant->graph, arguments);
   try {
-    variant->compiled = compile_graph(*variant->graph, arguments, use_kernels);
+    variant->compiled = compile_graph(*variant->graph, arguments, options, use_kernels);
   } catch (const Error& error) {
     if (options.fullgraph) throw;
     variant->why_plain = error.what();

@@ -222,14 +222,20 @@ std::shared_ptr<const kernels::PackedLinear> pack_linear(const OpDef& op, const 
       bias.defined() ? dense_bias.data_as<float>() : nullptr, activation_arg(op, attrs));
 }
 
+// A fifth operand is where the result goes.
+Tensor room_for(std::span<const Tensor> operands, int64_t out) {
+  if (operands.size() > 4) return operands[4];
+  Shape shape = operands[0].shape();
+  shape.back() = out;
+  return Tensor::empty(shape, DType::F32);
+}
+
 std::vector<Tensor> run_linear(const kernels::PackedLinear& linear, int64_t out,
                                std::span<const Tensor> operands) {
   const Tensor x = operands[0].contiguous();
   const Tensor residual = operands[3].defined() ? operands[3].contiguous() : Tensor();
-  Shape shape = x.shape();
-  const int64_t in = shape.back();
-  shape.back() = out;
-  Tensor y = Tensor::empty(shape, DType::F32);
+  const int64_t in = x.shape().back();
+  const Tensor y = room_for(operands, out);
   if (y.numel() > 0) {
     linear.run(x.data_as<float>(), y.numel() / out, y.data_as<float>(),
                residual.defined() ? residual.data_as<float>() : nullptr, in, out);
@@ -263,9 +269,7 @@ class ConstantLinear {
   Tensor run_row(std::span<const Tensor> operands) const {
     const int64_t out = weight_.shape()[0], in = weight_.shape()[1];
     const Tensor x = operands[0].contiguous();
-    Shape shape = x.shape();
-    shape.back() = out;
-    const Tensor y = Tensor::empty(shape, DType::F32);
+    const Tensor y = room_for(operands, out);
     float* const to = y.data_as<float>();
     kernels::matrix_product<float>(1, out, in, {x.data_as<float>(), in, 1}, {weight_.data_as<float>(), 1, in},
                                    to);

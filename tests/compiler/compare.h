@@ -15,6 +15,13 @@
 
 namespace weft::compiler::testing {
 
+// Runs of sizes that came before are lists of calls.
+inline CompileOptions preparing() {
+  CompileOptions options;
+  options.prepares_runs = true;
+  return options;
+}
+
 using Function = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 
 inline std::unique_ptr<ir::Graph> trace(const std::string& name, const Function& function,

@@ -17,14 +17,25 @@ std::string bytes_of(const Tensor& tensor) {
           static_cast<size_t>(tensor.numel() * itemsize(tensor.dtype()))};
 }
 
-// What the interpreter makes of inputs and what compiled code does; the results in front of the inputs.
-Tensors after(const std::string& text, const Tensors& given, bool compiled) {
-  const auto graph = ir::parse_graph(text);
+using Run = std::function<Tensors(const Tensors&)>;
+
+// What a run makes of copies of inputs; the results in front of the inputs.
+Tensors after(const Run& run, const Tensors& given) {
   Tensors inputs;
   for (const Tensor& tensor : given) inputs.push_back(tensor.clone());
-  Tensors results = compiled ? compile(graph->clone())->run(inputs) : ir::interpret(*graph, inputs);
+  Tensors results = run(inputs);
   results.insert(results.end(), inputs.begin(), inputs.end());
   return results;
+}
+
+// … what the interpreter makes of them, or compiled code.
+Tensors after(const std::string& text, const Tensors& given, bool compiled) {
+  const auto graph = ir::parse_graph(text);
+  return after(
+      [&](const Tensors& inputs) {
+        return compiled ? compile(graph->clone())->run(inputs) : ir::interpret(*graph, inputs);
+      },
+      given);
 }
 
 void expect_same(const std::string& text, const Tensors& given) {
@@ -33,6 +44,12 @@ void expect_same(const std::string& text, const Tensors& given) {
   ASSERT_EQ(want.size(), got.size());
   for (size_t i = 0; i < want.size(); ++i)
     expect_equal(got[i], want[i], 1e-14, "tensor " + std::to_string(i));
+  const auto prepared = compile(ir::parse_graph(text), preparing());
+  for (int run = 0; run < 3; ++run) {
+    const Tensors again = after([&](const Tensors& inputs) { return prepared->run(inputs); }, given);
+    for (size_t i = 0; i < want.size(); ++i)
+      expect_equal(again[i], want[i], 1e-14, "run " + std::to_string(run) + ", tensor " + std::to_string(i));
+  }
 }
 
 const char* const kGraphs[] = {
@@ -122,7 +139,8 @@ const char* const kGraphs[] = {
   return
 }
 )",
-    // The same with more columns than any vector has lanes, and into a part; whole numbers, whose sums are exact.
+    // The same with more columns than any vector has lanes, and into a part; whole numbers, whose sums are
+    // exact.
     R"(graph long_totals(%a: f64[700], %b: f64[700]) {
   %0: f64[700] = trunc(%b)
   %1: f64[1, 700] = reshape(%0) {shape=[1, 700]}

@@ -62,13 +62,14 @@ class Interpreted final : public Executable {
 
 std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph,
                                             std::vector<Strides> input_strides,
-                                            const std::vector<Tensor>& steady,
+                                            const std::vector<Tensor>& steady, bool prepares_runs,
                                             std::vector<KernelSummary>* kernels) {
   if (env::flag("WEFT_INTERPRET")) return std::make_shared<Interpreted>(std::move(graph));
   std::unique_ptr<ir::Graph> original = graph->clone();
   try {
     compiler::CompileOptions options;
     options.input_strides = std::move(input_strides);
+    options.prepares_runs = prepares_runs;
     const bool has_steady =
         std::any_of(steady.begin(), steady.end(), [](const Tensor& input) { return input.defined(); });
     std::shared_ptr<compiler::CompiledGraph> compiled =
