@@ -61,6 +61,7 @@ int main(int argc, char** argv) {
       "  weft run model.pt --input x.npz --optimize --threads 2 --repeat 100\n"
       "  weft compile script.py --report a Python program with its NumPy functions compiled\n"
       "  weft torch program.py           a program whose `import torch` finds weft.torch\n"
+      "  weft segment photo.jpg --checkpoint sam_vit_b.pth --point 400,300 --output masks\n"
       "  weft generate --model DIR --prompt 'Once upon a time'\n"
       "  weft quantize DIR OUT --scheme int4-g32\n"
       "  weft bench llm --shape llama-1b --random-weights --schemes bfloat16,int8,int4-g32\n"
@@ -86,7 +87,9 @@ int main(int argc, char** argv) {
   // Its options are Python's to read.
   CLI::App* compile = app.add_subcommand("compile", "Run a Python script with its NumPy functions compiled");
   CLI::App* torch = app.add_subcommand("torch", "Run a program written for PyTorch on weft");
-  for (CLI::App* python : {compile, torch}) {
+  CLI::App* segment =
+      app.add_subcommand("segment", "Masks of what is in photographs, with Segment Anything's checkpoints");
+  for (CLI::App* python : {compile, torch, segment}) {
     python->prefix_command();
     python->set_help_flag();
   }
@@ -115,6 +118,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     if (compile->parsed()) return weft::cli::run_python(argv[0], "weft.script", {argv + 2, argv + argc});
     if (torch->parsed()) return weft::cli::run_python(argv[0], "weft.torch", {argv + 2, argv + argc});
+    if (segment->parsed())
+      return weft::cli::run_python(argv[0], "weft.models.sam.command", {argv + 2, argv + argc});
     weft::env::check();
     if (run->parsed()) return weft::cli::run(run_options);
     if (inspect->parsed()) return weft::cli::inspect(inspect_options);

@@ -1,5 +1,5 @@
-// `weft compile` and `weft torch`: run Python, which does the work (python/weft/script.py,
-// python/weft/torch).
+// `weft compile`, `weft torch` and `weft segment`: run Python, which does the work (python/weft/script.py,
+// python/weft/torch, python/weft/models/sam/command.py).
 #include <fmt/format.h>
 #include <unistd.h>
 
