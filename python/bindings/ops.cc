@@ -283,6 +283,30 @@ nb::object call_traced(nb::handle self, CallStyle style, PyObject* const* args, 
   return rules == Promotion::NumPy ? to_arrays(result) : result;
 }
 
+// What an argument's class makes of the operator (weft.nested's, weft.sparse's tensors of several parts), by
+// its function __weft_operator__(name, ...); null, without an error, where no argument is of such a class.
+PyObject* overriding(PyObject* object) {
+  if (PyList_Check(object) || PyTuple_Check(object)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+      if (PyObject* found = overriding(PySequence_Fast_GET_ITEM(object, i))) return found;
+    return nullptr;
+  }
+  static constinit MadeOnce<PyObject*> name;
+  return _PyType_Lookup(Py_TYPE(object),
+                        name.get([] { return PyUnicode_InternFromString("__weft_operator__"); }));
+}
+
+PyObject* call_overriding(const OperatorObject& self, PyObject* const* args, size_t nargs,
+                          PyObject* keywords) {
+  const size_t count = nargs + count_of(keywords);
+  PyObject* function = nullptr;
+  for (size_t i = 0; i < count && !function; ++i) function = overriding(args[i]);
+  if (!function) return nullptr;
+  std::vector<PyObject*> all{self.name};
+  all.insert(all.end(), args, args + count);
+  return PyObject_Vectorcall(function, all.data(), nargs + 1, keywords);
+}
+
 PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* keywords) {
   const auto& self = *reinterpret_cast<OperatorObject*>(callable);
   try {
@@ -294,8 +318,10 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, P
     error.restore();
     return nullptr;
   } catch (const Error& error) {
-    set_error(error, rules_of(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)) + count_of(keywords)));
-    return nullptr;
+    const auto nargs = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
+    PyObject* const result = call_overriding(self, args, nargs, keywords);
+    if (!result && !PyErr_Occurred()) set_error(error, rules_of(args, nargs + count_of(keywords)));
+    return result;
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   } catch (const std::exception& error) {

@@ -55,6 +55,7 @@ _LAZY = {
     "compiler": None,
     "config": None,
     "jit": None,
+    "kernel": "weft._kernel",
     "library": None,
     "models": None,
     "nn": None,

@@ -1,6 +1,8 @@
 // Calls: functions that are entered, classes that are instantiated, and callables known by their lowering.
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "capture/builtins/builtins.h"
 #include "capture/builtins/enums.h"
 #include "capture/builtins/named_tuples.h"
@@ -403,6 +405,28 @@ V Evaluator::construct(const V& type_value, CallArgs args) {
   return instance;
 }
 
+// The function __weft_operator__ of the class of an argument, which the operators of weft's are left to; null
+// where there is none.
+PyObject* Evaluator::overriding_operator(const CallArgs& args) {
+  static constinit InternedName name("__weft_operator__");
+  const std::function<PyObject*(const V&)> find = [&](const V& value) -> PyObject* {
+    realize(value);
+    if (value->kind == Kind::List || value->kind == Kind::Tuple) {
+      for (const V& item : value->items)
+        if (PyObject* found = find(item)) return found;
+      return nullptr;
+    }
+    if (value->kind != Kind::Instance) return nullptr;
+    PyObject* const found = _PyType_Lookup(value->object_type, name);
+    return found && PyFunction_Check(found) ? found : nullptr;
+  };
+  for (const V& arg : args.args)
+    if (PyObject* found = find(arg)) return found;
+  for (const auto& [keyword, arg] : args.keywords)
+    if (PyObject* found = find(arg)) return found;
+  return nullptr;
+}
+
 V Evaluator::call_const(const V& callable, CallArgs args) {
   PyObject* object = callable->object.get();
   if (watches_ends(object))
@@ -416,7 +440,14 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
     return zero_argument_super();
   if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.size() == 2 && args.keywords.empty())
     return super_value(args.args[0], args.args[1]);
-  if (is_weft_operator(object)) return call_on_tensors(*this, object, args);
+  if (is_weft_operator(object)) {
+    if (PyObject* function = overriding_operator(args)) {
+      args.args.insert(args.args.begin(), const_value(checked(PyObject_GetAttrString(object, "__name__"))));
+      enter(function, std::move(args));
+      return nullptr;
+    }
+    return call_on_tensors(*this, object, args);
+  }
   for (const bool of_arrays : {false, true}) {
     if (object != reinterpret_cast<PyObject*>(tensor_class(of_arrays)) || args.args.size() != 1 ||
         !args.keywords.empty() || realize(args.args[0])->kind != Kind::Tensor)

@@ -144,7 +144,10 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
       if (aborted.then != CaptureAborted::Then::EndEarlier) throw;
       begin_again(pythons, aborted.reason);
     }
-    if (!is_planned) leave_to_numpy(depth);
+    if (!is_planned)
+      leave_to_numpy(depth);
+    else if (settings_.fullgraph)
+      leave_custom_operator(depth);  // what follows within it may be an end that is not planned
     // What a stand-in cannot do, or does not expect, the original does, and words what it raises.
     const bool is_call = in.op == Op::Call || in.op == Op::CallKw || in.op == Op::CallEx;
     if (in_stand_in && !is_call && in.op != Op::Raise) leave_library(reason);

@@ -184,6 +184,7 @@ class Evaluator {
   // Enters a Python function. Breaks when the arguments cannot be bound.
   void enter(PyObject* function, CallArgs args, OnReturn on_return = OnReturn::Push, V extra = nullptr);
   void enter_made(const V& function, CallArgs args);
+  PyObject* overriding_operator(const CallArgs& args);
   // Enters the source that stands for a function or method of NumPy's.
   void enter_for(const std::string& callable, PyObject* source, CallArgs args);
 
