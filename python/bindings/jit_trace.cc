@@ -116,7 +116,8 @@ nb::tuple match_call(nb::handle op_object, const nb::tuple& args, const nb::dict
     else if (param.type == Param::Type::Tensor)
       value = given ? tensor_argument(given) : nb::none();
     else {
-      const ops::Attr& attr = parsed.attrs.at(param.name);
+      const ops::Attr* const found = parsed.attrs.find(param.name);
+      const ops::Attr& attr = found ? *found : param.default_value;
       value = attribute_argument(param, given, attr);
       is_default = param.has_default && ops::str(attr) == ops::str(param.default_value);
     }

@@ -8,7 +8,7 @@ namespace weft::python {
 
 struct OpArguments {
   std::vector<ops::Operand> operands;  // the Tensor parameters, lists flattened
-  ops::Attrs attrs;                    // all others, defaults filled in
+  ops::Attrs attrs;                    // all others, defaults filled in but for pointwise operators
   // Of functions that make tensors: what PyTorch's take besides; borrowed, null where absent.
   PyObject* requires_grad = nullptr;
   PyObject* memory_format = nullptr;
