@@ -193,7 +193,9 @@ Attr attribute(const OpDef& op, const Param& param, PyObject* value) {
       if (PyUnicode_Check(value) && op.schema.find("int[]|str " + param.name) != std::string::npos)
         return std::string(text_view(value));
       SymShape list;
-      if (const auto single = integer(value); single && !PyObject_HasAttrString(value, "__len__")) {
+      const bool is_list = PyTuple_Check(value) || PyList_Check(value);
+      if (const auto single = is_list ? std::nullopt : integer(value);
+          single && (PyLong_Check(value) || !PyObject_HasAttrString(value, "__len__"))) {
         if (keeps_single(op, param)) return *single;
         list.push_back(*single);
         return list;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <vector>
 
 #include "kernels/cpu/built.h"
 #include "weft/dtype.h"
@@ -10,7 +11,7 @@
 namespace weft::ops {
 
 Tensor run_built_rows(std::string_view name, const Tensor& x, int64_t dim, const Shape& result,
-                      int64_t longest, std::optional<DType> dtype) {
+                      int64_t longest, std::optional<DType> dtype, std::span<const Tensor> numbers) {
   const int64_t ndim = x.dim();
   if (x.is_traced() || x.device().type != DeviceType::CPU || ndim == 0 || (dim != -1 && dim != ndim - 1))
     return {};
@@ -21,8 +22,9 @@ Tensor run_built_rows(std::string_view name, const Tensor& x, int64_t dim, const
   if (kernel == nullptr) return {};
   const Tensor out = Tensor::empty(result, dtype.value_or(x.dtype()));
   const Tensor rows = x.contiguous();
-  const void* const elements = rows.data();
-  run_built(*kernel, out.data(), std::span(&elements, 1), std::array{x.numel() / length, length},
+  std::vector<const void*> operands = {rows.data()};
+  for (const Tensor& number : numbers) operands.push_back(number.data());
+  run_built(*kernel, out.data(), operands, std::array{x.numel() / length, length},
             /*is_parallel=*/true);
   return out;
 }

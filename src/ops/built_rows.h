@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "weft/tensor.h"
@@ -11,8 +12,9 @@ namespace weft::ops {
 
 // `name` along `dim` of x with the result's shape; an undefined tensor where there is none for this call: x
 // is traced, of another dtype or on another device, `dim` is not the last one, or rows have
-// more elements than `longest`. `dtype`: the result's, where it is not x's.
+// more elements than `longest`. `dtype`: the result's, where it is not x's. `numbers`: what the kernel takes
+// beside the rows.
 Tensor run_built_rows(std::string_view name, const Tensor& x, int64_t dim, const Shape& result,
-                      int64_t longest, std::optional<DType> dtype = {});
+                      int64_t longest, std::optional<DType> dtype = {}, std::span<const Tensor> numbers = {});
 
 }  // namespace weft::ops

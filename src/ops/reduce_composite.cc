@@ -1,6 +1,8 @@
 // Reductions written over the primitives of reduce.cc.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -48,7 +50,8 @@ Tensor along_rows(std::string_view name, const Tensor& x, const OpArgs& args) {
   if (x.is_traced()) return {};
   return run_built_rows(name, x, args.attrs.get_int("dim"), x.shape(), kLongestRow);
 }
-Tensor over_rows(std::string_view name, const Tensor& x, const OpDef& op, const OpArgs& args) {
+Tensor over_rows(std::string_view name, const Tensor& x, const OpDef& op, const OpArgs& args,
+                 std::span<const Tensor> numbers = {}) {
   if (x.is_traced() || x.dim() == 0) return {};
   const std::vector<int64_t> axes = reduction_axes(op.name, args.attrs, x.dim());
   if (axes.size() != 1) return {};
@@ -57,7 +60,16 @@ Tensor over_rows(std::string_view name, const Tensor& x, const OpDef& op, const 
     shape.back() = 1;
   else
     shape.pop_back();
-  return run_built_rows(name, x, axes[0], shape, kLongestNorm);
+  return run_built_rows(name, x, axes[0], shape, kLongestNorm, {}, numbers);
+}
+
+Tensor variance_over_rows(const Tensor& x, const OpDef& op, const OpArgs& args, double correction) {
+  if (x.is_traced() || x.dim() == 0 || is_complex(x.dtype())) return {};
+  const auto count = static_cast<double>(x.shape().back());
+  const DType compute = compute_dtype(x.dtype());
+  const std::array numbers{Tensor::scalar(Scalar(count), compute),
+                           Tensor::scalar(Scalar(std::max(0.0, count - correction)), compute)};
+  return over_rows("var", x, op, args, numbers);
 }
 
 // The square root of the sum of all squares: rows of the length that is added up without pairs, then their
@@ -121,6 +133,10 @@ double correction_of(const OpArgs& args) {
 std::vector<Tensor> variance(const OpDef& op, const OpArgs& args) {
   const Reduce reduce{op, args};
   const DType dtype = mean_dtype(op, args), compute = compute_dtype(dtype);
+  const double correction = correction_of(args);
+  if (dtype == args.tensors[0].dtype())
+    if (const Tensor done = variance_over_rows(args.tensors[0], op, args, correction); done.defined())
+      return {done};
   const Tensor x = cast_to(args.tensors[0], compute);
   const Sym count = reduce.count();
   const Tensor average = divide(reduce.keeping("sum", x), size_operand(count), args.rules);
@@ -128,7 +144,6 @@ std::vector<Tensor> variance(const OpDef& op, const OpArgs& args) {
   const Tensor squares = is_complex(compute)
                              ? call1("real", {call1("mul", {deviation, call1("conj", {deviation})})})
                              : call1("mul", {deviation, deviation});
-  const double correction = correction_of(args);
   const Tensor total = reduce("sum", squares);
   Tensor result;
   if (count.is_constant()) {
@@ -142,8 +157,13 @@ std::vector<Tensor> variance(const OpDef& op, const OpArgs& args) {
   return {cast_to(result, real_dtype(dtype))};
 }
 
+// Rounded once.
 std::vector<Tensor> standard_deviation(const OpDef& op, const OpArgs& args) {
-  return {call1("sqrt", {variance(op, args)[0]})};
+  const DType dtype = args.tensors[0].dtype();
+  OpArgs wide = args;
+  if (is_inexact(dtype)) wide.tensors[0] = cast_to(args.tensors[0], compute_dtype(dtype));
+  const Tensor result = call1("sqrt", {variance(op, wide)[0]});
+  return {is_floating(dtype) ? cast_to(result, dtype) : result};
 }
 
 std::vector<Tensor> vector_norm(const OpDef& op, const OpArgs& args) {

@@ -148,6 +148,20 @@ void write_rows(int vector_bytes, std::vector<Written>& all) {
     for (const char* name : {"sum", "prod"}) add(name, dtype, sums, wide);
     add("logsumexp", dtype, over);
     add("vector_norm", dtype, norm);
+    // Beside a row's elements, their number and what the sum of squares is divided by.
+    const DType compute = wide.value_or(dtype);
+    all.push_back(write_kernel(
+        fmt::format("var_rows_{}", weft::name(dtype)), {{0, 1}, {}, {}}, {dtype, compute, compute},
+        vector_bytes, [&](const std::vector<Tensor>& operands) {
+          Attrs kept = sums;
+          kept.set("keepdim", true);
+          const Tensor x = wide ? operands[0].to(*wide) : operands[0];
+          const Tensor mean = ops::call1("true_divide", {ops::call1("sum", {x}, kept), operands[1]});
+          const Tensor deviation = ops::call1("sub", {x, mean});
+          const Tensor total = ops::call1("sum", {ops::call1("mul", {deviation, deviation})}, sums);
+          const Tensor result = ops::call1("true_divide", {total, operands[2]});
+          return wide ? result.to(dtype) : result;
+        }));
     write("square_sum", dtype, [&](const Tensor& given) {
       const Tensor x = wide ? given.to(*wide) : given;
       return ops::call1("sum", {ops::call1("mul", {x, x})}, sums);

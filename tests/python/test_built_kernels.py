@@ -133,6 +133,8 @@ def test_reductions_and_softmax_of_rows(shape, dtype, layout):
             "log_softmax": wide - wide.max(dim, keepdims=True) - np.log(total),
             "norm": np.sqrt((wide * wide).sum(dim)),
         }
+        if shape[dim] > 1:
+            expected["var"] = wide.var(dim, ddof=1)
         for name, exact in expected.items():
             got = weft.norm(x, dim=dim) if name == "norm" else getattr(weft, name)(x, dim)
             np.testing.assert_allclose(
@@ -150,6 +152,25 @@ def test_the_largest_of_a_row_with_nan_is_nan(size, at):
             np.isnan(getattr(weft, name)(weft.from_numpy(x), 1).numpy()), [False, True, False]
         )
     assert np.isnan(weft.softmax(weft.from_numpy(x), 1).numpy()[1]).all()
+
+
+@pytest.mark.parametrize("dtype", [weft.float32, weft.bfloat16])
+@pytest.mark.parametrize("length", [1, 2, 1024, 1025])
+def test_variances_and_deviations_by_length(length, dtype):
+    x = weft.from_numpy(np.random.default_rng(1).standard_normal((3, length), np.float32) + 5).to(dtype)
+    wide = x.to(weft.float64).numpy()
+    for function, reference in ((weft.var, np.var), (weft.std, np.std)):
+        for correction in (0.0, 1.0):
+            with np.errstate(all="ignore"):
+                expected = reference(wide, 1, ddof=correction) if length > correction else np.full(3, np.nan)
+            for keepdim in (False, True):
+                found = function(x, 1, correction=correction, keepdim=keepdim)
+                assert found.dtype == dtype and found.shape == ((3, 1) if keepdim else (3,))
+                np.testing.assert_allclose(
+                    found.to(weft.float64).numpy().reshape(3),
+                    expected,
+                    rtol=2**-8 if dtype == weft.bfloat16 else 1e-5,
+                )
 
 
 def test_sums_of_nothing_but_negative_zeros():

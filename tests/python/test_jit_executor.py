@@ -92,3 +92,22 @@ for name in NAMES:
     assert result.returncode == 0, result.stderr
     assert result.stderr.count("no code is generated for TorchScript") == 1
     assert "SqueezeNet.forward_0: compiled in" in result.stderr
+
+
+def variances(x: weft.Tensor) -> weft.Tensor:
+    return x.var(1)
+
+
+def roots(x: weft.Tensor) -> weft.Tensor:
+    return x.sqrt()
+
+
+@pytest.mark.parametrize(("function", "kernels"), [(variances, 1), (roots, 0)])
+def test_what_is_one_builtin_is_compiled_where_it_is_several_operators(function, kernels):
+    scripted = weft.jit.script(function)
+    x = weft.tensor(np.random.default_rng(0).random((3, 40), np.float32))
+    for _ in range(4):
+        with weft.profiler.profile() as profile:
+            found = scripted(x)
+        np.testing.assert_allclose(found.numpy(), function(x).numpy(), rtol=1e-5)
+    assert sum(event.category == "kernel" for event in profile.events()) == kernels

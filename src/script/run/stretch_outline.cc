@@ -130,14 +130,18 @@ bool computes_tensor(const Node& node) {
   return std::any_of(node.outputs.begin(), node.outputs.end(),
                      [](const Value* v) { return holds_tensor(v); });
 }
-size_t count_computing(const Node& node) {
-  // One of many tensors, as an encoder layer, is several operators for a trace.
+// Several operators for a trace: a composite, as a variance, or one of many tensors, as an encoder layer.
+bool is_several(const Node& node) {
   constexpr int64_t kMany = 5;
+  const std::string_view name = node.script->name, space = "aten::";
+  const ops::OpDef* const op = name.starts_with(space) ? ops::find_op(name.substr(space.size())) : nullptr;
+  return (op != nullptr && op->kind == ops::OpKind::Composite) ||
+         std::count_if(node.inputs.begin(), node.inputs.end(),
+                       [](const Value* input) { return is_tensor(input); }) > kMany;
+}
+size_t count_computing(const Node& node) {
   size_t count = computes_tensor(node);
-  count *= std::count_if(node.inputs.begin(), node.inputs.end(),
-                         [](const Value* input) { return is_tensor(input); }) > kMany
-               ? 2
-               : 1;
+  if (count != 0 && is_several(node)) count = 2;
   for (const auto& block : node.blocks) {
     for (const auto& inner : block->nodes) count += count_computing(*inner);
   }
