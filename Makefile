@@ -30,12 +30,14 @@ demo: build  ## k-means on 20 million points: NumPy beside weft, one table and b
 test:  ## Everything: C++, Python, sanitizers, fuzzing, install, wheel
 	@scripts/test
 
-test-torch: build  ## PyTorch 2.15 in .venv-torch, and the programs of tests/torch/programs run under both
+test-torch: build  ## PyTorch 2.15 in .venv-torch (or TORCH_PYTHON=…, which has it), and tests/torch/programs under both
+ifndef TORCH_PYTHON
 	@[ -x .venv-torch/bin/python ] || $(PYTHON) -m venv .venv-torch
 	@.venv-torch/bin/python -m pip install --quiet 'torch==2.15.*' torchvision numpy
-	@.venv-torch/bin/python tests/torch/record_programs.py --check
+endif
+	@$(or $(TORCH_PYTHON),.venv-torch/bin/python) tests/torch/record_programs.py --check
 	@$(VENV) -m pytest -q tests/torch
-	@$(VENV) bench/torch_programs.py --torch .venv-torch/bin/python
+	@$(VENV) bench/torch_programs.py --torch $(or $(TORCH_PYTHON),.venv-torch/bin/python)
 
 test-interop: setup-torch  ## The tests that exchange archives with PyTorch
 	@scripts/test interop

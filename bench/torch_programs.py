@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 PROGRAMS = Path(__file__).parent.parent / "tests" / "torch" / "programs"
-NAMES = "bert convnext detector diffusion graph llama mobilenet sam swin tagger text unet".split()
+NAMES = "bert convnext detector diffusion graph llama mobilenet quantized sam speculative swin tagger text unet".split()
 
 
 def measure(name, compiled, threads):

@@ -165,3 +165,63 @@ def test_buffers_updated_in_forward():
     for row in range(3):
         same(compiled(example()[row]), modules[1](example()[row]))
     same(modules[0].total, modules[1].total)
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        lambda x: int(x.shape[0] / 4),
+        lambda x: int(x.shape[0] / 4.0),
+        lambda x: int(x.shape[0] / (8 * 8 / 4 / 4)),
+        lambda x: int((x.shape[0] + 1) / 3),
+        lambda x: int((x.shape[0] * x.shape[1] - 1) / x.shape[1]),
+    ],
+)
+def test_whole_parts_of_quotients_of_sizes_are_sizes(count):
+    def scaled(x):
+        return x * count(x)
+
+    compiled = weft.compile(scaled, fullgraph=True)
+    before = weft.compiler.stats()["captures"]
+    for rows in (4, 8, 12, 15, 16, 17, 3, 20, 40):
+        x = weft.tensor(np.arange(rows * 5, dtype=np.float32).reshape(rows, 5))
+        same(compiled(x), scaled(x))
+    assert weft.compiler.stats()["captures"] - before == 2
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        lambda x: x.shape[0] / 4,
+        lambda x: int(x.shape[0] / 2.5),
+        lambda x: int(x.shape[0] / 0.5),
+        lambda x: int(x.shape[0] / -4),
+        lambda x: int((2 - x.shape[0]) / 4),
+        lambda x: int(x.shape[0] / 4 + 0.9),
+        lambda x: float(x.shape[0] / 4),
+        lambda x: int(x.shape[0] / (x.shape[1] - 9)),
+        lambda x: int(x.shape[0] / 2.0**53),
+        lambda x: int(x.shape[0] * 2**53 / 3),
+        lambda x: int(x.shape[0] / True),
+        lambda x: int(x.shape[0] / 10**400) if x.shape[0] < 0 else 3,
+        lambda x: [x.shape[0], 3].index(x.shape[0] / 1),
+        lambda x: (x.shape[0]).__truediv__(4),
+        lambda x: round(x.shape[0] / 4),
+    ],
+)
+def test_other_quotients_of_sizes(count):
+    def scaled(x):
+        return x * count(x)
+
+    compiled = weft.compile(scaled)
+    for rows in (4, 8, 9, 4, 7):
+        x = weft.tensor(np.arange(rows * 5, dtype=np.float64).reshape(rows, 5))
+        same(compiled(x), scaled(x))
+
+
+def test_a_quotient_by_zero_raises():
+    compiled = weft.compile(lambda x, n: x * int(x.shape[0] / n))
+    for rows in (4, 8, 9):
+        for zero in (0, 0.0):
+            with pytest.raises(ZeroDivisionError):
+                compiled(example()[:1].expand(rows, 8), zero)

@@ -13,6 +13,8 @@ import numpy as np
 
 PROGRAMS = Path(__file__).parent / "programs"
 NAMES = "bert convnext detector diffusion graph llama mobilenet quantized sam speculative swin tagger text unet".split()
+# (rtol, atol): what PyTorch's own results differ by from machine to machine, its kernels being others.
+TOLERANCES = {"sam": (2e-4, 1e-4)}
 
 
 def arrays(found):
@@ -30,8 +32,9 @@ def main():
         path = PROGRAMS / "expected" / f"{name}.npz"
         if options.check:
             kept = np.load(path)
+            rtol, atol = TOLERANCES.get(name, (1e-4, 1e-5))
             for key, value in found.items():
-                np.testing.assert_allclose(value, kept[key], rtol=1e-4, atol=1e-5, err_msg=f"{name}: {key}")
+                np.testing.assert_allclose(value, kept[key], rtol=rtol, atol=atol, err_msg=f"{name}: {key}")
         else:
             np.savez_compressed(path, **found)
         print(name, ", ".join(f"{key} {value.shape}" for key, value in found.items()))

@@ -1,6 +1,8 @@
 // Arithmetic, containers, formatting and unpacking of abstract values.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "capture/builtins/sets.h"
 #include "capture/evaluate/evaluator.h"
 #include "capture/perform/concrete.h"
@@ -11,6 +13,40 @@ namespace {
 
 std::vector<V> top_values(AbstractFrame& frame, int count) {
   return {frame.stack.end() - count, frame.stack.end()};
+}
+
+// The call that comes next has one argument, and is int().
+bool is_int_next(Evaluator& ev, const AbstractFrame& frame) {
+  auto at = frame.code->instructions.begin() + frame.ip;
+  while (at->op == Op::Nop) ++at;
+  const Instruction& next = *at;
+  if (next.op != Op::Call || next.arg != 1 || next.arg2 >= 0 || frame.stack.size() < 4) return false;
+  const V &first = frame.stack.end()[-4], &second = frame.stack.end()[-3];
+  if (!first == !second) return false;  // a method, whose argument the quotient is
+  return ev.realize(first ? first : second)->is(reinterpret_cast<PyObject*>(&PyLong_Type));
+}
+
+// x / y within int(x / y), which nobody else sees: an expression over sizes where x is one and y a whole
+// number, so that their values need not be known. Below 2^53 the quotient of floats is never rounded up to
+// the next whole number. Null for all else.
+V whole_quotient(Evaluator& ev, const AbstractFrame& frame, const V& first, const V& second) {
+  const V &x = ev.realize(first), &y = ev.realize(second);
+  constexpr int64_t kMost = int64_t{1} << 53;
+  if (x->kind != Kind::SymInt || !is_int_next(ev, frame)) return nullptr;
+  Sym divisor;
+  if (y->kind == Kind::SymInt) {
+    divisor = y->sym;
+  } else if (y->is_const() && (PyLong_CheckExact(y->object.get()) || PyFloat_CheckExact(y->object.get()))) {
+    const double number = PyFloat_CheckExact(y->object.get()) ? PyFloat_AS_DOUBLE(y->object.get())
+                                                              : PyLong_AsDouble(y->object.get());
+    PyErr_Clear();
+    if (!(number >= 1 && number < kMost) || std::floor(number) != number) return nullptr;
+    divisor = Sym(static_cast<int64_t>(number));
+  } else {
+    return nullptr;
+  }
+  if (sym_lt(x->sym, Sym(0)) || sym_lt(divisor, Sym(1)) || sym_ge(x->sym, Sym(kMost))) return nullptr;
+  return sym_value(floor_div(x->sym, divisor));
 }
 
 }  // namespace
@@ -62,7 +98,9 @@ bool Evaluator::execute_operators(const Instruction& in) {
       return true;
     }
     case Op::Binary: {
-      V result = binary(in.arg, top(2), top(1));
+      constexpr int kTrueDivide = 11;  // NB_TRUE_DIVIDE
+      V result = in.arg == kTrueDivide ? whole_quotient(*this, frame(), top(2), top(1)) : nullptr;
+      if (!result) result = binary(in.arg, top(2), top(1));
       drop(2);
       push(result);
       return true;

@@ -84,6 +84,11 @@ def replace_linear(module, kind):
     return module
 
 
+def build():
+    int8, int4 = (replace_linear(fill(Net()), kind) for kind in ("int8", "int4"))
+    return lambda x: (int8(x), int4(x)), (wave(3, 64).to(torch.bfloat16),)
+
+
 def results(compiled=False):
     found = {}
     x = wave(3, 64).to(torch.bfloat16)

@@ -54,6 +54,16 @@ def speculative_decode(model, draft, forward, decode, cur_token, input_pos, spec
     return torch.cat([draft_tokens[:count], new.argmax(keepdim=True).to(draft_tokens.dtype)]), accept
 
 
+def build():
+    """The large model's verification of four tokens."""
+    model = fill(Transformer(ModelArgs()))
+    model(torch.arange(8).view(1, -1), torch.arange(8))
+    return lambda *args: probabilities(model_forward(model, *args)[0], 0.8, 20), (
+        torch.tensor([[3, 8, 13, 18, 23]]),
+        torch.arange(8, 13),
+    )
+
+
 def results(compiled=False):
     model = fill(Transformer(ModelArgs()))
     draft = fill(Transformer(ModelArgs(n_layers=1)))
