@@ -445,3 +445,43 @@ def test_modules_that_ask_for_their_own_parameters():
             change()
         same(compiled(X), module(X))
     assert compiled(X)[1] == ["extra", "linear.weight", "linear.bias", "steps"]
+
+
+def bounded(function):
+    """Binds arguments by a signature that is made once."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def inner(*args, **kwargs):
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        return function(*given.args, **given.kwargs)
+
+    return inner
+
+
+@bounded
+def shifted(x, by=1, *, times=2):
+    return x * times + by
+
+
+class Sampled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.dropout = nn.Linear(3, 3), nn.Dropout(0.9)
+
+    def forward(self, x):
+        self.dropout.eval()
+        return self.dropout(self.linear(x))
+
+
+def test_arguments_bound_by_a_signature():
+    for call in (lambda x: shifted(x), lambda x: shifted(x, 3, times=4), lambda x: shifted(x, by=x)):
+        torch.testing.assert_close(torch.compile(call, fullgraph=True)(X), call(X))
+
+
+def test_methods_with_the_names_of_functions_that_look_at_frames():
+    module = Sampled()
+    compiled = torch.compile(module, fullgraph=True)
+    torch.testing.assert_close(compiled(X), module.linear(X))
+    assert not module.dropout.training

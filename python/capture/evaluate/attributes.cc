@@ -1,6 +1,7 @@
 // Attributes of modules, classes, instances and builtin values.
 #include <fmt/format.h>
 
+#include "capture/builtins/builtins.h"
 #include "capture/builtins/enums.h"
 #include "capture/builtins/named_tuples.h"
 #include "capture/builtins/weft_tensors.h"
@@ -240,6 +241,11 @@ V Evaluator::plain_attribute(const V& owner, PyObject* name) {
       enter(getter.get(), std::move(args));
       return nullptr;
     }
+    if (Py_TYPE(found) == &PyMemberDescr_Type && PyUnicode_CompareWithASCIIString(name, "_parameters") == 0)
+      if (V parameters = parameters_of_signature(*this, owner)) {
+        variant_->guards.is(owner->source, owner->object.get());
+        return parameters;
+      }
     if (Py_TYPE(found) == &PyMemberDescr_Type) {
       for (size_t i = 0; i < owner->keys.size(); ++i)
         if (PyUnicode_Compare(owner->keys[i]->object.get(), name) == 0) return owner->items[i];
