@@ -485,3 +485,34 @@ def test_methods_with_the_names_of_functions_that_look_at_frames():
     compiled = torch.compile(module, fullgraph=True)
     torch.testing.assert_close(compiled(X), module.linear(X))
     assert not module.dropout.training
+
+
+class Padded(nn.Module):
+    """A module whose sizes are computed once, and a table by kinds of annotations."""
+
+    kinds = {typing.Union: 1, typing.Literal: 2, list: 3}
+
+    def __init__(self, width):
+        super().__init__()
+        self.width, self.asked = width, 0
+
+    @functools.cached_property
+    def left(self):
+        self.asked += 1
+        return self.width // 2
+
+    def forward(self, x):
+        return F.pad(x, (self.left, self.left)) * self.kinds.get(list) + self.kinds[typing.Literal]
+
+
+def test_cached_properties_of_modules():
+    module, plain = Padded(4), Padded(4)
+    compiled = torch.compile(module, fullgraph=True)
+    for x in (X, X + 1):
+        torch.testing.assert_close(compiled(x), plain(x))
+    assert module.asked == plain.asked == 1 and module.__dict__["left"] == 2
+    module.left = 1
+    assert compiled(X).shape == (2, 5)
+    del module.left
+    module.width = 6
+    assert compiled(X).shape == (2, 9) and module.asked == 2

@@ -187,15 +187,18 @@ V Evaluator::cached_property(const V& owner, PyObject* name, PyObject* found) {
   return value;
 }
 
-// A property where the class has a __getattr__, which is asked where it raises AttributeError. Null for
-// anything else.
+// A property, also a cached one, where the class has a __getattr__, which is asked where it raises
+// AttributeError. Null for anything else.
 V Evaluator::property_or_hook(const V& owner, PyObject* name, PyObject* found) {
-  if (Py_TYPE(found) != &PyProperty_Type) return nullptr;
-  const Ref getter = checked(PyObject_GetAttrString(found, "fget"));
+  const bool is_cached = type_name(found) == "cached_property";
+  if (is_cached)
+    if (V item = find_instance_item(owner, name)) return item;
+  if (!is_cached && Py_TYPE(found) != &PyProperty_Type) return nullptr;
+  const Ref getter = checked(PyObject_GetAttrString(found, is_cached ? "func" : "fget"));
   if (!PyFunction_Check(getter.get())) return nullptr;
   const Awaiting awaiting(awaited_exceptions_);
   try {
-    return call_method_now(owner, getter.get(), {});
+    return is_cached ? cached_property(owner, name, found) : call_method_now(owner, getter.get(), {});
   } catch (const AbstractRaise& raised) {
     if (PyType_IsSubtype(raised.exception->object_type,
                          reinterpret_cast<PyTypeObject*>(PyExc_AttributeError)))
