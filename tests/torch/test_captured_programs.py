@@ -67,6 +67,42 @@ class Chunks(nn.Module):
 CHUNKS = Chunks()
 
 
+def at_once(function):
+    """A decorator that is applied within captured code."""
+
+    @functools.wraps(function)
+    def inner(x, *args):
+        return function(x, *args) if x is not None else x
+
+    return inner
+
+
+def documented(x):
+    "Doubles."
+    return x * 2
+
+
+def with_names(x):
+    inner = at_once(documented)
+    return inner(x), inner.__name__, inner.__doc__, inner.__wrapped__ is documented, inner.__module__
+
+
+def without_an_entry(x):
+    point = Settings()
+    point.width, names = 3, vars_of(point)
+    del point.scale
+    return x * point.width, sorted(names), sorted(point.__dict__), hasattr(point, "scale")
+
+
+class Settings:
+    def __init__(self):
+        self.scale, self.depth = 2, 1
+
+
+def vars_of(settings):
+    return list(settings.__dict__)
+
+
 def names_of(x, function):
     signature = inspect.signature(function)
     required = [n for n, p in signature.parameters.items() if p.default is inspect.Parameter.empty]
@@ -112,6 +148,9 @@ FUNCTIONS = {
     "of a function": (lambda x: names_of(x, chunked), X),
     "of one that wraps another": (lambda x: names_of(x, wrapped), X),
     "a partial that is returned": (lambda x: functools.partial(torch.add, x * 2, alpha=2)(x), X),
+    "a decorator within": (lambda x: at_once(torch.add)(x, 1) + at_once(documented)(x), X),
+    "what it says of itself": (with_names, X),
+    "an attribute that is deleted": (without_an_entry, X),
     "equal": (lambda x: torch.equal(x, x + 0), X),
     "not equal": (lambda x: (torch.equal(x, x + 1), x * 2), X),
     "equal and another shape": (lambda x: torch.equal(x, x[0]), X),
@@ -288,3 +327,192 @@ def test_objects_without_equality_of_their_own_equal_themselves():
     ):
         change()
         torch.testing.assert_close(compiled(x), model(x))
+
+
+class Positions(nn.Module):
+    """Its buffer is moved in each call, to where and what it is already."""
+
+    def __init__(self, made):
+        super().__init__()
+        self.table = made(torch.arange(12.0).reshape(4, 3))
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        self.table = self.table.to(device=x.device, dtype=x.dtype)
+        self.layer = self.layer
+        return self.layer(x) + self.table[: x.shape[0]]
+
+
+@pytest.mark.parametrize("made", [nn.Buffer, nn.Parameter])
+def test_modules_that_assign_what_they_have(made):
+    module = Positions(made)
+    compiled, table = torch.compile(module, fullgraph=True), module.table
+    for _ in range(2):
+        torch.testing.assert_close(compiled(X), module(X))
+        assert module.table is table
+    module.table = made(table * 2)
+    torch.testing.assert_close(compiled(X), module(X))
+    assert module.table is not table
+
+
+@pytest.mark.parametrize("rounds", [3, 19, 60])
+def test_fullgraph_unrolls_loops_over_tensors(rounds):
+    def normalized(x):
+        for _ in range(rounds - 1):
+            x = x / (x.sum(-1, keepdim=True) + 1)
+            x = x / (x.sum(-2, keepdim=True) + 1)
+        return x
+
+    torch.testing.assert_close(torch.compile(normalized, fullgraph=True)(X.abs()), normalized(X.abs()))
+
+
+def test_requires_grad_of_a_tensor_made_inside():
+    def function(x, on):
+        y = (x * 2).requires_grad_(on)
+        return y.requires_grad, y, x.clone().requires_grad_().requires_grad
+
+    compiled = torch.compile(function)
+    for on in (True, False, True):
+        (flag, y, other), expected = compiled(X, on), function(X, on)
+        assert (
+            (flag, y.requires_grad, other) == (on, on, True) == (expected[0], expected[1].requires_grad, True)
+        )
+
+
+def test_ranges_that_count_down_have_symbolic_sizes():
+    functions = {
+        "from the last": lambda x: torch.arange(x.shape[0] - 1, -1, -1) * x.shape[0],
+        "by twos": lambda x: torch.arange(x.shape[0], 0, -2),
+        "to the first": lambda x: torch.arange(9, x.shape[0], -1) + 1,
+    }
+    for name, function in functions.items():
+        compiled = torch.compile(function, fullgraph=True, dynamic=True)
+        captures = weft.compiler.stats()["captures"]
+        for size in (2, 3, 1, 6, 4, 5, 7, 8):
+            x = torch.zeros(size, 2)
+            assert compiled(x).tolist() == function(x).tolist(), (name, size)
+        assert weft.compiler.stats()["captures"] - captures <= 3, name
+    compiled = torch.compile(lambda x: torch.arange(4, x.shape[0], -1), dynamic=True)
+    assert [compiled(torch.zeros(size, 2)).tolist() for size in (2, 3, 4)] == [[4, 3], [4], []]
+    with pytest.raises(RuntimeError):
+        compiled(torch.zeros(5, 2))
+
+
+def test_functions_that_wrap_others_leave_the_graph():
+    compiled = torch.compile(lambda x: (at_once(documented), x + 1), fullgraph=True)
+    found, _ = compiled(X)
+    assert (found.__name__, found.__doc__, found.__wrapped__) == ("documented", "Doubles.", documented)
+    torch.testing.assert_close(found(X), X * 2)
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_requires_grad_of_arguments_is_read_in_each_call(fullgraph):
+    compiled = torch.compile(lambda x: (x * 2, x.requires_grad), fullgraph=fullgraph)
+    x = X.clone()
+    for on in (False, True, True, False):
+        assert compiled(x.requires_grad_(on))[1] is on
+
+
+class Typed(nn.Module):
+    """As published models ask for their own dtype and device."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+        self.again = self.linear
+        self.register_buffer("steps", torch.zeros(2, dtype=torch.int64))
+
+    @property
+    def dtype(self):
+        return next(p.dtype for p in self.parameters() if p.is_floating_point())
+
+    @property
+    def device(self):
+        return next(self.parameters()).device
+
+    def forward(self, x):
+        x = x.to(dtype=self.dtype).to(self.device)
+        names = [name for name, _ in self.named_parameters()] + [name for name, _ in self.named_buffers()]
+        count = sum(p.numel() for p in self.parameters())
+        return self.linear(x) * torch.finfo(self.dtype).eps + count, names
+
+
+def test_modules_that_ask_for_their_own_parameters():
+    module = Typed()
+    compiled = torch.compile(module, fullgraph=True)
+    for change in (None, lambda: module.double(), lambda: setattr(module, "extra", nn.Parameter(X.double()))):
+        if change:
+            change()
+        same(compiled(X), module(X))
+    assert compiled(X)[1] == ["extra", "linear.weight", "linear.bias", "steps"]
+
+
+def bounded(function):
+    """Binds arguments by a signature that is made once."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def inner(*args, **kwargs):
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        return function(*given.args, **given.kwargs)
+
+    return inner
+
+
+@bounded
+def shifted(x, by=1, *, times=2):
+    return x * times + by
+
+
+class Sampled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.dropout = nn.Linear(3, 3), nn.Dropout(0.9)
+
+    def forward(self, x):
+        self.dropout.eval()
+        return self.dropout(self.linear(x))
+
+
+def test_arguments_bound_by_a_signature():
+    for call in (lambda x: shifted(x), lambda x: shifted(x, 3, times=4), lambda x: shifted(x, by=x)):
+        torch.testing.assert_close(torch.compile(call, fullgraph=True)(X), call(X))
+
+
+def test_methods_with_the_names_of_functions_that_look_at_frames():
+    module = Sampled()
+    compiled = torch.compile(module, fullgraph=True)
+    torch.testing.assert_close(compiled(X), module.linear(X))
+    assert not module.dropout.training
+
+
+class Padded(nn.Module):
+    """A module whose sizes are computed once, and a table by kinds of annotations."""
+
+    kinds = {typing.Union: 1, typing.Literal: 2, list: 3}
+
+    def __init__(self, width):
+        super().__init__()
+        self.width, self.asked = width, 0
+
+    @functools.cached_property
+    def left(self):
+        self.asked += 1
+        return self.width // 2
+
+    def forward(self, x):
+        return F.pad(x, (self.left, self.left)) * self.kinds.get(list) + self.kinds[typing.Literal]
+
+
+def test_cached_properties_of_modules():
+    module, plain = Padded(4), Padded(4)
+    compiled = torch.compile(module, fullgraph=True)
+    for x in (X, X + 1):
+        torch.testing.assert_close(compiled(x), plain(x))
+    assert module.asked == plain.asked == 1 and module.__dict__["left"] == 2
+    module.left = 1
+    assert compiled(X).shape == (2, 5)
+    del module.left
+    module.width = 6
+    assert compiled(X).shape == (2, 9) and module.asked == 2

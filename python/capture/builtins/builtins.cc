@@ -94,6 +94,28 @@ V builtin_partial(Evaluator&, CallArgs& args) {
   return result;
 }
 
+// functools.update_wrapper(wrapper, wrapped) of a function made inside: noted, for who asks, and for when it
+// leaves.
+V builtin_update_wrapper(Evaluator& ev, CallArgs& args) {
+  std::vector<V> bound = bind_arguments(args, "wrapper, wrapped, assigned, updated");
+  if (!bound[0] || !bound[1]) graph_break("functools.update_wrapper() with these arguments");
+  const Ref module = checked(PyImport_ImportModule("functools"));
+  const auto is_usual = [&](const V& names, const char* usual) {
+    if (!names) return true;
+    const Ref given = ev.constant(names), expected = checked(PyObject_GetAttrString(module.get(), usual));
+    return given && PyObject_RichCompareBool(given.get(), expected.get(), Py_EQ) == 1;
+  };
+  const V &wrapper = ev.realize(bound[0]), &wrapped = ev.realize(bound[1]);
+  const bool is_function =
+      wrapped->kind == Kind::Function || (wrapped->is_const() && PyFunction_Check(wrapped->object.get()));
+  if (wrapper->kind != Kind::Function || wrapper->context || !is_function ||
+      !is_usual(bound[2], "WRAPPER_ASSIGNMENTS") || !is_usual(bound[3], "WRAPPER_UPDATES"))
+    graph_break("functools.update_wrapper() of these objects");
+  ev.note_effect();
+  wrapper->context = wrapped;
+  return wrapper;
+}
+
 V builtin_reversed(Evaluator& ev, CallArgs& args) {
   expect(args, 1, 1);
   const V sequence = ev.realize(args.args[0]);
@@ -514,6 +536,7 @@ void register_builtins() {
   register_builtin_classes();
   register_lowering("builtins.tuple.__new__", tuple_new);
   register_lowering("functools.partial", builtin_partial);
+  register_lowering("functools.update_wrapper", builtin_update_wrapper);
   register_lowering("weft._entered_library.ordering.order_of", order_of);
 #define WEFT_FOLDED(NAME) register_lowering("builtins." #NAME, builtin_##NAME);
   WEFT_FOR_EACH_FOLDED(WEFT_FOLDED)

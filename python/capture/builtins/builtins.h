@@ -27,6 +27,8 @@ void set_dict_item(Evaluator& ev, const V& dict, const V& key, const V& value);
 void register_builtin_classes();
 void register_copying();
 bool is_inspect_signature(PyObject* function);
+// `_parameters` of one that the program has, whose identity is to be guarded; null of other objects.
+V parameters_of_signature(Evaluator& ev, const V& owner);
 V signature_of(Evaluator& ev, PyObject* signature, const CallArgs& args);
 
 }  // namespace weft::capture

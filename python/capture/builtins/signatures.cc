@@ -1,4 +1,6 @@
 // inspect.signature of functions and methods that are known.
+#include <string_view>
+
 #include "capture/builtins/builtins.h"
 #include "capture/evaluate/evaluator.h"
 #include "capture/objects/classes.h"
@@ -21,7 +23,28 @@ void guard_wrapped(Evaluator& ev, PyObject* function) {
   }
 }
 
+// As a dict: neither is changed by anybody.
+V dict_of_mapping(Evaluator& ev, PyObject* mapping) {
+  const Ref pairs = checked(PyMapping_Items(mapping));
+  V dict = make_value(Kind::Dict);
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs.get()); ++i) {
+    PyObject* const pair = PyList_GET_ITEM(pairs.get(), i);
+    dict->keys.push_back(const_value(Ref::borrow(PyTuple_GET_ITEM(pair, 0))));
+    dict->items.push_back(ev.pinned(PyTuple_GET_ITEM(pair, 1)));
+  }
+  return dict;
+}
+
 }  // namespace
+
+V parameters_of_signature(Evaluator& ev, const V& owner) {
+  if (std::string_view(owner->object_type->tp_name) != "Signature" || !owner->source || !owner->object)
+    return nullptr;
+  const Ref type = checked(PyObject_GetAttrString(loaded_module("inspect").get(), "Signature"));
+  if (type.get() != reinterpret_cast<PyObject*>(owner->object_type)) return nullptr;
+  const Ref mapping = checked(PyObject_GetAttrString(owner->object.get(), "parameters"));
+  return dict_of_mapping(ev, mapping.get());
+}
 
 bool is_inspect_signature(PyObject* function) {
   static constinit InternedName name("__name__");
@@ -42,19 +65,12 @@ V signature_of(Evaluator& ev, PyObject* signature, const CallArgs& args) {
   // That of a method has one parameter less, whatever it is bound to.
   const Ref described = is_method ? checked(PyMethod_New(function->object.get(), Py_True)) : function->object;
   const Ref made = checked(PyObject_CallOneArg(signature, described.get())),
-            mapping = checked(PyObject_GetAttrString(made.get(), "parameters")),
-            pairs = checked(PyMapping_Items(mapping.get()));
-  V parameters = make_value(Kind::Dict);
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs.get()); ++i) {
-    PyObject* const pair = PyList_GET_ITEM(pairs.get(), i);
-    parameters->keys.push_back(const_value(Ref::borrow(PyTuple_GET_ITEM(pair, 0))));
-    parameters->items.push_back(ev.pinned(PyTuple_GET_ITEM(pair, 1)));
-  }
+            mapping = checked(PyObject_GetAttrString(made.get(), "parameters"));
   V result = make_value(Kind::Instance);
   result->object_type = Py_TYPE(made.get());
   const Ref annotation = checked(PyObject_GetAttrString(made.get(), "return_annotation"));
   result->keys = {str_value("_parameters"), str_value("_return_annotation")};
-  result->items = {parameters, ev.pinned(annotation.get())};
+  result->items = {dict_of_mapping(ev, mapping.get()), ev.pinned(annotation.get())};
   result->changed = {true, true};
   return result;
 }

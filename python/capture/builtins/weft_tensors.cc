@@ -275,6 +275,13 @@ V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, Call
   if (V size = size_method(ev, self, name, args)) return size;
   if (name == "detach" && args.args.empty() && args.keywords.empty() && !self->is_array)
     return tensor_value(self->items[0]);
+  // Of one that the function has made, nothing requires gradients; of another, Python knows.
+  if (name == "requires_grad_") {
+    const bool is_off =
+        args.args.size() == 1 && args.keywords.empty() && ev.realize(args.args[0])->is(Py_False);
+    if (!is_off || self->source) graph_break("requires_grad_() of a tensor");
+    return self;
+  }
   // A tensor that the function has made stands for another from now on.
   if (name == "_become_" && !self->source && args.args.size() == 1 &&
       ev.realize(args.args[0])->kind == Kind::Tensor) {
@@ -344,6 +351,15 @@ bool store_tensor_attribute(Evaluator& ev, const V& self, const std::string& nam
   return true;
 }
 
+// What the program's tensor itself has by this name, guarded.
+static V attribute_of_object(const V& self, const Ref& name) {
+  const Ref value = checked(PyObject_GetAttr(self->object.get(), name.get()));
+  return lazy_value(
+      value.get(),
+      make_source(
+          {.step = Source::Step::Attribute, .base = self->source, .key = name, .object = {}, .object2 = {}}));
+}
+
 V tensor_attribute(Evaluator& ev, const V& self, const std::string& name) {
   const Tensor& tensor = ev.realize(self->items[0])->tensor;
   if (name == "shape") {
@@ -372,14 +388,11 @@ V tensor_attribute(Evaluator& ev, const V& self, const std::string& name) {
     if (!found || found != _PyType_Lookup(tensor_class(), key.get())) {
       if (name != "requires_grad" && name != "persistent")
         graph_break(fmt::format("attribute '{}' of a subclass of Tensor", name));
-      const Ref value = checked(PyObject_GetAttr(self->object.get(), key.get()));
-      return lazy_value(value.get(), make_source({.step = Source::Step::Attribute,
-                                                  .base = self->source,
-                                                  .key = key,
-                                                  .object = {},
-                                                  .object2 = {}}));
+      return attribute_of_object(self, key);
     }
   }
+  if (name == "requires_grad" && self->source && self->object)
+    return attribute_of_object(self, checked(PyUnicode_InternFromString(name.c_str())));
   if (V entered = written_in_python(ev, self, name)) return entered;
   const Ref object = traced_object(ev, self);
   const Ref found = Ref::steal(PyObject_GetAttrString(object.get(), name.c_str()));

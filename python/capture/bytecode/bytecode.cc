@@ -2,6 +2,7 @@
 
 #include <opcode.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "weft/error.h"
@@ -369,11 +370,28 @@ const char* reason_to_leave(const Code& code) {
   if (flags & (CO_GENERATOR | CO_ASYNC_GENERATOR)) return "it is a generator";
   if (flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE)) return "it is a coroutine";
   if (!(flags & CO_OPTIMIZED)) return "it is not a function body";
-  // These look at the interpreter's own frame, which an evaluated function does not have.
-  for (const Ref& name : code.names)
-    for (const char* forbidden : {"locals", "eval", "exec", "vars", "dir", "_getframe", "currentframe"})
-      if (PyUnicode_CompareWithASCIIString(name.get(), forbidden) == 0) return "it looks at its own frame";
   return nullptr;
+}
+
+// These look at the interpreter's own frame, which an evaluated function does not have: by these names
+// wherever they stand, or as names of functions of Python's. Methods that are called so, as module.eval(),
+// are others.
+bool looks_at_its_frame(const Code& code) {
+  const auto is_any_of = [](const Ref& name, std::initializer_list<const char*> texts) {
+    return std::any_of(texts.begin(), texts.end(), [&](const char* text) {
+      return PyUnicode_CompareWithASCIIString(name.get(), text) == 0;
+    });
+  };
+  const auto has_any_of = [&](std::initializer_list<const char*> texts) {
+    return std::any_of(code.names.begin(), code.names.end(),
+                       [&](const Ref& name) { return is_any_of(name, texts); });
+  };
+  if (has_any_of({"_getframe", "currentframe"})) return true;
+  static constexpr auto kFunctions = {"locals", "eval", "exec", "vars", "dir"};
+  if (has_any_of({"builtins", "__builtins__"})) return has_any_of(kFunctions);
+  return std::any_of(code.instructions.begin(), code.instructions.end(), [&](const Instruction& in) {
+    return in.op == Op::LoadGlobal && is_any_of(code.names[static_cast<size_t>(in.arg)], kFunctions);
+  });
 }
 
 std::vector<Ref> elements(PyObject* tuple) {
@@ -407,6 +425,7 @@ const Code& decode(PyCodeObject* object) {
     Decoder(*code).decode();
     find_liveness(*code);
   }
+  if (!reason && looks_at_its_frame(*code)) reason = "it looks at its own frame";
   if (reason) code->unsupported = reason;
   // Another thread may have been here meanwhile: what it has is in use.
   return *table.try_emplace(object, std::move(code)).first->second;

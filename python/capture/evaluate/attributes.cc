@@ -1,6 +1,7 @@
 // Attributes of modules, classes, instances and builtin values.
 #include <fmt/format.h>
 
+#include "capture/builtins/builtins.h"
 #include "capture/builtins/enums.h"
 #include "capture/builtins/named_tuples.h"
 #include "capture/builtins/weft_tensors.h"
@@ -44,6 +45,15 @@ V partial(const V& function, std::vector<V> args, const V& keywords) {
   V value = make_value(Kind::Partial);
   value->items = {function, tuple_value(std::move(args)), keywords};
   return value;
+}
+
+// Of a function that functools.update_wrapper was told what it wraps: `context`.
+V attribute_of_wrapper(Evaluator& ev, const V& wrapper, PyObject* name) {
+  const std::string text = utf8(name);
+  if (text == "__wrapped__") return wrapper->context;
+  for (const char* taken : {"__module__", "__name__", "__qualname__", "__doc__"})
+    if (text == taken) return ev.attribute(wrapper->context, name);
+  graph_break(fmt::format("attribute '{}' of a function that wraps another", text));
 }
 
 // functools.partialmethod over a function, seen through an instance.
@@ -177,15 +187,18 @@ V Evaluator::cached_property(const V& owner, PyObject* name, PyObject* found) {
   return value;
 }
 
-// A property where the class has a __getattr__, which is asked where it raises AttributeError. Null for
-// anything else.
+// A property, also a cached one, where the class has a __getattr__, which is asked where it raises
+// AttributeError. Null for anything else.
 V Evaluator::property_or_hook(const V& owner, PyObject* name, PyObject* found) {
-  if (Py_TYPE(found) != &PyProperty_Type) return nullptr;
-  const Ref getter = checked(PyObject_GetAttrString(found, "fget"));
+  const bool is_cached = type_name(found) == "cached_property";
+  if (is_cached)
+    if (V item = find_instance_item(owner, name)) return item;
+  if (!is_cached && Py_TYPE(found) != &PyProperty_Type) return nullptr;
+  const Ref getter = checked(PyObject_GetAttrString(found, is_cached ? "func" : "fget"));
   if (!PyFunction_Check(getter.get())) return nullptr;
   const Awaiting awaiting(awaited_exceptions_);
   try {
-    return call_method_now(owner, getter.get(), {});
+    return is_cached ? cached_property(owner, name, found) : call_method_now(owner, getter.get(), {});
   } catch (const AbstractRaise& raised) {
     if (PyType_IsSubtype(raised.exception->object_type,
                          reinterpret_cast<PyTypeObject*>(PyExc_AttributeError)))
@@ -231,6 +244,11 @@ V Evaluator::plain_attribute(const V& owner, PyObject* name) {
       enter(getter.get(), std::move(args));
       return nullptr;
     }
+    if (Py_TYPE(found) == &PyMemberDescr_Type && PyUnicode_CompareWithASCIIString(name, "_parameters") == 0)
+      if (V parameters = parameters_of_signature(*this, owner)) {
+        variant_->guards.is(owner->source, owner->object.get());
+        return parameters;
+      }
     if (Py_TYPE(found) == &PyMemberDescr_Type) {
       for (size_t i = 0; i < owner->keys.size(); ++i)
         if (PyUnicode_Compare(owner->keys[i]->object.get(), name) == 0) return owner->items[i];
@@ -484,6 +502,7 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
         if (utf8(name) == method) return bound(owner, method);
       break;
     case Kind::Function:
+      if (owner->context) return attribute_of_wrapper(*this, owner, name);
       if (utf8(name) == "__name__")
         return const_value(Ref::borrow(reinterpret_cast<PyCodeObject*>(owner->object.get())->co_name));
       if (utf8(name) == "__doc__")
@@ -570,6 +589,8 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
       store_subscript(find_instance_item(owner, buffers.get()), const_value(Ref::borrow(name)), value);
       return;
     }
+    // What the module has by this name already.
+    if (const V held = module_attribute(owner, name); held && realize(held) == value) return;
     if (!is_plain_in_module(owner, name, value))
       graph_break("assignment of a module, a parameter or a buffer");
     as_object = true;
@@ -613,7 +634,7 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
 }
 
 void Evaluator::delete_attribute(const V& owner, PyObject* name) {
-  if (owner->kind != Kind::Instance || owner->source || owner->own_dict ||
+  if (owner->kind != Kind::Instance || owner->source ||
       (owner->object_type->tp_setattro != PyObject_GenericSetAttr &&
        (!python_function_of(owner->object_type, "__setattr__") ||
         python_function_of(owner->object_type, "__delattr__"))))
@@ -626,6 +647,11 @@ void Evaluator::delete_attribute(const V& owner, PyObject* name) {
   owner->keys.erase(owner->keys.begin() + static_cast<std::ptrdiff_t>(at));
   owner->items.erase(owner->items.begin() + static_cast<std::ptrdiff_t>(at));
   owner->changed.erase(owner->changed.begin() + static_cast<std::ptrdiff_t>(at));
+  if (owner->own_dict) {
+    owner->own_dict->keys = owner->keys;
+    owner->own_dict->items = owner->items;
+    ++owner->own_dict->version;
+  }
 }
 
 bool Evaluator::has_attribute(const V& owner, PyObject* name) {
@@ -639,6 +665,10 @@ bool Evaluator::has_attribute(const V& owner, PyObject* name) {
     if (find_instance_item(owner, name)) return true;
     return python_function_of(owner->object_type, "__getattr__") && attribute_or_null(owner, name);
   }
+  if (owner->kind == Kind::Function && owner->context && utf8(name) != "__wrapped__" &&
+      !_PyType_Lookup(&PyFunction_Type, name))
+    graph_break("hasattr of a function that wraps another");
+  if (owner->kind == Kind::Function && owner->context) return true;
   if (PyTypeObject* type = python_type(owner);
       type && owner->kind != Kind::Const && owner->kind != Kind::Opaque)
     return _PyType_Lookup(type, name) != nullptr;

@@ -50,6 +50,14 @@ std::vector<V> parts_of_stand_in(Evaluator& ev, const V& value, PyTypeObject* re
 
 V class_value(PyTypeObject* type) { return const_value(Ref::borrow(reinterpret_cast<PyObject*>(type))); }
 
+// functools.update_wrapper, the function that wraps another, and that one.
+std::vector<V> parts_of_wrapper(const V& value) {
+  const V function = std::make_shared<Value>(*value);
+  function->context = nullptr;
+  return {const_value(checked(PyObject_GetAttrString(loaded_module("functools").get(), "update_wrapper"))),
+          function, value->context};
+}
+
 // functools.partial, the function and what it is given: `operands`. The names of its keywords, or null.
 Ref partial_parts(Evaluator& ev, const V& value, std::vector<V>& operands) {
   const Ref partial = checked(PyObject_GetAttrString(loaded_module("functools").get(), "partial"));
@@ -244,6 +252,11 @@ BuildStep Evaluator::step_of(const V& value, std::vector<V>& operands) {
       break;
     case Kind::Slice: step.op = BuildOp::Slice; break;
     case Kind::Function:
+      if (value->context) {
+        step.op = BuildOp::Generator;
+        operands = parts_of_wrapper(value);
+        break;
+      }
       step.op = BuildOp::Function;
       step.object = value->object;
       step.object2 = value->globals;

@@ -359,7 +359,7 @@ bool Evaluator::ends_at_loop(std::string* reason) {
   if (is_for && rounds < (over_range ? kMinNativeTrips : kMinTrips) && !may_grow(frame(), it)) return false;
   std::string& why = native_verdicts_[place];
   if (can_be_native(frame(), &why)) return true;
-  if (!over_range) return false;
+  if (!over_range || settings_.fullgraph) return false;  // a segment for each round is no whole graph
   specialize_range(it);
   if (trips(it) < kMinTrips) return false;
   *reason = "a long loop is compiled round by round: " + why;

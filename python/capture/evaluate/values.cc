@@ -346,7 +346,7 @@ void Evaluator::realize_dict(const V& value) {
   Py_ssize_t i = 0;
   const auto add = [&] {
     if (!is_identity_type(key) && !is_value_type(key) && !PyLong_CheckExact(key) &&
-        !PyFloat_CheckExact(key) && !is_weft_constant(key))
+        !PyFloat_CheckExact(key) && !is_weft_constant(key) && !is_annotation(key))
       graph_break("a dict with keys that are not plain values");
     PyTuple_SET_ITEM(keys.get(), i, Py_NewRef(key));
     value->keys.push_back(const_value(Ref::borrow(key)));

@@ -33,8 +33,13 @@ Tensor symbolic_range(Evaluator& ev, const V& start, const V& stop, const V& ste
     given[i] = ev.to_sym(value, "a number of arange()");
   }
   const auto& [first, last, stride] = given;
-  if (!is_symbolic || !stride.is_constant() || stride.constant() <= 0) return {};
-  const Sym size = sym_lt(first, last) ? floor_div(last - first + stride - Sym(1), stride) : Sym(0);
+  if (!is_symbolic || !stride.is_constant() || stride.constant() == 0) return {};
+  // Downwards as upwards between the negative numbers.
+  const bool is_up = stride.constant() > 0;
+  const Sym from = is_up ? first : -first, to = is_up ? last : -last, width = is_up ? stride : -stride;
+  const bool is_empty = !sym_lt(from, to);
+  if (is_empty && !sym_eq(from, to)) return {};  // which NumPy takes and PyTorch refuses
+  const Sym size = is_empty ? Sym(0) : floor_div(to - from + width - Sym(1), width);
   const Scalar by(stride.constant());
   const auto counted = [&](int64_t from) {
     return ops::call1("iota", {},

@@ -221,10 +221,10 @@ class Module(State, Hooks):
         )
         for path, module in modules:
             for name, value in get_members_fn(module):
-                if value is None or id(value) in seen:
+                if value is None or value in seen:
                     continue
                 if remove_duplicate:
-                    seen.add(id(value))
+                    seen.add(value)
                 yield (f"{path}.{name}" if path else name), value
 
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
