@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "bindings.h"
 #include "jit.h"
 #include "jit_type.h"
 #include "script/archive/python_print.h"
@@ -240,10 +241,14 @@ void bind_jit_module(nb::module_& m) {
   m.def("load", &load_file, nb::arg("path"), nb::arg("extra_files").none(), nb::arg("verify"));
   m.def("load_bytes", &load_bytes, nb::arg("contents"), nb::arg("extra_files").none(), nb::arg("verify"));
   m.def("freeze", &freeze, nb::arg("module"), nb::arg("preserved"), nb::arg("optimize_numerics"));
-  m.def("optimize_for_inference", [](const Module& module, const std::vector<std::string>& preserved) {
-    const GilRelease no_gil;
-    return jit::optimize_for_inference(module, preserved);
-  });
+  m.def(
+      "optimize_for_inference",
+      [](const Module& module, const std::vector<std::string>& preserved, nb::handle dtype) {
+        const std::optional<DType> wanted = optional_dtype(dtype);
+        const GilRelease no_gil;
+        return jit::optimize_for_inference(module, preserved, wanted);
+      },
+      nb::arg("module"), nb::arg("preserved"), nb::arg("dtype").none());
   m.def("module_of_function", &module_of_function);
   m.def("set_profiling_executor", &jit::set_profiling_executor);
   m.def("profiling_executor", &jit::profiling_executor);

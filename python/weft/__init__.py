@@ -31,7 +31,12 @@ from . import _C  # noqa: E402
 # Tensor, dtype, device, the dtypes, the operators and the runtime's functions.
 globals().update({name: value for name, value in vars(_C).items() if not name.startswith("_")})
 # PyTorch's own names of these begin so.
-from ._C import _convert_weight_to_int4pack, _weight_int4pack_mm, _weight_int8pack_mm  # noqa: E402, F401
+from ._C import (  # noqa: E402, F401
+    _convert_weight_to_int4pack,
+    _int_mm,
+    _weight_int4pack_mm,
+    _weight_int8pack_mm,
+)
 
 __version__ = _C.__version__
 

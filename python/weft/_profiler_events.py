@@ -59,10 +59,11 @@ class FunctionEvent(_OnNoDevice):
     name, key; category: "operator", "kernel", "graph", "script", "compile" or "user_annotation"; time_range;
     thread: the system's number; cpu_parent, cpu_children: by nesting; input_shapes, input_dtypes; stack: calls, the
     innermost first; cpu_memory_usage, self_cpu_memory_usage: bytes; bytes, flops: read and written, operations, as
-    estimated; percent_of_ceiling.
+    estimated; percent_of_ceiling; module_hierarchy: the modules around it, of a profile with_modules.
     """
 
     count = 1
+    _MODULE = "nn.Module: "
 
     def __init__(self, number, row):
         (self.name, self.category, self._shapes, self._dtypes, stack, self.thread, begin, end, self_ns) = row[
@@ -96,6 +97,16 @@ class FunctionEvent(_OnNoDevice):
     @property
     def self_cpu_time_total(self):
         return self._self_ns / 1e3
+
+    @property
+    def module_hierarchy(self):
+        """Names of the classes of the modules that it ran in, and its own where it is one's call: "Outer.Inner"."""
+        names, event = [], self
+        while event is not None:
+            if event.is_user_annotation and event.name.startswith(self._MODULE):
+                names.append(event.name.removeprefix(self._MODULE))
+            event = event.cpu_parent
+        return ".".join(reversed(names))
 
     @property
     def is_user_annotation(self):

@@ -17,6 +17,7 @@ import gzip
 import json
 import os
 import tempfile
+import threading
 import time
 import warnings
 
@@ -181,6 +182,53 @@ def _note_parameters():
         _C._note_parameter(tensor, f"{name} {str(tensor.dtype).rpartition('.')[2]}{list(tensor.shape)}")
 
 
+_MODULE = "nn.Module: "  # what ranges of module calls begin with
+
+
+class _ModuleRanges:
+    """While profiles want it, every call of a module is a range of its own. Captured code calls no modules: what runs
+    in a graph belongs to the module that is compiled."""
+
+    def __init__(self):
+        self._lock, self._users = threading.Lock(), 0
+
+    def install(self):
+        from .nn import Module
+
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._original, self._hook = Module.__call__, _with_range(Module.__call__)
+                Module.__call__ = self._hook
+
+    def remove(self):
+        from .nn import Module
+
+        with self._lock:
+            self._users -= 1
+            if self._users == 0 and Module.__call__ is self._hook:
+                Module.__call__ = self._original
+
+
+def _with_range(call):
+    from .compiler import is_compiling
+
+    @functools.wraps(call)
+    def __call__(self, *args, **kwargs):
+        if is_compiling() or not _C._is_recording():
+            return call(self, *args, **kwargs)
+        opened = _C._open_range(_MODULE + type(self).__name__)
+        try:
+            return call(self, *args, **kwargs)
+        finally:
+            opened.end()
+
+    return __call__
+
+
+_module_ranges = _ModuleRanges()
+
+
 class profile:
     """Records what runs in a `with` statement, or between start() and stop().
 
@@ -191,7 +239,9 @@ class profile:
     profile_memory: every allocation of more than 64 bytes.
     with_stack: the calls that led to each event and allocation; those of weft's own package are left out.
     with_flops: taken; operations are always estimated.
-    with_modules: taken; TorchScript's methods are always events.
+    with_modules: calls of modules are events, "nn.Module: Linear", and events know the modules that they are in
+    (module_hierarchy: "Sequential.Linear"). A compiled module is one; it is captured once more meanwhile. TorchScript's
+    methods are events without it, too.
     acc_events: events of all cycles of a schedule, not the last one's.
     trace_path: a trace that is written while the program runs. One that cannot be written is a RuntimeError before
     anything has run.
@@ -286,6 +336,8 @@ class profile:
             path = f"{stem}.{self.step_num}{suffix}"
         _C._start_profiler(self.record_shapes, self.profile_memory, self.with_stack, path, True)
         self._records = True
+        if self.with_modules:
+            _module_ranges.install()
         if self.profile_memory:
             _note_parameters()
         if self.schedule:
@@ -301,6 +353,8 @@ class profile:
         if self.profile_memory:
             _note_parameters()
         self._records = False
+        if self.with_modules:
+            _module_ranges.remove()
         recording = _C._stop_profiler()
         self._recordings = [*self._recordings, recording] if self.acc_events else [recording]
         if self.on_trace_ready:

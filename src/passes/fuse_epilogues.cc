@@ -26,9 +26,10 @@ bool is_constant(const Value* value) {
   return value && value->def && value->def->kind == ir::NodeKind::Constant && !is_written(value);
 }
 const Epilogue* epilogue_of(const Node* node) {
-  static constexpr Epilogue kFused{2, 3, true}, kPacked{3, 4, false};
+  static constexpr Epilogue kFused{2, 3, true}, kPacked{3, 4, false}, kInt8{4, 5, false};
   if (!node) return nullptr;
   if (node->is("conv2d_channels_last") || node->is("linear_fused")) return &kFused;
+  if (node->is("linear_int8")) return &kInt8;
   return node->is("linear_packed") ? &kPacked : nullptr;
 }
 bool is_open(const Node& node) { return node.attrs.get<std::string>("activation") == "none"; }
@@ -77,8 +78,7 @@ Value* add_into(Graph& graph, Node& node, size_t operand) {
   const Epilogue* const epilogue = epilogue_of(fused);
   if (!epilogue || fused->parent != node.parent || !only_use(sum, node) || fused->inputs[epilogue->residual])
     return nullptr;
-  if (other->tensor().dtype != sum->tensor().dtype ||
-      !ir::same_type(sum->tensor(), node.output()->tensor()))
+  if (other->tensor().dtype != sum->tensor().dtype || !ir::same_type(sum->tensor(), node.output()->tensor()))
     return nullptr;
   std::vector<Value*> inputs = fused->inputs;
   const SymShape& shape = other->tensor().shape;
@@ -105,10 +105,77 @@ Value* activate(Graph& graph, Node& node) {
   return replace(graph, node, *fused, fused->inputs, attrs);
 }
 
+// ---- int8: sums in int32, to float32, times scales, which may be rounded ----------------------------------
+constexpr size_t kInputScales = 1, kScales = 3, kInt8Bias = 4, kInt8Residual = 5;
+
+// float32 of int8 rows times a constant int8 matrix.
+Value* int8_layer_of(Graph& graph, Node& node) {
+  Node* const product = node.inputs[0]->def;
+  if (!product || !product->is("_int_mm") || product->parent != node.parent ||
+      !only_use(node.inputs[0], node) || node.output()->tensor().dtype != DType::F32)
+    return nullptr;
+  const ops::OpDef& layer = ops::get_op("linear_int8");
+  const Tensor weight = constant_weight(product->inputs[1]);
+  if (!has_operator(*product->inputs[0], layer.name) || !weight.defined()) return nullptr;
+  Value* const constant = graph.add_constant(*node.parent, weight, node.location, &node)->output();
+  return graph
+      .add_node(*node.parent, layer, {product->inputs[0], nullptr, constant, nullptr, nullptr, nullptr}, {},
+                node.location, &node)
+      ->output();
+}
+
+// A layer that a node takes alone, and after whose scales nothing came.
+Node* plain_int8(const Value* value, const Node& user) {
+  Node* const layer = value->def;
+  const bool plain = layer && layer->is("linear_int8") && layer->parent == user.parent && is_open(*layer) &&
+                     only_use(value, user) && !layer->inputs[kInt8Bias] && !layer->inputs[kInt8Residual] &&
+                     value->tensor().dtype == DType::F32;
+  return plain ? layer : nullptr;
+}
+
+Value* scale_int8(Graph& graph, Node& node, size_t operand) {
+  Value *sums = node.inputs[operand], *other = node.inputs[1 - operand];
+  Node* const layer = plain_int8(sums, node);
+  if (!layer || layer->inputs[kScales] || other->tensor().dtype != DType::F32 ||
+      !ir::same_type(sums->tensor(), node.output()->tensor()))
+    return nullptr;
+  std::vector<Value*> inputs = layer->inputs;
+  SymShape rows = sums->tensor().shape;
+  const SymShape columns{rows.back()}, &shape = other->tensor().shape;
+  rows.back() = Sym(1);
+  if (!inputs[kInputScales] && ir::same_shape(shape, rows))
+    inputs[kInputScales] = other;
+  else if (is_constant(other) && ir::same_shape(shape, columns))
+    inputs[kScales] = other;
+  else
+    return nullptr;
+  return replace(graph, node, *layer, std::move(inputs), layer->attrs);
+}
+
+Value* round_int8(Graph& graph, Node& node) {
+  Node* const layer = node.inputs[0]->def;
+  const DType dtype = node.output()->tensor().dtype;
+  if (!layer || !layer->is("linear_int8") || layer->parent != node.parent ||
+      !only_use(node.inputs[0], node) || node.inputs[0]->tensor().dtype != DType::F32 ||
+      layer->inputs[kInt8Residual] || (dtype != DType::BF16 && dtype != DType::F16))
+    return nullptr;
+  ir::Attrs attrs = layer->attrs;
+  attrs.set("dtype", dtype);
+  return replace(graph, node, *layer, layer->inputs, attrs);
+}
+
 Value* fuse_one(Graph& graph, Node& node) {
   if (node.kind != ir::NodeKind::Op || node.outputs.size() != 1 || node.output()->uses.empty())
     return nullptr;
   if (node.is("matmul")) return linear_of(graph, node);
+  if (node.is("cast")) {
+    Value* const layer = int8_layer_of(graph, node);
+    return layer ? layer : round_int8(graph, node);
+  }
+  if (node.is("mul")) {
+    Value* const first = scale_int8(graph, node, 0);
+    return first ? first : scale_int8(graph, node, 1);
+  }
   if (node.is("add")) {
     const Scalar& alpha = node.attrs.get<Scalar>("alpha");
     if (alpha.is_complex() || alpha.to_double() != 1.0) return nullptr;

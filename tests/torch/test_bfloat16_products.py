@@ -162,14 +162,52 @@ class Images(weft.nn.Module):
 
 
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
-def test_images(layout):
+@pytest.mark.parametrize("form", ["compiled", "optimized"])
+def test_images(layout, form):
     torch.manual_seed(4)
     model = Images().eval()
     x = numbers(2, 3, 33, 29).contiguous(memory_format=layout)
     exact = model(x.float())
-    model = model.bfloat16()
-    run = weft.compile(lambda x: model(x))
+    if form == "compiled":
+        model = model.bfloat16()
+        run = weft.compile(lambda x: model(x))
+    else:
+        run = weft.jit.optimize_for_inference(weft.jit.trace(model, x.float()), dtype=weft.bfloat16)
     for _ in range(3):
         result = run(x)
         assert result.dtype == weft.bfloat16
         assert float((result.float() - exact).abs().max()) <= 2**-6 * float(exact.abs().max())
+
+
+class Words(weft.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.norm, self.layer = (
+            weft.nn.Embedding(9, 20),
+            weft.nn.LayerNorm(20),
+            weft.nn.Linear(20, 5),
+        )
+
+    def forward(self, words, scale):
+        return self.layer(self.norm(self.table(words))) * scale
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_archives_in_half_precision(dtype, tmp_path):
+    """Integers stay what they are; what is saved has the same results."""
+    dtype = getattr(weft, dtype)
+    torch.manual_seed(5)
+    model = Words().eval()
+    words, scale = weft.tensor([[1, 2, 8], [0, 3, 4]]), weft.tensor([2.0])
+    exact = model(words, scale)
+    run = weft.jit.optimize_for_inference(weft.jit.script(model), dtype=dtype)
+    run.save(str(tmp_path / "model.pt"))
+    loaded = weft.jit.load(str(tmp_path / "model.pt"))
+    for _ in range(3):
+        for each in (run, loaded):
+            result = each(words, scale)
+            assert result.dtype == dtype
+            assert float((result.float() - exact).abs().max()) <= 2**-6 * float(exact.abs().max())
+    assert run(words, scale.to(dtype)).tolist() == run(words, scale).tolist()
+    with pytest.raises(TypeError, match="expected dtype bfloat16, float16 or float32, got i"):
+        weft.jit.optimize_for_inference(weft.jit.script(model), dtype=weft.int32)

@@ -383,3 +383,37 @@ def test_errors_inside_leave_nothing_open():
         with pytest.raises((ValueError, RuntimeError)):
             weft.matmul(weft.ones(2, 3), weft.ones(2, 3))
     assert "exp" in names_of(profiled.events())
+
+
+def test_modules_around_events():
+    model, x = small_model(), weft.torch.randn(4, 64)
+    compiled = weft.compile(model)
+    expected = compiled(x)
+    call = weft.nn.Module.__call__
+    with profile(with_modules=True) as profiled:
+        model(x)
+        assert bool((compiled(x) == expected).all())
+        with pytest.raises(TypeError):
+            model[0]()
+    assert weft.nn.Module.__call__ is call
+    events = profiled.events()
+    inner = [event.module_hierarchy for event in events if event.name == "nn.Module: Linear"]
+    assert inner[:2] == ["Sequential.Linear", "Sequential.Linear"]
+    assert any(
+        event.module_hierarchy == "Sequential.ReLU" for event in events if event.category == "operator"
+    )
+    with profile() as plain:
+        model(x)
+    assert not any(event.name.startswith("nn.Module") for event in plain.events())
+    assert {event.module_hierarchy for event in plain.events()} == {""}
+
+
+def test_modules_of_a_schedule():
+    model, x = small_model(), weft.torch.randn(4, 64)
+    call = weft.nn.Module.__call__
+    with profile(with_modules=True, schedule=schedule(wait=1, warmup=0, active=1)) as profiled:
+        for _ in range(4):
+            model(x)
+            profiled.step()
+    assert weft.nn.Module.__call__ is call
+    assert sum(event.name == "nn.Module: Sequential" for event in profiled.events()) == 1

@@ -108,8 +108,10 @@ Module load_bytes(std::string bytes, ExtraFiles* extra_files = nullptr, bool ver
 // mode. `preserved`: further methods and attributes to keep.
 Module freeze(const Module& module, const std::vector<std::string>& preserved = {});
 // freeze, then batch normalization folded into convolutions and linear layers, weights packed, layouts
-// chosen.
-Module optimize_for_inference(const Module& module, const std::vector<std::string>& preserved = {});
+// chosen. `dtype`, bfloat16 or float16: after folding, float32 constants are rounded to it, float32 inputs of
+// the methods are cast to it, and operators that name float32 get it instead, so that results have it, too.
+Module optimize_for_inference(const Module& module, const std::vector<std::string>& preserved = {},
+                              std::optional<DType> dtype = std::nullopt);
 
 // A computation on the inter-op pool.
 class Future : public std::enable_shared_from_this<Future> {

@@ -113,15 +113,19 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
     )
 
 
-def optimize_for_inference(mod, other_methods=None):
+def optimize_for_inference(mod, other_methods=None, *, dtype=None):
     """freeze, and then whatever makes the module faster here: batch normalization folded, weights packed. Results
     change by rounding.
 
     other_methods: names of further methods to keep beside forward().
+    dtype: bfloat16 or float16: parameters are rounded to it (after folding), float32 arguments are cast to it, and results
+    have it.
     """
     _check_module(mod, "optimize_for_inference")
     return RecursiveScriptModule._of(
-        _jit.optimize_for_inference(mod._c, _names(other_methods, "optimize_for_inference: other_methods"))
+        _jit.optimize_for_inference(
+            mod._c, _names(other_methods, "optimize_for_inference: other_methods"), dtype
+        )
     )
 
 

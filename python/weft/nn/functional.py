@@ -156,6 +156,22 @@ def linear(input: Tensor, weight: Tensor, bias: Optional[Tensor] = None) -> Tens
     return _weft.linear(input, weight, bias)
 
 
+def _linear_dynamic_int8(input: Tensor, weight: Tensor, scales: Tensor, bias: Optional[Tensor]) -> Tensor:
+    return _weft.linear_dynamic_int8(input, weight, scales, bias)
+
+
+def _linear_int8_weight(input: Tensor, weight: Tensor, scales: Tensor, bias: Optional[Tensor]) -> Tensor:
+    result = _weft.linear_packed(input, weight, scales)
+    return result if bias is None else result + bias
+
+
+def _linear_int4_weight(
+    input: Tensor, weight: Tensor, scales: Tensor, bias: Optional[Tensor], group_size: int
+) -> Tensor:
+    result = _weft.linear_packed(input, weight, scales, group_size=group_size)
+    return result if bias is None else result + bias
+
+
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Optional[Tensor] = None) -> Tensor:
     return _weft.bilinear(input1, input2, weight, bias)
 

@@ -168,9 +168,8 @@ void ends_as_tensors(const char* name, const char* middle) {
          [](const Tensor& x, const Tensor& y, DType dtype) {
            return call(op<"bmm">(), {cast(x, dtype), cast(y, dtype)});
          });
-  define("_int_mm(Tensor self, Tensor mat2) -> Tensor", [](const Tensor& x, const Tensor& y) {
-    return call(op<"mm">(), {cast(x, DType::I32), cast(y, DType::I32)});
-  });
+  define("_int_mm(Tensor self, Tensor mat2) -> Tensor",
+         [](const Tensor& x, const Tensor& y) { return call(op<"_int_mm">(), {x, y}); });
   define("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
          [](const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t pad) {
            return conv_tbc(x, weight, bias, pad);

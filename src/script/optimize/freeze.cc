@@ -55,6 +55,8 @@ class Freezer {
       inline_calls(*methods_[i].graph);
       add_forked_functions(*methods_[i].graph);
     }
+    // A branch that is never taken writes nothing.
+    for (const Method& method : methods_) fold_script_constants(*method.graph);
     for (const Method& method : methods_) find_written(*method.graph);
     for (Method& method : methods_) {
       fold_attributes(*method.graph);
@@ -318,9 +320,14 @@ Module freeze(const Module& module, const std::vector<std::string>& preserved) {
   return Freezer(module, preserved).run();
 }
 
-Module optimize_for_inference(const Module& module, const std::vector<std::string>& preserved) {
-  return with_graphs(freeze(module, preserved), [](Graph& graph) {
+Module optimize_for_inference(const Module& module, const std::vector<std::string>& preserved,
+                              std::optional<DType> dtype) {
+  WEFT_CHECK_TYPE(!dtype || *dtype == DType::BF16 || *dtype == DType::F16 || *dtype == DType::F32,
+                  fmt::format("optimize_for_inference: expected dtype bfloat16, float16 or float32, got {}",
+                              name(*dtype)));
+  return with_graphs(freeze(module, preserved), [&](Graph& graph) {
     fold_batch_norm(graph);
+    if (dtype && *dtype != DType::F32) lower_precision(graph, *dtype);
     remove_dead_nodes(graph);
   });
 }

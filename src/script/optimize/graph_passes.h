@@ -36,6 +36,8 @@ void remove_dead_nodes(ir::Graph& graph);
 void remove_dropout(ir::Graph& graph);
 // batch_norm of a convolution or linear layer becomes part of it, where all parameters are constants.
 void fold_batch_norm(ir::Graph& graph);
+// float32 constants and inputs become `dtype`, half precision; operators that name float32 get it, too.
+void lower_precision(ir::Graph& graph, DType dtype);
 // No effect but its results.
 bool is_pure(const ir::Node& node);
 

@@ -16,6 +16,44 @@ def softsign(input: Tensor) -> Tensor:
     return input / (aten.abs(input) + 1)
 
 
+# ---- quantized weights ---------------------------------------------------------------------------------------
+def _rows(input: Tensor) -> Tensor:
+    return aten.reshape(input, [-1, input.size(-1)])
+
+
+def _as_before(rows: Tensor, input: Tensor) -> Tensor:
+    shape = input.size()[:-1]
+    shape.append(rows.size(-1))
+    return aten.reshape(rows, shape)
+
+
+def _linear_dynamic_int8(input: Tensor, weight: Tensor, scales: Tensor, bias: Optional[Tensor]) -> Tensor:
+    rows = aten.to(_rows(input), weft.float32)
+    largest = aten.amax(aten.abs(rows), [-1], True)
+    row_scales = aten.clamp(largest, 1e-5) / 127.0
+    numbers = aten.to(aten.clamp(aten.round(rows / row_scales), -127, 127), weft.int8)
+    result = aten.to(aten._int_mm(numbers, aten.t(weight)), weft.float32) * row_scales * scales
+    if bias is not None:
+        result = result + aten.to(bias, weft.float32)
+    return _as_before(aten.to(result, input.dtype), input)
+
+
+def _linear_int8_weight(input: Tensor, weight: Tensor, scales: Tensor, bias: Optional[Tensor]) -> Tensor:
+    result = aten._weight_int8pack_mm(_rows(input), weight, scales)
+    if bias is not None:
+        result = result + bias
+    return _as_before(result, input)
+
+
+def _linear_int4_weight(
+    input: Tensor, weight: Tensor, scales: Tensor, bias: Optional[Tensor], group_size: int
+) -> Tensor:
+    result = aten._weight_int4pack_mm(_rows(input), weight, group_size, scales)
+    if bias is not None:
+        result = result + bias
+    return _as_before(result, input)
+
+
 # ---- dropout -------------------------------------------------------------------------------------------------
 def _check_probability(p: float) -> None:
     if p < 0.0 or p > 1.0:

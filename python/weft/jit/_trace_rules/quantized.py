@@ -1,0 +1,46 @@
+"""Linear layers with quantized weights."""
+
+import weft
+
+from .._trace_registry import operator_rule
+from .._tracer import aten
+
+
+def _of_rows(x, function):
+    """function(rows of x), with x's first dimension as it comes."""
+    if x.dim() == 2:
+        return function(x)
+    rows = function(aten.reshape(x, [-1, x.size(-1)]))
+    return aten.reshape(
+        rows, [*(-1 if i == 0 else size for i, size in enumerate(x.shape[:-1])), rows.size(-1)]
+    )
+
+
+@operator_rule()
+def linear_dynamic_int8(x, weight, scales, bias=None):
+    def product(x):
+        rows = aten.to(x, weft.float32)
+        row_scales = aten.div(aten.clamp(aten.amax(aten.abs(rows), [-1], True), 1e-5), 127.0)
+        numbers = aten.to(aten.clamp(aten.round(aten.div(rows, row_scales)), -127, 127), weft.int8)
+        sums = aten.to(aten._int_mm(numbers, aten.t(weight)), weft.float32)
+        result = aten.mul(aten.mul(sums, row_scales), scales)
+        if bias is not None:
+            result = aten.add(result, aten.to(bias, weft.float32))
+        return aten.to(result, x.dtype)
+
+    return _of_rows(x, product)
+
+
+@operator_rule()
+def linear_packed(input, weight, scales=None, bias=None, residual=None, **others):
+    if scales is None or residual is not None or others.get("activation", "none") != "none":
+        return NotImplemented
+
+    def product(x):
+        if weight.dtype == weft.int8:
+            result = aten._weight_int8pack_mm(x, weight, scales)
+        else:
+            result = aten._weight_int4pack_mm(x, weight, others["group_size"], scales)
+        return result if bias is None else aten.add(result, bias)
+
+    return _of_rows(input, product)

@@ -1,0 +1,6 @@
+#if defined(__AVX512VNNI__)
+#define WEFT_KERNELS kInt8Avx512Vnni
+#define WEFT_KERNELS_NAME "avx512vnni"
+#define WEFT_LANES 16
+#include "kernels/cpu/int8_kernels.inc"
+#endif
