@@ -65,6 +65,7 @@ _LAZY = {
     "__config__": None,
     "profiler": None,
     "random": None,
+    "sparse": None,
 }
 
 
