@@ -60,14 +60,17 @@ _LAZY = {
     "compiler": None,
     "config": None,
     "jit": None,
+    "jagged": "weft.nested",
     "kernel": "weft._kernel",
     "library": None,
     "models": None,
+    "nested": None,
     "nn": None,
     "ops": None,
     "__config__": None,
     "profiler": None,
     "random": None,
+    "sparse": None,
 }
 
 

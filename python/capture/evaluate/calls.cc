@@ -427,6 +427,14 @@ PyObject* Evaluator::overriding_operator(const CallArgs& args) {
   return nullptr;
 }
 
+// Is one of an operator's operands of such a class?
+bool Evaluator::overrides_operators(const V& a, const V& b) {
+  if (a->kind != Kind::Instance && b->kind != Kind::Instance) return false;
+  CallArgs both;
+  both.args = {a, b};
+  return overriding_operator(both) != nullptr;
+}
+
 V Evaluator::call_const(const V& callable, CallArgs args) {
   PyObject* object = callable->object.get();
   if (watches_ends(object))

@@ -185,6 +185,7 @@ class Evaluator {
   void enter(PyObject* function, CallArgs args, OnReturn on_return = OnReturn::Push, V extra = nullptr);
   void enter_made(const V& function, CallArgs args);
   PyObject* overriding_operator(const CallArgs& args);
+  bool overrides_operators(const V& a, const V& b);
   // Enters the source that stands for a function or method of NumPy's.
   void enter_for(const std::string& callable, PyObject* source, CallArgs args);
 

@@ -148,9 +148,11 @@ std::optional<Evaluator::Question> Evaluator::question(int operation, bool is_co
     if (!of_numpy) graph_break("an operator that arrays do not have");
     result.asked.push_back({pinned(of_numpy), {b, a}});
   }
+  // A tensor leaves its operators to a class that overrides them all.
+  const bool is_overridden = overrides_operators(a, b);
   for (const auto& [value, type, is_left] : {std::tuple{a, type_a, true}, std::tuple{b, type_b, false}})
     if (!program_class(value) && value->kind != Kind::Array && !is_comparison &&
-        !declines(type, op, in_place, is_left))
+        !(is_overridden && value->kind == Kind::Tensor) && !declines(type, op, in_place, is_left))
       graph_break("an operator on an object that weft does not know");
   if (is_comparison && (op == Py_EQ || op == Py_NE)) {
     result.otherwise = bool_value(same_object(a, b) == (op == Py_EQ));

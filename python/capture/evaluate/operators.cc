@@ -85,7 +85,7 @@ V Evaluator::binary(int op, const V& first, const V& second) {
   const std::pair<V, V> operands = without_members(*this, first, second);
   const V &a = operands.first, &b = operands.second;
   const bool in_place = op >= 13;
-  if (a->kind == Kind::Tensor || b->kind == Kind::Tensor) {
+  if ((a->kind == Kind::Tensor || b->kind == Kind::Tensor) && !overrides_operators(a, b)) {
     static constexpr const char* kNames[] = {"add", "and_", "floordiv", "lshift", "matmul",  "mul", "mod",
                                              "or_", "pow",  "rshift",   "sub",    "truediv", "xor"};
     // x @= y makes another tensor.
@@ -202,7 +202,7 @@ V Evaluator::guarded_comparison(int op, const V& a, const V& b) {
 V Evaluator::compare(int op, const V& first, const V& second) {
   const std::pair<V, V> operands = without_members(*this, first, second);
   const V &a = operands.first, &b = operands.second;
-  if (a->kind == Kind::Tensor || b->kind == Kind::Tensor) {
+  if ((a->kind == Kind::Tensor || b->kind == Kind::Tensor) && !overrides_operators(a, b)) {
     static constexpr const char* kNames[] = {"lt", "le", "eq", "ne", "gt", "ge"};
     return operate_on_tensors(*this, kNames[op], {a, b});
   }

@@ -780,9 +780,6 @@ MODULES = {
             set_rng_state set_stream stream synchronize""",
         "monitor": "TensorboardEventHandler",
         "futures": "Future collect_all wait_all",
-        "nested": """
-            as_nested_tensor masked_select narrow nested_tensor nested_tensor_from_jagged
-            to_padded_tensor""",
         "utils.flop_counter": """
             FlopCounterMode addmm_flop baddbmm_flop bmm_flop conv_backward_flop conv_flop
             conv_flop_count convert_num_with_suffix convert_to_percent_str get_shape get_suffix_str

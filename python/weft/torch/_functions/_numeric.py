@@ -13,7 +13,7 @@ def is_inexact(x):
 
 
 def need_tensor(function, value, name="input", position=1):
-    if not isinstance(value, _weft.Tensor):
+    if not isinstance(value, _weft.Tensor) and not hasattr(type(value), "__weft_operator__"):
         raise TypeError(
             f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}"
         )

@@ -85,7 +85,9 @@ def _sum(function, operator, input, other, alpha, out):
     if isinstance(alpha, _Tensor):
         alpha = alpha.item()
     for position, each in enumerate((input, other)):
-        if not isinstance(each, (_Tensor, bool, int, float, _complex)):
+        if not isinstance(each, (_Tensor, bool, int, float, _complex)) and not hasattr(
+            type(each), "__weft_operator__"
+        ):
             raise TypeError(
                 f"{function}(): argument '{('input', 'other')[position]}' (position {position + 1}) must be Tensor, not "
                 f"{type(each).__name__}"

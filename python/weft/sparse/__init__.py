@@ -1,0 +1,197 @@
+"""2:4 sparsity: of every four neighbours in a row of a weight, two are kept.
+
+    weft.sparse.prune_(model)                                # the two smallest of each four become zero
+    weft.sparse.sparsify_(model)                             # Linear layers hold values and positions
+    model(x)
+
+A product of few rows can read half the bytes of a dense one's weight. With more, arithmetic is the limit, and processors have no
+sparse arithmetic. With keep_dense=True (sparsify_'s default) the dense weight is held beside and used where it measured faster:
+everywhere but for one or two rows of float32. With keep_dense=False the weight takes 9/16 of the memory, and is expanded for
+products of more than 16 rows. docs/SPARSITY.md has the measurements.
+"""
+
+import weft
+from weft._errors import ArgumentError, ArgumentTypeError
+
+from . import _cutlass
+
+__all__ = """SparseSemiStructuredTensor prune prune_ sparsify_ to_sparse_semi_structured""".split()
+
+_DTYPES = (weft.float32, weft.bfloat16)
+_MOST_ROWS = 2  # of float32 inputs, for which the sparse weight measured faster than the dense one
+
+
+def _gains(x, columns):
+    """Is a product with the sparse weight faster than one with the dense weight?"""
+    return x.dtype == weft.float32 and x.numel() <= _MOST_ROWS * columns
+
+
+def _check_weight(name, weight):
+    if not isinstance(weight, weft.Tensor) or len(weight.shape) != 2:
+        raise ArgumentError(f"{name}: expected a weight [n, k]")
+    if weight.shape[1] % 4:
+        raise ArgumentError(
+            f"{name}: expected k to be a multiple of 4, got a weight of {tuple(weight.shape)}"
+        )
+
+
+def _kept(weight):
+    """Which elements stay: of each four the two of the largest squares; of equal ones the one behind."""
+    blocks = weft.reshape(weight.to(weft.float64), [weight.shape[0], weight.shape[1] // 4, 4])
+    squares = blocks * blocks
+    places = []
+    for one in range(4):
+        smaller = None
+        for other in range(4):
+            if other == one:
+                continue
+            a, b = squares[:, :, other], squares[:, :, one]
+            before = (a <= b) if other < one else (a < b)
+            # NaN is the largest: it stays.
+            is_last = weft.isnan(b) & ((~weft.isnan(a)) | (other < one))
+            before = (before & ~weft.isnan(a)) | is_last
+            smaller = before.to(weft.int64) if smaller is None else smaller + before.to(weft.int64)
+        places.append(smaller >= 2)
+    return weft.reshape(weft.stack(places, 2), list(weight.shape))
+
+
+def prune(weight):
+    """The weight [n, k] with the two elements of the smallest squares of each four in a row set to zero; of equal squares the
+    lower index goes. k is a multiple of 4; any floating dtype. ValueError for other shapes."""
+    _check_weight("prune", weight)
+    if not weight.is_floating_point():
+        raise ArgumentTypeError(f"prune: expected a floating weight, got {weight.dtype}")
+    return weft.where(_kept(weight), weight, weft.full([], 0, dtype=weight.dtype))
+
+
+def _linears(model, accepts):
+    for name, module in model.named_modules():
+        if type(module) is weft.nn.Linear and (accepts is None or accepts(name, module)):
+            yield name, module
+
+
+def prune_(model, accepts=None):
+    """Prunes the weights of a model's Linear layers in place, of those for which accepts(name, module) is true. Those whose inputs are
+    no multiple of 8 stay. Returns the model."""
+    for _, module in _linears(model, accepts):
+        if module.in_features % 8 == 0:
+            module.weight.copy_(prune(module.weight))
+    return model
+
+
+class SparseSemiStructuredTensor:
+    """A 2:4 sparse weight [n, k]: to_sparse_semi_structured makes it of a dense one.
+
+    values [n, k / 2]: what is kept of each row. positions [n, k / 8] of uint8: for each four elements four bits, two bits for the
+    place of the first and two for that of the second, the first four in the low half. linear(x, bias) is the product.
+    """
+
+    def __init__(self, values, positions, dense=None):
+        self.values, self.positions, self._dense = values, positions, dense
+        self._lanes = _cutlass.lanes_of(positions)
+
+    @property
+    def shape(self):
+        return weft.Size([self.values.shape[0], self.values.shape[1] * 2])
+
+    @property
+    def dtype(self):
+        return self.values.dtype
+
+    def to_dense(self):
+        """The weight [n, k] with its zeros."""
+        return weft.sparse_dense(self.values, self._lanes)
+
+    def linear(self, x, bias=None):
+        """x [..., k] times the transpose, plus bias [n]: [..., n]. float32 or bfloat16."""
+        if self._dense is not None and not _gains(x, self.shape[1]):
+            return weft.linear(x, self._dense, bias)
+        return weft.sparse_linear(x, self.values, self._lanes, bias)
+
+    def __weft_operator__(name, *args, **kwargs):
+        if name == "linear":
+            x, weight, *bias = args
+            if isinstance(weight, SparseSemiStructuredTensor):
+                return weight.linear(x, *bias, **kwargs)
+        raise ArgumentTypeError(
+            f"{name}: not for 2:4 sparse tensors, but as the weight of linear; to_dense() first"
+        )
+
+    def to_cutlass(self):
+        """(values, metadata) in the format of PyTorch's CUTLASS kernels: [n, k / 2], and int16 [n, k / 16] reordered.
+        ValueError where n is no multiple of 32 or k of 16; TypeError for float32, of which that format has 1:2 only."""
+        return _cutlass.write(self.values, self.positions)
+
+    @classmethod
+    def from_cutlass(cls, values, metadata):
+        """The weight of PyTorch's values and metadata (sparse_semi_structured_from_dense_cutlass) of bfloat16. ValueError for shapes
+        that do not fit and for positions that are not two of four."""
+        return cls(values, _cutlass.read(values, metadata))
+
+    def __repr__(self):
+        return f"SparseSemiStructuredTensor(shape={tuple(self.shape)}, dtype={self.dtype})"
+
+
+def to_sparse_semi_structured(dense, *, keep_dense=False):
+    """The 2:4 sparse weight of a dense one [n, k] that has at most two elements other than zero in each four, k a multiple of 8,
+    float32 or bfloat16. keep_dense: holds the dense weight for the products in which it is faster. ValueError names the row and the block that has more than two.
+    """
+    name = "to_sparse_semi_structured"
+    _check_weight(name, dense)
+    if dense.dtype not in _DTYPES:
+        raise ArgumentTypeError(f"{name}: expected float32 or bfloat16, got {dense.dtype}")
+    if dense.shape[1] % 8:
+        raise ArgumentError(f"{name}: expected k to be a multiple of 8, got {tuple(dense.shape)}")
+    values, positions = _cutlass.compress(name, dense)
+    return SparseSemiStructuredTensor(values, positions, dense if keep_dense else None)
+
+
+class SparseLinear(weft.nn.Module):
+    """A Linear layer with a 2:4 sparse weight: what sparsify_ makes of one. Its state: values, positions and bias."""
+
+    def __init__(self, linear, keep_dense=True):
+        super().__init__()
+        self.in_features, self.out_features = linear.in_features, linear.out_features
+        weight = to_sparse_semi_structured(linear.weight.detach())
+        self.register_buffer("values", weight.values)
+        self.register_buffer("positions", weight.positions)
+        self.register_buffer("lanes", weight._lanes, persistent=False)
+        self.register_buffer("dense", weight.to_dense() if keep_dense else None, persistent=False)
+        self.bias = linear.bias
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *others):
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *others)
+        pending = local_metadata.get("pending")
+        self._follow() if pending is None else pending.append(self._follow)
+
+    def _follow(self):
+        """What is made of positions and values, anew."""
+        self.lanes = _cutlass.lanes_of(self.positions)
+        if self.dense is not None:
+            self.dense = weft.sparse_dense(self.values, self.lanes)
+
+    def forward(self, x):
+        if self.dense is not None and not _gains(x, self.in_features):
+            return weft.linear(x, self.dense, self.bias)
+        return weft.sparse_linear(x, self.values, self.lanes, self.bias)
+
+    def extra_repr(self):
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        )
+
+
+def sparsify_(model, accepts=None, keep_dense=True):
+    """Replaces the Linear layers of a model whose weights are 2:4 sparse (prune_) by SparseLinear, of those for which
+    accepts(name, module) is true. Layers whose inputs are no multiple of 8 stay. Returns the model. ValueError for a weight that is not
+    2:4 sparse."""
+    for name, module in list(_linears(model, accepts)):
+        if module.in_features % 8 or module.weight.dtype not in _DTYPES:
+            continue
+        try:
+            sparse = SparseLinear(module, keep_dense)
+        except ValueError as error:
+            raise ArgumentError(f"sparsify_: {name}: {error}") from None
+        owner, _, own = name.rpartition(".")
+        setattr(model.get_submodule(owner) if owner else model, own, sparse)
+    return model
