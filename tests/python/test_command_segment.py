@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import weft
 from weft.models import sam
-from weft.models.sam import command
+from weft.models.sam import command, ladder
 from weft.models.sam.pictures import overlay, read_image
 
 Image = pytest.importorskip("PIL.Image")
@@ -196,3 +196,33 @@ def test_overlay_of_any_size():
         result = overlay(image, [np.ones(shape, bool)] * 20, [(0, 0)], [1], [(0, 0, shape[1], shape[0])])
         assert result.shape == image.shape and result.dtype == np.uint8
     np.testing.assert_array_equal(overlay(image, []), image)
+
+
+# ---- weft bench sam ---------------------------------------------------------------------------------------------
+@needs_data
+def test_ladder(monkeypatch, capsys):
+    monkeypatch.setenv("WEFT_VERIFY", "")
+    given = [
+        "--ladder",
+        "--checkpoint",
+        str(CHECKPOINT),
+        "--image",
+        str(DOG),
+        "--batch",
+        "2",
+        "--repetitions",
+        "1",
+        "--json",
+    ]
+    assert ladder.main(given) == 0
+    steps = json.loads(capsys.readouterr().out)["steps"]
+    assert [step["step"] for step in steps] == ["eager", "attention", "compile", "bfloat16", "batch"]
+    assert all(step["iou"] > 0.999 for step in steps[:3]) and all(step["iou"] > 0.8 for step in steps)
+    assert all(step["seconds"] > 0 and step["peak"] > 0 for step in steps)
+
+
+def test_ladder_usage(capsys):
+    with pytest.raises(SystemExit) as end:
+        ladder.main(["--batch", "0"])
+    assert end.value.code == 2
+    assert capsys.readouterr().err.startswith("weft: bench sam: argument --batch: expected an integer")
