@@ -86,5 +86,7 @@ class PromptEncoder(nn.Module):
         if masks is not None:
             dense = self.mask_downscaling(masks.to(self.no_mask_embed.weight.dtype))
         else:
-            dense = self.no_mask_embed.weight.reshape(1, -1, 1, 1)  # what it is for all prompts is computed once
+            dense = self.no_mask_embed.weight.reshape(
+                1, -1, 1, 1
+            )  # what it is for all prompts is computed once
         return weft.cat(sparse, 1), dense
