@@ -110,6 +110,9 @@ int main(int argc, char** argv) {
   CLI::App* ceilings = bench->add_subcommand("ceilings", "Memory bandwidth and peak arithmetic");
   bench->require_subcommand(1);
   add_json(ceilings);
+  CLI::App* bench_sam = bench->add_subcommand("sam", "Images per second of Segment Anything, step by step");
+  bench_sam->prefix_command();
+  bench_sam->set_help_flag();
   const weft::cli::ModelCommands models(app, *bench);
   ceilings->add_option("--threads", threads, "Number of threads (default: one, and all)")
       ->check(weft::cli::integer_in(1, 1024));
@@ -120,6 +123,8 @@ int main(int argc, char** argv) {
     if (torch->parsed()) return weft::cli::run_python(argv[0], "weft.torch", {argv + 2, argv + argc});
     if (segment->parsed())
       return weft::cli::run_python(argv[0], "weft.models.sam.command", {argv + 2, argv + argc});
+    if (bench_sam->parsed())
+      return weft::cli::run_python(argv[0], "weft.models.sam.ladder", {argv + 3, argv + argc});
     weft::env::check();
     if (run->parsed()) return weft::cli::run(run_options);
     if (inspect->parsed()) return weft::cli::inspect(inspect_options);

@@ -160,6 +160,11 @@ MaskSummary summary_of(MaskRows& rows, const MaskFrame& frame, float threshold, 
     edges.add_row(y, bits.data(), before.data(), width);
     bits.swap(before);
   }
+  // Below the part, the whole is false.
+  if (frame.top + height < frame.whole.height) {
+    bits.assign(bits.size(), 0);
+    edges.add_row(height, bits.data(), before.data(), width);
+  }
   if (area == 0) left = top = right = bottom = 0;
   const double stability = static_cast<double>(static_cast<float>(sure) / static_cast<float>(possible));
   return {area, stability, left, top, right, bottom, edges.runs()};

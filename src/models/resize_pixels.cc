@@ -37,8 +37,7 @@ ResizeTaps taps_of(int64_t from, int64_t to) {
       sum += weights[static_cast<size_t>(j - first)] = std::max(0.0, 1.0 - distance);
     }
     for (int64_t j = first; j < last; ++j) {
-      const double weight =
-          sum == 0 ? weights[static_cast<size_t>(j - first)] : weights[static_cast<size_t>(j - first)] / sum;
+      const double weight = weights[static_cast<size_t>(j - first)] * (sum == 0 ? 1.0 : 1.0 / sum);
       result.weights[static_cast<size_t>(i * result.taps + j - first)] =
           static_cast<int32_t>(0.5 + weight * (1 << kDigits));
     }

@@ -14,7 +14,8 @@ struct ImageSize {
   friend bool operator==(const ImageSize&, const ImageSize&) = default;
 };
 
-// uint8 [H, W, C] at another size, as Pillow's antialiased bilinear filter gives it, to the last bit.
+// uint8 [H, W, C] at another size, as Pillow's antialiased bilinear filter gives it, to the last bit: columns
+// first, then rows, as in the Pillow that the published models were trained with.
 Tensor resize_pixels(const Tensor& image, ImageSize size);
 
 // A mask as COCO writes it: lengths of runs of false and true in turn, column after column, false first.

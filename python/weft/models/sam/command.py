@@ -244,7 +244,7 @@ def segment(options):
 
 
 def main(arguments=None):
-    options = parser().parse_args(arguments)
+    options = parser().parse_intermixed_args(arguments)
     if problem := check(options):
         return fail(f"segment: {problem}", 2)
     try:

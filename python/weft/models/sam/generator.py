@@ -132,10 +132,11 @@ class SamAutomaticMaskGenerator:
         self.predictor.set_image(image[top:bottom, left:right])
         points = grid * np.array([right - left, bottom - top])
         found = []
-        for first in range(0, len(points), self.points_per_batch):
-            found += self._masks_of_points(points[first : first + self.points_per_batch], crop, size)
+        batch = min(self.points_per_batch, len(points))
+        for first in range(0, len(points), batch):
+            found += self._masks_of_points(points[first : first + batch], batch, crop, size)
             if self.progress is not None:
-                self.progress(min(done + first + self.points_per_batch, done + len(points)), total)
+                self.progress(done + min(first + batch, len(points)), total)
         self.predictor.reset_image()
         kept = suppress([m["box"] for m in found], [m["iou"] for m in found], self.box_nms_thresh)
         found = [found[i] for i in kept]
@@ -145,10 +146,10 @@ class SamAutomaticMaskGenerator:
             mask["point"] = mask["point"] + (left, top)
         return found
 
-    def _masks_of_points(self, points, crop, size):
+    def _masks_of_points(self, points, batch, crop, size):
         count = len(points)
-        if count < self.points_per_batch:  # one compiled form for all batches
-            points = np.concatenate([points, np.repeat(points[-1:], self.points_per_batch - count, 0)])
+        if count < batch:  # one compiled form for all batches
+            points = np.concatenate([points, np.repeat(points[-1:], batch - count, 0)])
         labels = np.ones((len(points), 1), np.int64)
         iou, low = self.predictor.predict_logits(points[:, None, :], labels)
         masks_per_point = iou.shape[1]

@@ -57,6 +57,8 @@ def relative_table(positions, size):
 class Attention(nn.Module):
     """Attention of patches [B, H, W, C] with q . R_h[y - y'] + q . R_w[x - x'] added to the scores."""
 
+    attend = staticmethod(weft.relative_position_attention)
+
     def __init__(self, width, heads, size):
         super().__init__()
         self.heads = heads
@@ -73,7 +75,7 @@ class Attention(nn.Module):
         across = relative_table(self.rel_pos_w, W).transpose(1, 2)  # [W, C, W]
         rel_h = (grid @ down).reshape(B, self.heads, H * W, H)
         rel_w = (grid.transpose(2, 3) @ across).transpose(2, 3).reshape(B, self.heads, H * W, W)
-        x = weft.relative_position_attention(q, k, v, rel_h, rel_w)
+        x = self.attend(q, k, v, rel_h, rel_w)
         return self.proj(x.transpose(1, 2).reshape(B, H, W, C))
 
 

@@ -115,11 +115,11 @@ class MaskDecoder(nn.Module):
         self.iou_prediction_head = Layers([channels, *hidden, masks])
 
     def forward(self, image, positions, sparse, dense, multimask):
-        """image [1 or B, C, H, W], positions [1, C, H, W], sparse [B, N, C], dense [B, C, H, W]."""
-        B, C, H, W = dense.shape
+        """image and dense [1 or B, C, H, W] (dense: or [1, C, 1, 1]), positions [1, C, H, W], sparse [B, N, C]."""
+        B, (C, H, W) = sparse.shape[0], positions.shape[1:]
         own = weft.cat([self.iou_token.weight, self.mask_tokens.weight])
         tokens = weft.cat([own.expand(B, -1, -1), sparse], 1)
-        image = (image + dense).reshape(B, C, H * W).transpose(1, 2)
+        image = (image + dense).reshape(-1, C, H * W).transpose(1, 2)
         tokens, image = self.transformer(image, positions.reshape(1, C, H * W).transpose(1, 2), tokens)
         image = self.output_upscaling(image.transpose(1, 2).reshape(B, C, H, W))
         chosen = range(1, self.masks) if multimask else range(1)

@@ -32,7 +32,7 @@ class PositionalEncoding(nn.Module):
 
 
 class PromptEncoder(nn.Module):
-    """Prompts to sparse embeddings [B, prompts, C] and dense ones [B, C, grid, grid]."""
+    """Prompts to sparse embeddings [B, prompts, C] and dense ones [B, C, grid, grid], or [1, C, 1, 1] without masks."""
 
     def __init__(self, config):
         super().__init__()
@@ -86,5 +86,7 @@ class PromptEncoder(nn.Module):
         if masks is not None:
             dense = self.mask_downscaling(masks.to(self.no_mask_embed.weight.dtype))
         else:
-            dense = self.no_mask_embed.weight.reshape(1, -1, 1, 1).expand(batch, -1, self.grid, self.grid)
+            dense = self.no_mask_embed.weight.reshape(
+                1, -1, 1, 1
+            )  # what it is for all prompts is computed once
         return weft.cat(sparse, 1), dense
