@@ -226,7 +226,7 @@ void linear_rows(const Tensor& x, const Tensor& weight, const Tensor& bias, T* r
   });
 }
 
-// In one pass, with the bits of a product and an addition.
+// In one pass, rounded once.
 void linear_rows_bfloat16(const Tensor& x, const Tensor& weight, const Tensor& bias, BFloat16* result) {
   const int64_t k = weight.size(1), n = weight.size(0), m = x.numel() / k;
   kernels::gemm_bfloat16(*kernels::bfloat16_kernels(), m, n, k, {x.data_as<BFloat16>(), k, 1},

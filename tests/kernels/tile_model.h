@@ -14,10 +14,9 @@ namespace weft::kernels {
 
 inline float widened(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
-// A sum in bfloat16, then `start` added, if there is one.
+// A sum and `start`, if there is one, in bfloat16.
 inline uint16_t finished(float sum, const float* start) {
-  const BFloat16 rounded(sum);
-  return std::bit_cast<uint16_t>(start ? BFloat16(static_cast<float>(rounded) + *start) : rounded);
+  return std::bit_cast<uint16_t>(BFloat16(start ? sum + *start : sum));
 }
 
 struct TileRegister {

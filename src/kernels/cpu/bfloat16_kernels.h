@@ -18,7 +18,7 @@ struct PairTile {
   int64_t a_stride, rows;
   const uint16_t* panels;
   int64_t panel_stride, num_panels, depth;  // depth: a multiple of depth_unit
-  const float* start;                       // [num_panels * 32] or null: added to the rounded sums
+  const float* start;                       // [num_panels * 32] or null: added to the sums
   const float* before;                      // sums to go on from, laid out as `sums`; or null
   float* sums;                              // [rows][sums_stride], panels sums_step apart; where y is null
   int64_t sums_stride, sums_step;

@@ -64,8 +64,8 @@ struct AmxTiles {
   static void finish_row(const float* sums, const float* start, int64_t columns, uint16_t* y) {
     __m512 low = _mm512_load_ps(sums), high = _mm512_load_ps(sums + 16);
     if (start) {
-      low = _mm512_cvtpbh_ps(_mm512_cvtneps_pbh(low)) + _mm512_loadu_ps(start);
-      high = _mm512_cvtpbh_ps(_mm512_cvtneps_pbh(high)) + _mm512_loadu_ps(start + 16);
+      low += _mm512_loadu_ps(start);
+      high += _mm512_loadu_ps(start + 16);
     }
     const __mmask32 mask = columns >= 32 ? ~__mmask32{0} : (__mmask32{1} << columns) - 1;
     _mm512_mask_storeu_epi16(y, mask, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));

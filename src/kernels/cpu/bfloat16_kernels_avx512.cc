@@ -49,7 +49,7 @@ void multiply_panel(const PairTile& tile, const uint16_t* weights, int64_t index
     for (int v = 0; v < kVectors; ++v) {
       const __m512 start = _mm512_loadu_ps(tile.start + index * kPairColumns + 16 * v);
 #pragma GCC unroll 16
-      for (int i = 0; i < kRows; ++i) sums[i][v] = rounded(sums[i][v]) + start;
+      for (int i = 0; i < kRows; ++i) sums[i][v] += start;
     }
   }
   uint16_t* const y = tile.y ? tile.y + index * kPairColumns : nullptr;
@@ -222,8 +222,8 @@ void combine(const CombineArgs& args) {
       const __mmask32 mask = first_lanes(args.columns - j);
       __m512 low = _mm512_loadu_ps(sums + j), high = _mm512_loadu_ps(sums + j + 16);
       if (args.start) {
-        low = rounded(low) + _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), args.start + j);
-        high = rounded(high) + _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask >> 16), args.start + j + 16);
+        low += _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), args.start + j);
+        high += _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask >> 16), args.start + j + 16);
       }
       store_rounded(args.y + i * args.y_stride + j, mask, low, high);
     }

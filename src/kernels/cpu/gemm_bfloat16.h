@@ -1,5 +1,5 @@
-// Products of bfloat16 matrices on an engine (bfloat16_kernels.h): added in float32 and rounded; a bias is
-// added to what is rounded, as by the addition that follows the product in graphs.
+// Products of bfloat16 matrices on an engine (bfloat16_kernels.h): added in float32, a bias,
+// too, and rounded once, as PyTorch does it.
 #pragma once
 
 #include "kernels/cpu/bfloat16_kernels.h"
