@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include <array>
+#include <deque>
 #include <utility>
 
 #include "interpreter_lock.h"
@@ -24,18 +25,14 @@ struct CustomOperator {
 };
 
 // Under the interpreter's lock. They stay where they are: one that is running may define another.
-struct CustomOperators {
-  std::array<CustomOperator, kMostOperators> all;
-  size_t count = 0;
-};
-CustomOperators& custom_operators() {
-  static auto& operators = *new CustomOperators;
+std::deque<CustomOperator>& custom_operators() {
+  static auto& operators = *new std::deque<CustomOperator>;
   return operators;
 }
 
 void run_custom_operator(size_t number, std::span<IValue> arguments, IValue* results) {
   const GilAcquire gil;
-  const CustomOperator& op = custom_operators().all[number];
+  const CustomOperator& op = custom_operators()[number];
   nb::list values;
   for (const IValue& argument : arguments) values.append(to_python(argument));
   const nb::tuple positional(values);
@@ -107,9 +104,8 @@ nb::tuple describe_schema(const std::string& text) {
 void define_operator(const std::string& text, nb::handle callable) {
   const jit::Schema schema = parse_custom_schema(text);
   const std::string full = schema.name + (schema.overload.empty() ? "" : "." + schema.overload);
-  CustomOperators& operators = custom_operators();
-  for (size_t i = 0; i < operators.count; ++i) {
-    CustomOperator& op = operators.all[i];
+  std::deque<CustomOperator>& operators = custom_operators();
+  for (CustomOperator& op : operators) {
     if (op.builtin->schema.name != schema.name || op.builtin->schema.overload != schema.overload) continue;
     WEFT_CHECK(op.builtin->schema.str() == schema.str(),
                fmt::format("operator '{}' is defined already with another schema:\n  {}\n  {}", full,
@@ -118,14 +114,14 @@ void define_operator(const std::string& text, nb::handle callable) {
     return;
   }
   WEFT_CHECK(!jit::find_builtin(full), fmt::format("operator '{}' is one of weft's own", full));
-  WEFT_CHECK(operators.count < kMostOperators,
+  WEFT_CHECK(operators.size() < kMostOperators,
              fmt::format("a program has at most {} operators of its own", kMostOperators));
-  CustomOperator& op = operators.all[operators.count];
+  const jit::BuiltinFn run = kRun[operators.size()];
+  CustomOperator& op = operators.emplace_back();
   op.schema = text;
   op.callable = nb::borrow(callable).release().ptr();
-  op.builtin = &jit::register_builtin(op.schema, kRun[operators.count], false);
+  op.builtin = &jit::register_builtin(op.schema, run, false);
   jit::find_builtin(full);  // has its schema from now on
-  ++operators.count;
 }
 
 }  // namespace

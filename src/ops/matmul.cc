@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/cpu/blas.h"
 #include "kernels/cpu/gemm_bfloat16.h"
+#include "kernels/cpu/gemm_half.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
 #include "weft/parallel.h"
@@ -199,13 +201,14 @@ std::vector<Tensor> addmm(const OpDef& op, const OpArgs& args) {
   return {build::add(input, scaled)};
 }
 
+bool is_half(const Tensor& x) { return x.dtype() == DType::F16 || x.dtype() == DType::BF16; }
+
 // Nothing is traced, and one product of rows and an addition in place will do.
 bool is_simple_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const auto simple = [&](const Tensor& t) {
     return !t.is_traced() && t.device().type == DeviceType::CPU && t.dtype() == x.dtype();
   };
-  const bool has_product = x.dtype() == DType::F32 || x.dtype() == DType::F64 ||
-                           (x.dtype() == DType::BF16 && kernels::bfloat16_kernels() != nullptr);
+  const bool has_product = x.dtype() == DType::F32 || x.dtype() == DType::F64 || is_half(x);
   return has_product && simple(x) && simple(weight) && x.dim() > 0 && weight.dim() == 2 &&
          x.size(-1) == weight.size(1) && x.size(-1) > 0 && x.is_contiguous() &&
          (!bias.defined() ||
@@ -227,11 +230,17 @@ void linear_rows(const Tensor& x, const Tensor& weight, const Tensor& bias, T* r
 }
 
 // In one pass, rounded once.
-void linear_rows_bfloat16(const Tensor& x, const Tensor& weight, const Tensor& bias, BFloat16* result) {
+template <class T>
+void linear_rows_half(const Tensor& x, const Tensor& weight, const Tensor& bias, T* result) {
   const int64_t k = weight.size(1), n = weight.size(0), m = x.numel() / k;
-  kernels::gemm_bfloat16(*kernels::bfloat16_kernels(), m, n, k, {x.data_as<BFloat16>(), k, 1},
-                         {weight.data_as<BFloat16>(), weight.strides()[1], weight.strides()[0]},
-                         bias.defined() ? bias.data_as<BFloat16>() : nullptr, result);
+  const kernels::MatrixView<T> rows{x.data_as<T>(), k, 1},
+      columns{weight.data_as<T>(), weight.strides()[1], weight.strides()[0]};
+  const T* const added = bias.defined() ? bias.data_as<T>() : nullptr;
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    if (const kernels::BFloat16Kernels* const engine = kernels::bfloat16_kernels())
+      return kernels::gemm_bfloat16(*engine, m, n, k, rows, columns, added, result);
+  }
+  kernels::gemm_half<T>(m, n, k, rows, columns, added, result);
 }
 
 Tensor linear_now(const Tensor& x, const Tensor& weight, const Tensor& bias) {
@@ -240,7 +249,9 @@ Tensor linear_now(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Tensor result = Tensor::empty(shape, x.dtype());
   if (result.numel() == 0) return result;
   if (x.dtype() == DType::BF16)
-    linear_rows_bfloat16(x, weight, bias, result.data_as<BFloat16>());
+    linear_rows_half(x, weight, bias, result.data_as<BFloat16>());
+  else if (x.dtype() == DType::F16)
+    linear_rows_half(x, weight, bias, result.data_as<Half>());
   else if (x.dtype() == DType::F32)
     linear_rows(x, weight, bias, result.data_as<float>());
   else
@@ -249,7 +260,9 @@ Tensor linear_now(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 }
 
 std::vector<Tensor> linear(const OpDef& op, const OpArgs& args) {
-  const Tensor &x = args.tensors[0], &weight = args.tensors[1], &bias = args.tensors[2];
+  const Tensor &given = args.tensors[0], &weight = args.tensors[1], &bias = args.tensors[2];
+  // Where rows do not lie in one piece, half precision is rounded once, too.
+  const Tensor x = given.is_traced() || !is_half(given) ? given : given.contiguous();
   if (is_simple_linear(x, weight, bias)) return {linear_now(x, weight, bias)};
   WEFT_CHECK_TYPE(
       x.dtype() == weight.dtype() && (!bias.defined() || bias.dtype() == x.dtype()),

@@ -70,17 +70,44 @@ bool is_part(const Value* x, const SymShape& shape, size_t at) {
   return ir::same_shape(x->tensor().shape, expected);
 }
 
-// Sorts two or three summands; false where they are no such sums.
-bool sort_summands(const Value* sum, GridSum& found) {
-  if (!is_plain_sum(sum) || !only_used_once(sum) || sum->tensor().shape.size() < 3) return false;
-  const SymShape& shape = sum->tensor().shape;
+// Does `value` have the axes of `x` exchanged so that exchanging them by `back` gives x again?
+bool is_exchanged(const Value* value, const std::vector<int64_t>& back) {
+  if (!is_result_of(value, "permute")) return false;
+  const std::vector<int64_t> dims = value->def->attrs.get_ints("dims");
+  for (size_t i = 0; i < back.size(); ++i)
+    if (dims[static_cast<size_t>(back[i])] != static_cast<int64_t>(i)) return false;
+  return true;
+}
+
+// The two summands of `value`, which nothing else uses; none where it is no sum. One whose memory is in another
+// order is a sum of exchanged axes, exchanged back.
+std::vector<const Value*> summands_of(const Value* value) {
+  if (!only_used_once(value)) return {};
+  if (is_plain_sum(value)) return {value->def->inputs[0], value->def->inputs[1]};
+  if (!is_result_of(value, "permute")) return {};
+  const Value* const sum = value->def->inputs[0];
+  if (!is_plain_sum(sum) || !only_used_once(sum)) return {};
+  const std::vector<int64_t> back = value->def->attrs.get_ints("dims");
   std::vector<const Value*> summands;
   for (const Value* operand : {sum->def->inputs[0], sum->def->inputs[1]}) {
-    if (is_plain_sum(operand) && only_used_once(operand)) {
-      summands.insert(summands.end(), {operand->def->inputs[0], operand->def->inputs[1]});
-    } else {
+    if (operand->tensor().shape.size() != back.size() || !is_exchanged(operand, back)) return {};
+    summands.push_back(operand->def->inputs[0]);
+  }
+  return summands;
+}
+
+// Sorts two or three summands; false where they are no such sums.
+bool sort_summands(const Value* sum, GridSum& found) {
+  const std::vector<const Value*> outer = summands_of(sum);
+  if (outer.empty() || sum->tensor().shape.size() < 3) return false;
+  const SymShape& shape = sum->tensor().shape;
+  std::vector<const Value*> summands;
+  for (const Value* operand : outer) {
+    const std::vector<const Value*> inner = summands_of(operand);
+    if (inner.empty())
       summands.push_back(operand);
-    }
+    else
+      summands.insert(summands.end(), inner.begin(), inner.end());
   }
   for (const Value* summand : summands) {
     if (summand->tensor().dtype != sum->tensor().dtype) return false;

@@ -122,6 +122,23 @@ TEST(RelativeAttention, OfAMask) {
                               std::string(kInputs) + ", %b0: f32[2, 3, 4, 3, 4]")));
 }
 
+TEST(RelativeAttention, OfAMaskInAnotherOrder) {
+  const std::string body =
+      "  %h: f32[2, 3, 4, 3, 1] = reshape(%rel_h) {shape=[2, 3, 4, 3, 1]}\n"
+      "  %r: f32[2, 3, 4, 1, 4] = reshape(%rel_w) {shape=[2, 3, 4, 1, 4]}\n"
+      "  %x: f32[4, 2, 3, 3, 1] = permute(%h) {dims=[2, 0, 1, 3, 4]}\n"
+      "  %y: f32[4, 2, 3, 1, 4] = permute(%r) {dims=[2, 0, 1, 3, 4]}\n"
+      "  %c: f32[4, 2, 3, 3, 4] = add(%x, %y)\n"
+      "  %b: f32[2, 3, 4, 3, 4] = permute(%c) {dims=[1, 2, 0, 3, 4]}\n"
+      "  %s: f32[2, 12, 12] = reshape(%b) {shape=[2, 12, 12]}\n"
+      "  %o: f32[2, 12, 5] = scaled_dot_product_attention(%q, %k, %v, %s)\n"
+      "  return %o\n";
+  EXPECT_TRUE(is_fused(after(body)));
+  const std::string elsewhere = replaced(replaced(body, "dims=[1, 2, 0, 3, 4]", "dims=[2, 1, 0, 3, 4]"),
+                                         "%b: f32[2, 3, 4, 3, 4]", "%b: f32[3, 2, 4, 3, 4]");
+  EXPECT_FALSE(is_fused(after(elsewhere)));
+}
+
 TEST(RelativeAttention, NotInDoublePrecision) {
   std::string inputs = kInputs, body = std::string(kProduct) + kSums + kSoftmax;
   for (std::string* text : {&inputs, &body})

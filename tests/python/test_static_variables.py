@@ -130,6 +130,7 @@ def test_what_is_allowed(declaration):
 # ---- locks ---------------------------------------------------------------------------------------------------------
 # Where a lock of C++'s is held by these sources, and why nobody waits for the interpreter's meanwhile.
 LOCKS = {
+    "python/bindings/block_kernels.cc": "taken without the interpreter's lock, in compiled blocks",
     "python/capture/loops/team.cc": "the states of pieces: no Python below it",
     "python/bindings/models/models.cc": "taken and waited for without the interpreter's lock",
 }

@@ -46,9 +46,11 @@ def test_linear(rows, threads):
     weft.set_num_threads(threads)
     try:
         x, weight, bias = numbers(rows, 70), numbers(45, 70, seed=1), numbers(45, seed=2)
-        assert F.linear(x, weight, bias).tolist() == (x @ weight.t() + bias).tolist()
-        exact = F.linear(x.float(), weight.float())
-        close(F.linear(x, weight), exact, F.linear(x.float().abs(), weight.float().abs()))
+        exact, magnitude = F.linear(x.float(), weight.float()), F.linear(x.float().abs(), weight.float().abs())
+        close(F.linear(x, weight), exact, magnitude)
+        close(F.linear(x, weight, bias), exact + bias.float(), magnitude + 4)
+        in_columns = x.t().contiguous().t()
+        assert F.linear(in_columns, weight, bias).tolist() == F.linear(x, weight, bias).tolist()
     finally:
         weft.set_num_threads(before)
 

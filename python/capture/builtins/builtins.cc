@@ -83,8 +83,12 @@ V builtin_zip(Evaluator& ev, CallArgs& args) {
   return it;
 }
 
-V builtin_partial(Evaluator&, CallArgs& args) {
+V builtin_partial(Evaluator& ev, CallArgs& args) {
   if (args.args.empty()) graph_break("functools.partial() without a function");
+  ev.realize(args.args[0]);
+  if (args.args[0]->is_const() && !PyCallable_Check(args.args[0]->object.get()))
+    ev.raise(PyExc_TypeError, {str_value("the first argument must be callable")},
+             "functools.partial() of what cannot be called");
   V result = make_value(Kind::Partial), keywords = make_value(Kind::Dict);
   for (const auto& [key, value] : args.keywords) {
     keywords->keys.push_back(str_value(key));

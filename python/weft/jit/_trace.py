@@ -459,3 +459,7 @@ def script_if_tracing(fn):
 @functools.cache
 def _scripted(fn):
     return script(fn)
+
+
+# In a function that weft.compile captures, Python makes the trace, of what runs then.
+trace._weft_disabled = trace_module._weft_disabled = "it records what runs"

@@ -123,7 +123,7 @@ inline __attribute__((always_inline)) void dots_block(const DotsArgs& args, int6
 #pragma GCC unroll 8
     for (int j = 0; j < kColumns; ++j) {
       float sum = _mm512_reduce_add_ps(sums[i][j]);
-      if (args.start) sum = widen_one(round_one(sum)) + args.start[column + j];
+      if (args.start) sum += args.start[column + j];
       args.y[(row + i) * args.y_stride + column + j] = round_one(sum);
     }
   }

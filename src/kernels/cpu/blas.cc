@@ -343,7 +343,7 @@ void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView
       if (const BFloat16Kernels* engine = bfloat16_kernels())
         return gemm_bfloat16(*engine, m, n, k, a, b, nullptr, c);
     }
-    gemm_half(m, n, k, a, b, c);
+    gemm_half<T>(m, n, k, a, b, nullptr, c);
   } else if constexpr (kIsBlasType<T>) {
     if (k == 0) {
       std::fill(c, c + m * n, T(0));

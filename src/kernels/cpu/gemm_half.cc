@@ -27,7 +27,8 @@ void widen(const T* from, int64_t line_stride, int64_t stride, int64_t count, in
 }  // namespace
 
 template <class T>
-void gemm_half(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c) {
+void gemm_half(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, const T* bias,
+               T* c) {
   const FloatBuffer left(std::max<int64_t>(1, m * k));
   const int64_t lines = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, k));
   parallel_for(0, m, lines, [&](int64_t begin, int64_t end) {
@@ -50,15 +51,18 @@ void gemm_half(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b
                      widen(from, b.row_stride, b.column_stride, k, columns, right.data());
                    gemm_f32(m, columns, k, {left.data(), k, 1},
                             {right.data(), by_columns ? 1 : columns, by_columns ? k : 1}, product.data());
-                   for (int64_t i = 0; i < m; ++i)
-                     for (int64_t j = 0; j < columns; ++j)
-                       c[i * n + first + j] = T(product.data()[i * columns + j]);
+                   for (int64_t i = 0; i < m; ++i) {
+                     float* const sums = product.data() + i * columns;
+                     for (int64_t j = 0; bias && j < columns; ++j) sums[j] += static_cast<float>(bias[first + j]);
+                     for (int64_t j = 0; j < columns; ++j) c[i * n + first + j] = T(sums[j]);
+                   }
                  }
                });
 }
 
-template void gemm_half<Half>(int64_t, int64_t, int64_t, MatrixView<Half>, MatrixView<Half>, Half*);
+template void gemm_half<Half>(int64_t, int64_t, int64_t, MatrixView<Half>, MatrixView<Half>, const Half*,
+                              Half*);
 template void gemm_half<BFloat16>(int64_t, int64_t, int64_t, MatrixView<BFloat16>, MatrixView<BFloat16>,
-                                  BFloat16*);
+                                  const BFloat16*, BFloat16*);
 
 }  // namespace weft::kernels
