@@ -104,7 +104,9 @@ def test_command(variables, tmp_path):
             env = environment(name, value)
             for arguments in (["info", "--json"], ["env"]):
                 status, out, err = run([COMMAND, *arguments], env, tmp_path)
-                assert status == status_of(name, err), f"{name}={value[:50]!r} weft {arguments}: {status} {err}"
+                assert status == status_of(
+                    name, err
+                ), f"{name}={value[:50]!r} weft {arguments}: {status} {err}"
                 check_said(err, name, value)
                 if "--json" in arguments and status == 0:
                     json.loads(out)

@@ -128,5 +128,7 @@ def test_golden(index, cases, module):
 def test_unknown_operators_are_named():
     text = archive([("f", ["x: Tensor"], "Tensor", "return torch.no_such_operator(x)")])
     # Where the statement is reached.
-    with pytest.raises(weft.jit.Error, match=r"NotImplementedError: .*aten::no_such_operator\n  code/__torch__.py:7:12"):
+    with pytest.raises(
+        weft.jit.Error, match=r"NotImplementedError: .*aten::no_such_operator\n  code/__torch__.py:7:12"
+    ):
         weft.jit.load(io.BytesIO(text)).f(weft.ones([2]))

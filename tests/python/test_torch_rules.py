@@ -387,7 +387,19 @@ def test_a_truth_value_as_index(mask):
 # Operators that are those of torch.nn.functional, whose arguments stand otherwise than those of the same name in torch.
 OF_FUNCTIONAL = {"batch_norm", "instance_norm", "embedding_bag", "max_unpool2d", "max_unpool3d"}
 # Builtins of the name that take no tensors, or are another function.
-OTHERS = {"degrees", "radians", "divmod", "fabs", "modf", "join", "index_put", "arange", "polygamma", "qr", "svd"}
+OTHERS = {
+    "degrees",
+    "radians",
+    "divmod",
+    "fabs",
+    "modf",
+    "join",
+    "index_put",
+    "arange",
+    "polygamma",
+    "qr",
+    "svd",
+}
 KINDS = {
     "Optional[Tensor]": "Tensor",
     "List[Tensor]": "Tensor[]",

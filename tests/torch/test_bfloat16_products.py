@@ -46,7 +46,10 @@ def test_linear(rows, threads):
     weft.set_num_threads(threads)
     try:
         x, weight, bias = numbers(rows, 70), numbers(45, 70, seed=1), numbers(45, seed=2)
-        exact, magnitude = F.linear(x.float(), weight.float()), F.linear(x.float().abs(), weight.float().abs())
+        exact, magnitude = (
+            F.linear(x.float(), weight.float()),
+            F.linear(x.float().abs(), weight.float().abs()),
+        )
         close(F.linear(x, weight), exact, magnitude)
         close(F.linear(x, weight, bias), exact + bias.float(), magnitude + 4)
         in_columns = x.t().contiguous().t()

@@ -75,10 +75,6 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
     return noop_context_fn()
 
 
-def detach_variable(inputs):
-    return tuple(value.detach() if hasattr(value, "detach") else value for value in inputs)
-
-
 def check_backward_validity(inputs):
     pass
 
