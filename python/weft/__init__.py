@@ -69,6 +69,7 @@ _LAZY = {
     "ops": None,
     "__config__": None,
     "profiler": None,
+    "quantization": None,
     "random": None,
     "sparse": None,
 }

@@ -65,7 +65,7 @@ Shape shape_of(Choices& choices) {
   int64_t elements = 1;
   for (int64_t& size : shape) {
     size = choices.one_of(kSizes);
-    if (elements * size > 1500) size = 2;
+    if (elements * size > 600) size = 2;
     elements *= size;
   }
   return shape;

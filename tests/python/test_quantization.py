@@ -17,7 +17,7 @@ def random(*shape, seed=0):
 
 
 def expected_dynamic(x, weight, bias):
-    """Issue-for-issue: scales, numbers, exact sums."""
+    """Scales, numbers and exact sums, step by step."""
     f32 = np.float32
     s = np.maximum(np.abs(x).max(-1, keepdims=True), f32(1e-5)) / f32(127)
     q = np.clip(np.round(x / s), -127, 127).astype("int32")
@@ -160,3 +160,7 @@ def test_wrong_calls():
         weft._int_mm(weft.ones(2, 2).to(weft.int8), weft.ones(2, 2))
     with pytest.raises(ValueError, match="inner dimensions"):
         weft._int_mm(weft.ones(2, 2).to(weft.int8), weft.ones(3, 2).to(weft.int8))
+
+
+def test_the_module_is_found_by_its_name():
+    assert "quantization" in dir(weft) and weft.quantization.quantize_ is quantize_
