@@ -44,7 +44,7 @@ std::string expression(const ir::Value* value, const Memory& memory, const std::
   if (is_index_view(node) || node.is("cast")) return args[0];
   if (const ops::Attr* through = node.attrs.find("through"))
     args[0] = std::get<std::string>(*through) + "(" + args[0] + ")";
-  static const std::map<std::string, const char*, std::less<>> kInfix = {
+  static const auto& kInfix = *new std::map<std::string, const char*, std::less<>>{
       {"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"div", "/"},
       {"lt", "<"},  {"le", "<="}, {"gt", ">"},  {"ge", ">="}};
   if (auto found = kInfix.find(node.op->name); found != kInfix.end() && args.size() == 2)
@@ -118,7 +118,7 @@ bool is_of_loop(const std::string& name) {
 
 // C++'s words, and what a kernel calls its own.
 bool is_reserved(const std::string& name) {
-  static const std::set<std::string> kReserved = {"alignas",
+  static const auto& kReserved = *new std::set<std::string>{"alignas",
                                                   "alignof",
                                                   "and",
                                                   "and_eq",
@@ -266,7 +266,7 @@ bool is_in_prelude(const std::string& name) {
     }
     return found;
   }());
-  static const std::set<std::string> kTypes = {"i8",  "i16", "i32", "i64",  "u8",  "u16",
+  static const auto& kTypes = *new std::set<std::string>{"i8",  "i16", "i32", "i64",  "u8",  "u16",
                                                "u32", "u64", "f16", "bf16", "f32", "f64"};
   return kTypes.count(name) || names.count(name);
 }

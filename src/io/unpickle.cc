@@ -422,7 +422,7 @@ class Unpickler {
 }  // namespace
 
 std::string_view opcode_name(uint8_t opcode) {
-  static const std::unordered_map<int, std::string_view> kNames = {
+  static const auto& kNames = *new std::unordered_map<int, std::string_view>{
       {'(', "MARK"},
       {'.', "STOP"},
       {'0', "POP"},

@@ -196,11 +196,11 @@ class TorchCheckpoint : public Checkpoint {
 
 // Meta's name to Hugging Face's.
 std::string renamed(const std::string& name) {
-  static const std::map<std::string, std::string> whole = {
+  static const auto& whole = *new std::map<std::string, std::string>{
       {"tok_embeddings.weight", "model.embed_tokens.weight"},
       {"norm.weight", "model.norm.weight"},
       {"output.weight", "lm_head.weight"}};
-  static const std::map<std::string, std::string> of_layer = {
+  static const auto& of_layer = *new std::map<std::string, std::string>{
       {"attention.wq.", "self_attn.q_proj."},    {"attention.wk.", "self_attn.k_proj."},
       {"attention.wv.", "self_attn.v_proj."},    {"attention.wo.", "self_attn.o_proj."},
       {"feed_forward.w1.", "mlp.gate_proj."},    {"feed_forward.w3.", "mlp.up_proj."},

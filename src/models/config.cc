@@ -241,7 +241,7 @@ struct Row {
 };
 // source: the models' published config.json.
 const std::map<std::string, Row>& shapes() {
-  static const std::map<std::string, Row> rows = {
+  static const auto& rows = *new std::map<std::string, Row>{
       {"tiny", {512, 64, 172, 5, 8, 4, 8, 512, 1e4, "llama"}},
       {"llama-1b", {128256, 2048, 8192, 16, 32, 8, 64, 131072, 5e5, "llama"}},
       {"llama-3b", {128256, 3072, 8192, 28, 24, 8, 128, 131072, 5e5, "llama"}},

@@ -7,12 +7,12 @@ namespace weft::ops {
 namespace {
 
 std::map<const OpDef*, std::vector<size_t>>& table() {
-  static std::map<const OpDef*, std::vector<size_t>> writes;
+  static auto& writes = *new std::map<const OpDef*, std::vector<size_t>>;
   return writes;
 }
 
 std::set<const OpDef*>& drawing() {
-  static std::set<const OpDef*> operators;
+  static auto& operators = *new std::set<const OpDef*>;
   return operators;
 }
 

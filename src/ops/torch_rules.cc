@@ -78,7 +78,7 @@ uint32_t kinds_refused_by(const OpDef& op) {
   constexpr auto bit = [](DTypeKind kind) { return 1u << static_cast<uint32_t>(kind); };
   constexpr uint32_t truths = bit(DTypeKind::Bool), complex = bit(DTypeKind::Complex);
   constexpr uint32_t whole = truths | bit(DTypeKind::Signed) | bit(DTypeKind::Unsigned);
-  static const std::unordered_map<std::string_view, uint32_t> found{{"celu", whole},
+  static const auto& found = *new std::unordered_map<std::string_view, uint32_t>{{"celu", whole},
                                                                     {"elu", whole},
                                                                     {"selu", whole},
                                                                     {"leaky_relu", whole},

@@ -84,7 +84,7 @@ Plugin load(const std::string& path) {
 // Loaded once per path, and never unloaded: LLVM registers handlers that outlive a dlclose.
 const Plugin& plugin() {
   static std::mutex mutex;
-  static std::string loaded_path;
+  static std::string& loaded_path = *new std::string;
   static Plugin& loaded = *new Plugin;
   const std::lock_guard<std::mutex> lock(mutex);
   const std::string path = plugin_path();

@@ -111,7 +111,7 @@ std::string detect_brand() { return "unknown"; }
 #endif
 
 const std::vector<std::string>& features() {
-  static const std::vector<std::string> names = detect_features();
+  static const auto& names = *new std::vector<std::string>(detect_features());
   return names;
 }
 

@@ -57,7 +57,7 @@ std::string tile_engine(int bit) {
   // Its kernels use vectors of 64 bytes beside the tiles.
   const std::string vectors = vector_engine("avx512bf16");
   if (!vectors.empty()) return vectors == kNotThere ? "needs AVX512-BF16, which is hidden" : vectors;
-  static const std::string refused = tiles_refused();
+  static const auto& refused = *new std::string(tiles_refused());
   return refused;
 }
 #else
@@ -91,7 +91,7 @@ double measure(double (*loop)(int64_t)) {
 }  // namespace
 
 const std::vector<MatrixEngine>& matrix_engines() {
-  static const std::vector<MatrixEngine> engines{{"avx-vnni", "int8", vector_engine("avxvnni")},
+  static const auto& engines = *new std::vector<MatrixEngine>{{"avx-vnni", "int8", vector_engine("avxvnni")},
                                                  {"avx512-vnni", "int8", vector_engine("avx512vnni")},
                                                  {"avx512-bf16", "bfloat16", vector_engine("avx512bf16")},
                                                  {"amx-bf16", "bfloat16", tile_engine(kAmxBf16)},
@@ -106,13 +106,13 @@ bool has_matrix_engine(std::string_view name) {
 }
 
 double matrix_engine_speedup(std::string_view name) {
-  static const std::map<std::string, double, std::less<>> measured = [] {
+  static const auto& measured = *new std::map<std::string, double, std::less<>>([] {
     std::map<std::string, double, std::less<>> result;
     using Loop = std::pair<const char*, double (*)(int64_t)>;
     for (const auto& [engine, loop] : {Loop{"avx512-bf16", dot_bfloat16}, Loop{"amx-bf16", tiles_bfloat16}})
       result[engine] = has_matrix_engine(engine) ? measure(loop) : 0;
     return result;
-  }();
+  }());
   const auto found = measured.find(name);
   return found == measured.end() ? 0 : found->second;
 }

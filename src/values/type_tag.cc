@@ -72,7 +72,7 @@ class TypeTagParser {
   TypePtr parse_type(int depth) {
     if (depth > kMaxTypeDepth) fail("it is nested too deep");
     const std::string name = word();
-    static const std::unordered_map<std::string_view, TypePtr (*)()> kSimple = {
+    static const auto& kSimple = *new std::unordered_map<std::string_view, TypePtr (*)()>{
         {"Tensor", Type::tensor},   {"int", Type::integer},         {"float", Type::floating},
         {"complex", Type::complex}, {"bool", Type::boolean},        {"str", Type::string},
         {"NoneType", Type::none},   {"None", Type::none},           {"Any", Type::any},

@@ -217,9 +217,10 @@ shapes = [(3, size * size, 8)] * 3 + [(size, size, 8)] * 2
 given = [weft.from_numpy(np.ones(shape, np.float32)) for shape in shapes]
 weft.compile(lambda *x: tests.{form}(*x, size), fullgraph=True)(*given)
 """
+    folders = [os.path.dirname(__file__), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env=os.environ | {"WEFT_LOGS": "passes", "PYTHONPATH": os.path.dirname(__file__)},
+        env=os.environ | {"WEFT_LOGS": "passes", "PYTHONPATH": os.pathsep.join(folders)},
         capture_output=True,
         text=True,
     )

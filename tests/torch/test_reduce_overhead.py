@@ -214,11 +214,12 @@ for name in sys.argv[1:]:
 
 def test_steps_of_programs():
     names = ["bert", "convnext", "graph", "llama", "swin", "tagger", "unet"]
+    folders = [str(PROGRAMS), *filter(None, [os.environ.get("PYTHONPATH")])]
     ran = subprocess.run(
         [sys.executable, "-m", "weft.torch", "-c", STEPS, *names],
         capture_output=True,
         text=True,
         timeout=600,
-        env={**os.environ, "PYTHONPATH": str(PROGRAMS)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
     )
     assert ran.returncode == 0, ran.stderr[-2000:]

@@ -8,7 +8,7 @@
 namespace weft::capture {
 
 bool LoopBuilder::is_fold(const std::string& name) {
-  static const std::set<std::string> names = {"sum",  "mean", "max",    "min",    "any",
+  static const auto& names = *new std::set<std::string>{"sum",  "mean", "max",    "min",    "any",
                                               "amax", "amin", "argmax", "argmin", "all"};
   return names.count(name) > 0;
 }

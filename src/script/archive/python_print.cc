@@ -28,7 +28,7 @@ std::string indentation(int depth) { return std::string(static_cast<size_t>(dept
 
 // Names a printed variable must not take.
 bool is_reserved(const std::string& name) {
-  static const std::set<std::string> kReserved = {
+  static const auto& kReserved = *new std::set<std::string>{
       "torch",          "ops",           "self",      "CONSTANTS", "fork", "inf",  "nan",   "annotate",
       "unchecked_cast", "uninitialized", "range",     "float",     "int",  "bool", "str",   "getattr",
       "isinstance",     "print",         "__torch__", "Tensor",    "List", "Dict", "Tuple", "Optional",
@@ -38,7 +38,7 @@ bool is_reserved(const std::string& name) {
 
 // Names that archives give to builtins with a syntax of their own.
 const std::map<std::string, std::string>& conversions() {
-  static const std::map<std::string, std::string> names = {{"aten::Int", "int"},
+  static const auto& names = *new std::map<std::string, std::string>{{"aten::Int", "int"},
                                                            {"aten::Float", "float"},
                                                            {"aten::Bool", "bool"},
                                                            {"aten::str", "str"},

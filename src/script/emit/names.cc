@@ -17,7 +17,7 @@ SugaredPtr space(std::string path) { return std::make_shared<NamespaceSugar>(std
 
 // Python's functions that are plain operators.
 const std::unordered_map<std::string, std::string>& python_operators() {
-  static const std::unordered_map<std::string, std::string> table = {
+  static const auto& table = *new std::unordered_map<std::string, std::string>{
       {"abs", "prim::abs"},       {"min", "prim::min"}, {"max", "prim::max"},     {"sum", "aten::sum"},
       {"any", "aten::any"},       {"all", "aten::all"}, {"round", "aten::round"}, {"sorted", "aten::sorted"},
       {"divmod", "aten::divmod"}, {"pow", "aten::pow"}, {"ord", "aten::ord"},     {"chr", "aten::chr"},
@@ -29,7 +29,7 @@ const std::unordered_map<std::string, std::string>& python_operators() {
 
 // torch's numbers of dtypes, layouts and memory formats.
 const std::unordered_map<std::string, int64_t>& torch_numbers() {
-  static const std::unordered_map<std::string, int64_t> table = {
+  static const auto& table = *new std::unordered_map<std::string, int64_t>{
       {"uint8", 0},
       {"int8", 1},
       {"int16", 2},
@@ -96,7 +96,7 @@ SugaredPtr jit_member(const std::string& name) {
     if (name == "_unwrap_optional") return std::make_shared<BuiltinSugar>("aten::_unwrap_optional");
     return find_special_form(name);
   }
-  static const std::unordered_map<std::string, std::string> renamed = {
+  static const auto& renamed = *new std::unordered_map<std::string, std::string>{
       {"_wait", "wait"}, {"_fork", "fork"}, {"Attribute", "attribute"}};
   const auto found = renamed.find(name);
   return find_special_form(found == renamed.end() ? name : found->second);
@@ -118,7 +118,7 @@ SugaredPtr torch_member(const std::string& name) {
 
 // The operators of a namespace: path to the beginning of their names.
 const std::unordered_map<std::string, std::string>& operator_prefixes() {
-  static const std::unordered_map<std::string, std::string> table = {
+  static const auto& table = *new std::unordered_map<std::string, std::string>{
       {"math", "aten::"},
       {"torch.functional", "aten::"},
       {"torch.nn.functional", "aten::"},

@@ -348,7 +348,7 @@ SugaredPtr wait(Emitter& e, const Range& range, const Expr::Call& call, const Ty
 }  // namespace
 
 SugaredPtr find_special_form(const std::string& name) {
-  static const std::unordered_map<std::string, SpecialForm::Emit> table = {
+  static const auto& table = *new std::unordered_map<std::string, SpecialForm::Emit>{
       {"annotate", annotate},
       {"attribute", attribute},
       {"unchecked_cast", unchecked_cast},

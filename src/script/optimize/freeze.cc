@@ -166,7 +166,7 @@ class Freezer {
                        [&](const Builtin* candidate) { return candidate == op; });
   }
   static const std::set<std::string, std::less<>>& views() {
-    static const std::set<std::string, std::less<>> names = {
+    static const auto& names = *new std::set<std::string, std::less<>>{
         "aten::view",   "aten::reshape", "aten::transpose", "aten::t",          "aten::permute",
         "aten::select", "aten::slice",   "aten::squeeze",   "aten::unsqueeze",  "aten::expand",
         "aten::narrow", "aten::detach",  "aten::flatten",   "aten::contiguous", "aten::to",

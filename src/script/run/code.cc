@@ -129,7 +129,7 @@ class Liveness {
 };
 
 const std::unordered_map<std::string_view, OpCode>& direct_opcodes() {
-  static const std::unordered_map<std::string_view, OpCode> table = {
+  static const auto& table = *new std::unordered_map<std::string_view, OpCode>{
       {"aten::add.int", OpCode::AddInt},
       {"aten::sub.int", OpCode::SubInt},
       {"aten::mul.int", OpCode::MulInt},
@@ -184,7 +184,7 @@ const std::unordered_map<std::string_view, OpCode>& direct_opcodes() {
 }
 
 const std::unordered_map<const ir::ScriptOp*, OpCode>& prim_opcodes() {
-  static const std::unordered_map<const ir::ScriptOp*, OpCode> table = {
+  static const auto& table = *new std::unordered_map<const ir::ScriptOp*, OpCode>{
       {&prim::kGetAttr, OpCode::GetAttribute},
       {&prim::kSetAttr, OpCode::SetAttribute},
       {&prim::kCreateObject, OpCode::CreateObject},

@@ -204,9 +204,10 @@ class Module(State, Hooks):
         yield prefix, self
         for name, module in self._modules.items():
             if module is not None:
-                yield from module.named_modules(
-                    memo, f"{prefix}.{name}" if prefix else name, remove_duplicate
-                )
+                path = f"{prefix}.{name}" if prefix else name
+                # A loop is captured by every Python, `yield from` is not.
+                for found in module.named_modules(memo, path, remove_duplicate):  # noqa: UP028
+                    yield found
 
     def modules(self):
         for _, module in self.named_modules():
@@ -229,7 +230,7 @@ class Module(State, Hooks):
 
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
         """(dotted name, parameter). recurse: of the modules in this one too."""
-        yield from self._named_members(
+        return self._named_members(
             lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
         )
 
@@ -239,7 +240,7 @@ class Module(State, Hooks):
 
     def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
         """(dotted name, buffer). recurse: of the modules in this one too."""
-        yield from self._named_members(
+        return self._named_members(
             lambda module: module._buffers.items(), prefix, recurse, remove_duplicate
         )
 
