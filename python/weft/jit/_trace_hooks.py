@@ -7,6 +7,7 @@ import threading
 
 import weft
 from weft._C import _ndarray
+from weft.nn.modules import module as _module
 
 from ._module import ScriptMethod, ScriptModule
 from ._trace_rules import FUNCTIONS, METHODS, PROPERTIES
@@ -35,6 +36,7 @@ class _Hooks:
             with self._lock:
                 self._users -= 1
                 if self._users == 0:
+                    _module._while_traced = None
                     while self._originals:
                         owner, name, original = self._originals.pop()
                         setattr(owner, name, original)
@@ -50,7 +52,10 @@ class _Hooks:
             self._replace(_ndarray, name, lambda original, name=name: _of_arrays(original, name))
         for name, rule in FUNCTIONS.items():
             self._replace(weft, name, lambda original, rule=rule: _dispatching(original, rule))
-        self._replace(weft.nn.Module, "__call__", _dispatching_module)
+        if weft.nn.Module.__call__ is _module._plain_call:
+            _module._while_traced = _traced_module
+        else:  # hooks of all modules stand there
+            self._replace(weft.nn.Module, "__call__", _dispatching_module)
         self._replace(ScriptFunction, "__call__", _dispatching_script)
         self._replace(ScriptMethod, "__call__", _dispatching_script_method)
         self._replace(ScriptModule, "__call__", _dispatching_script_module)
@@ -86,6 +91,13 @@ def _of_arrays(original, name):
         return map(_ndarray, result) if name == "__iter__" else result
 
     return property(method) if is_property else method
+
+
+def _traced_module(module, args, kwargs):
+    tracer = current()
+    if tracer is None:
+        return _module.call_untraced(module, *args, **kwargs)
+    return tracer.call_module(_module.call_untraced, module, args, kwargs)
 
 
 def _dispatching_module(original):

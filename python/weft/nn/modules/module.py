@@ -18,6 +18,11 @@ def _indent(text, spaces=2):
     return "\n".join([first, *(" " * spaces + line for line in rest)])
 
 
+# What calls modules while a thread traces. A name and not a method in the class's place: Python 3.13 knows a class that has
+# changed a thousand times from no other, and compiled functions ask it.
+_while_traced = None
+
+
 class Module(State, Hooks):
     """Base of all layers and models. Derived classes assign parameters, buffers and sub-modules in `__init__` and
     define `forward`; calling the module calls `forward` between its hooks.
@@ -48,6 +53,8 @@ class Module(State, Hooks):
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __call__(self, *args, **kwargs):
+        if _while_traced is not None:
+            return _while_traced(self, args, kwargs)
         if self._compiled_call_impl is not None:
             return self._compiled_call_impl(*args, **kwargs)
         if self._forward_pre_hooks or self._forward_hooks:
@@ -477,6 +484,15 @@ def _dtype_of(kind):
 _global_forward_pre_hooks = collections.OrderedDict()
 _global_forward_hooks = collections.OrderedDict()
 _plain_call = Module.__call__
+
+
+def call_untraced(self, *args, **kwargs):
+    """Module.__call__ of modules whose calls are recorded already."""
+    if self._compiled_call_impl is not None:
+        return self._compiled_call_impl(*args, **kwargs)
+    if self._forward_pre_hooks or self._forward_hooks:
+        return self._call_with_hooks(args, kwargs)
+    return self.forward(*args, **kwargs)
 
 
 def _call_with_global_hooks(self, *args, **kwargs):
