@@ -48,6 +48,19 @@ double attention_scale(const Attrs& attrs, int64_t head_dim) {
 Tensor dense_rows(const Tensor& x) { return x.size(-1) <= 1 || x.strides().back() == 1 ? x : x.contiguous(); }
 
 int64_t row_stride(const Tensor& x) { return x.strides()[x.strides().size() - 2]; }
+kernels::AttentionShape attention_shape(const Tensor& query, const Tensor& key, const Tensor& value,
+                                        const Attrs& attrs) {
+  return {.dtype = query.dtype(),
+          .queries = query.size(-2),
+          .keys = key.size(-2),
+          .head_dim = query.size(-1),
+          .value_dim = value.size(-1),
+          .query_stride = row_stride(query),
+          .key_stride = row_stride(key),
+          .value_stride = row_stride(value),
+          .output_stride = value.size(-1),
+          .scale = static_cast<float>(attention_scale(attrs, query.size(-1)))};
+}
 
 std::vector<void*> head_starts(const Tensor& x, size_t trailing, const Shape& batch, int64_t group) {
   const size_t own = x.shape().size() > trailing ? x.shape().size() - trailing : 0;
@@ -220,17 +233,8 @@ std::vector<Tensor> eager_attention(const OpDef& op, std::span<const Tensor> ope
   const Shape batch(result_shape.begin(), result_shape.end() - 2);
   const bool grouped = attrs.get_bool("enable_gqa");
 
-  kernels::AttentionShape shape{.dtype = query.dtype(),
-                                .queries = query.size(-2),
-                                .keys = key.size(-2),
-                                .head_dim = query.size(-1),
-                                .value_dim = value.size(-1),
-                                .query_stride = row_stride(query),
-                                .key_stride = row_stride(key),
-                                .value_stride = row_stride(value),
-                                .output_stride = value.size(-1),
-                                .scale = static_cast<float>(attention_scale(attrs, query.size(-1))),
-                                .causal = attrs.get_bool("is_causal")};
+  kernels::AttentionShape shape = attention_shape(query, key, value, attrs);
+  shape.causal = attrs.get_bool("is_causal");
   Tensor mask = operands[3];
   if (mask.defined()) set_mask(mask, shape);
   const std::vector<void*> queries = head_starts(query, 2, batch, 1),

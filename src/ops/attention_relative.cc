@@ -60,20 +60,9 @@ std::vector<Tensor> eager_relative(const OpDef& op, std::span<const Tensor> oper
   const Tensor output = Tensor::empty(result_shape, query.dtype());
   const Shape batch(result_shape.begin(), result_shape.end() - 2);
 
-  const kernels::AttentionShape shape{.dtype = query.dtype(),
-                                      .queries = query.size(-2),
-                                      .keys = key.size(-2),
-                                      .head_dim = query.size(-1),
-                                      .value_dim = value.size(-1),
-                                      .query_stride = row_stride(query),
-                                      .key_stride = row_stride(key),
-                                      .value_stride = row_stride(value),
-                                      .output_stride = value.size(-1),
-                                      .scale = static_cast<float>(attention_scale(attrs, query.size(-1))),
-                                      .grid_height = down.size(-1),
-                                      .grid_width = across.size(-1),
-                                      .down_stride = row_stride(down),
-                                      .across_stride = row_stride(across)};
+  kernels::AttentionShape shape = attention_shape(query, key, value, attrs);
+  shape.grid_height = down.size(-1), shape.grid_width = across.size(-1);
+  shape.down_stride = row_stride(down), shape.across_stride = row_stride(across);
   std::vector<std::vector<void*>> starts;
   for (const Tensor& operand : dense) starts.push_back(head_starts(operand, 2, batch, 1));
   const std::vector<void*> outputs = head_starts(output, 2, batch, 1);

@@ -1,5 +1,5 @@
-// Any operator, with any operands and attributes, is refused with an error of the user's, or gives tensors of the
-// types that its inference says.
+// Any operator, with any operands and attributes, is refused with an error of the user's, or gives tensors of
+// the types that its inference says.
 #include <fmt/format.h>
 
 #include <array>
@@ -23,7 +23,6 @@ namespace {
 class Choices {
  public:
   Choices(const uint8_t* data, size_t size) : data_(data), end_(data + size) {}
-  bool is_empty() const { return data_ == end_; }
   uint8_t byte() { return data_ == end_ ? uint8_t{0} : *data_++; }
   size_t below(size_t count) {
     const size_t wide = count > 256 ? size_t{byte()} << 8 : 0;
@@ -39,22 +38,56 @@ class Choices {
   const uint8_t* end_;
 };
 
-constexpr std::array<int64_t, 24> kInts = {0,  1,  2,  3,  -1, -2, 4,   5,
-                                           6,  7,  8,  -3, 16, 17, 33,  100,
-                                           -4, -7, 64, 65, 12, -100, std::numeric_limits<int64_t>::max(),
+constexpr std::array<int64_t, 24> kInts = {0,
+                                           1,
+                                           2,
+                                           3,
+                                           -1,
+                                           -2,
+                                           4,
+                                           5,
+                                           6,
+                                           7,
+                                           8,
+                                           -3,
+                                           16,
+                                           17,
+                                           33,
+                                           100,
+                                           -4,
+                                           -7,
+                                           64,
+                                           65,
+                                           12,
+                                           -100,
+                                           std::numeric_limits<int64_t>::max(),
                                            std::numeric_limits<int64_t>::min()};
-constexpr std::array<double, 16> kFloats = {0.0, 1.0, -1.0, 0.5, 1e-5, 2.0, -0.5, 3.0, 0.1, -2.5, 100.0, 1e30,
-                                            -1e30, std::numeric_limits<double>::infinity(),
-                                            std::numeric_limits<double>::quiet_NaN(), -0.0};
+constexpr std::array<double, 16> kFloats = {0.0,
+                                            1.0,
+                                            -1.0,
+                                            0.5,
+                                            1e-5,
+                                            2.0,
+                                            -0.5,
+                                            3.0,
+                                            0.1,
+                                            -2.5,
+                                            100.0,
+                                            1e30,
+                                            -1e30,
+                                            std::numeric_limits<double>::infinity(),
+                                            std::numeric_limits<double>::quiet_NaN(),
+                                            -0.0};
 constexpr std::array<const char*, 28> kTexts = {
-    "none",   "mean",    "sum",      "max",     "prod",       "amin",          "amax",
-    "tanh",   "nearest", "bilinear", "bicubic", "trilinear",  "nearest-exact", "linear",
-    "area",   "reflect", "constant", "replicate", "circular", "floor",         "trunc",
-    "relu",   "gelu",    "ij,jk->ik", "ii->i",  "...i,i->...", "xy",           ""};
+    "none",     "mean",        "sum",      "max",       "prod",          "amin",   "amax", "tanh",
+    "nearest",  "bilinear",    "bicubic",  "trilinear", "nearest-exact", "linear", "area", "reflect",
+    "constant", "replicate",   "circular", "floor",     "trunc",         "relu",   "gelu", "ij,jk->ik",
+    "ii->i",    "...i,i->...", "xy",       ""};
 
 DType dtype_of(Choices& choices) {
   // Mostly the ones that programs use.
-  constexpr std::array<DType, 6> kCommon = {DType::F32, DType::I64, DType::Bool, DType::F64, DType::BF16, DType::F32};
+  constexpr std::array<DType, 6> kCommon = {DType::F32, DType::I64,  DType::Bool,
+                                            DType::F64, DType::BF16, DType::F32};
   const uint8_t kind = choices.byte();
   return kind < 160 ? kCommon[kind % kCommon.size()] : static_cast<DType>(kind % kNumDTypes);
 }
@@ -83,16 +116,9 @@ void fill(const Tensor& tensor, Choices& choices) {
   std::vector<int64_t> numbers(1 + choices.below(8));
   for (int64_t& number : numbers) number = kind % 2 == 0 ? choices.one_of(kInts) % 9 : choices.one_of(kInts);
   std::vector<double> values(count);
-  for (size_t i = 0; i < count; ++i) values[i] = static_cast<double>(numbers[(i * 7 + i / 3) % numbers.size()]) / (kind % 8 == 3 ? 3 : 1);
-  tensor.copy_from(Tensor::of(values).to(DType::F64).as_strided(tensor.shape(), [&] {
-    Strides strides(tensor.shape().size());
-    int64_t stride = 1;
-    for (size_t d = strides.size(); d-- > 0;) {
-      strides[d] = stride;
-      stride *= tensor.shape()[d];
-    }
-    return strides;
-  }(), 0));
+  for (size_t i = 0; i < count; ++i)
+    values[i] = static_cast<double>(numbers[(i * 7 + i / 3) % numbers.size()]) / (kind % 8 == 3 ? 3 : 1);
+  tensor.copy_from(Tensor::of(values, tensor.shape()));
 }
 
 Tensor tensor_of(Choices& choices, const std::vector<Tensor>& before) {
@@ -102,8 +128,10 @@ Tensor tensor_of(Choices& choices, const std::vector<Tensor>& before) {
   const Shape shape = is_like && how % 2 == 0 ? before.front().shape() : shape_of(choices);
   const DType dtype = is_like ? before.front().dtype() : dtype_of(choices);
   Tensor made = Tensor::empty(shape, dtype);
-  if (!is_stored_only(dtype)) fill(made, choices);
-  else std::memset(made.data(), 0x31, made.storage()->nbytes());
+  if (!is_stored_only(dtype))
+    fill(made, choices);
+  else
+    std::memset(made.data(), 0x31, made.storage()->nbytes());
   if (how < 128 || shape.empty()) return made;
   // A view: axes exchanged, every second element, one value many times.
   Shape sizes = shape;
@@ -124,24 +152,21 @@ Tensor tensor_of(Choices& choices, const std::vector<Tensor>& before) {
   return made.as_strided(sizes, strides, 0);
 }
 
-Sym int_of(Choices& choices) { return Sym(choices.one_of(kInts)); }
-
 ops::Attr attribute_of(const ops::Param& param, Choices& choices) {
   using Type = ops::Param::Type;
   const uint8_t how = choices.byte();
   if (param.optional && how % 4 == 0) return std::monostate();
   switch (param.type) {
     case Type::Bool: return how % 2 == 0;
-    case Type::Int: return int_of(choices);
+    case Type::Int: return Sym(choices.one_of(kInts));
     case Type::Float: return choices.one_of(kFloats);
-    case Type::Scalar:
-      return how % 2 == 0 ? Scalar(choices.one_of(kInts)) : Scalar(choices.one_of(kFloats));
+    case Type::Scalar: return how % 2 == 0 ? Scalar(choices.one_of(kInts)) : Scalar(choices.one_of(kFloats));
     case Type::String: return std::string(choices.one_of(kTexts));
     case Type::DType: return dtype_of(choices);
     case Type::Device: return Device();
     case Type::IntList: {
       SymShape list(choices.below(5));
-      for (Sym& number : list) number = int_of(choices);
+      for (Sym& number : list) number = choices.one_of(kInts);
       return list;
     }
     case Type::Tensor:
@@ -154,7 +179,8 @@ ops::OpArgs arguments_of(const ops::OpDef& op, Choices& choices) {
   ops::OpArgs args;
   for (const ops::Param& param : op.params) {
     if (param.type == ops::Param::Type::Tensor) {
-      args.tensors.push_back(param.optional && choices.byte() % 2 == 0 ? Tensor() : tensor_of(choices, args.tensors));
+      args.tensors.push_back(param.optional && choices.byte() % 2 == 0 ? Tensor()
+                                                                       : tensor_of(choices, args.tensors));
     } else if (param.type == ops::Param::Type::TensorList) {
       const size_t count = param.list_length >= 0 ? static_cast<size_t>(param.list_length) : choices.below(4);
       for (size_t i = 0; i < count; ++i) args.tensors.push_back(tensor_of(choices, args.tensors));
@@ -197,7 +223,11 @@ void run(const ops::OpDef& op, Choices& choices) {
   if (std::getenv("FUZZ_SHOW") != nullptr) {
     std::fprintf(stderr, "%s%s\n", op.name.c_str(), op.schema.c_str());
     for (const Tensor& tensor : args.tensors)
-      std::fprintf(stderr, "  %s\n", tensor.defined() ? fmt::format("{} strides [{}]", ops::type_of(tensor).str(), fmt::join(tensor.strides(), ", ")).c_str() : "none");
+      std::fprintf(stderr, "  %s\n",
+                   tensor.defined() ? fmt::format("{} strides [{}]", ops::type_of(tensor).str(),
+                                                  fmt::join(tensor.strides(), ", "))
+                                          .c_str()
+                                    : "none");
     for (const auto& [name, value] : args.attrs.items())
       std::fprintf(stderr, "  %s=%s\n", std::string(name).c_str(), ops::str(value).c_str());
   }
@@ -211,8 +241,10 @@ void run(const ops::OpDef& op, Choices& choices) {
   accepts([&] {
     std::vector<ops::Operand> operands;
     for (const Tensor& tensor : args.tensors) {
-      if (choices.byte() % 4 == 0) operands.emplace_back(Scalar(choices.one_of(kFloats)));
-      else operands.emplace_back(tensor);
+      if (choices.byte() % 4 == 0)
+        operands.emplace_back(Scalar(choices.one_of(kFloats)));
+      else
+        operands.emplace_back(tensor);
     }
     read(ops::invoke(op, operands, args.attrs, args.rules));
   });

@@ -45,4 +45,7 @@ PyObject* fields_of_named_tuple(PyTypeObject* type);
 // The object of that type with the elements of `tuple`.
 Ref build_named_tuple(PyObject* type, const Ref& tuple);
 
+// Does what a class has by some name decide what an assignment to that name does?
+inline bool is_data_descriptor(PyObject* object) { return Py_TYPE(object)->tp_descr_set != nullptr; }
+
 }  // namespace weft::capture

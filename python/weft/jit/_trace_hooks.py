@@ -93,11 +93,14 @@ def _of_arrays(original, name):
     return property(method) if is_property else method
 
 
+def _call(module, *args, **kwargs):
+    compiled = module._compiled_call_impl
+    return module._call_with_hooks(args, kwargs) if compiled is None else compiled(*args, **kwargs)
+
+
 def _traced_module(module, args, kwargs):
     tracer = current()
-    if tracer is None:
-        return _module.call_untraced(module, *args, **kwargs)
-    return tracer.call_module(_module.call_untraced, module, args, kwargs)
+    return _call(module, *args, **kwargs) if tracer is None else tracer.call_module(_call, module, args, kwargs)
 
 
 def _dispatching_module(original):

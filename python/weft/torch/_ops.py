@@ -9,10 +9,10 @@ import weft
 class _Packet:
     """An operator with its overloads, which are called alike."""
 
-    def __init__(self, namespace, name, function=None, schema=None):
+    def __init__(self, namespace, name, function):
         self._namespace, self.__name__ = namespace, name
         self._qualified_op_name = f"{namespace}::{name}"
-        self._function, self._schema = function, schema
+        self._function, self._schema = function, None
 
     @property
     def default(self):
@@ -34,8 +34,6 @@ class _Packet:
         return self
 
     def __call__(self, *args, **kwargs):
-        if self._function is None:
-            raise NotImplementedError(f"torch.ops.{self._namespace}.{self.__name__} has no kernel")
         return self._function(*args, **kwargs)
 
     def __repr__(self):
@@ -68,8 +66,6 @@ def _find(namespace, name):
         if callable(function):
             return function
     if name.startswith("_"):
-        import weft
-
         if callable(getattr(weft, name, None)):
             return getattr(weft, name)
     try:
@@ -101,7 +97,7 @@ def _namespace(namespace):
         if found is not None:
             return found
         function = _find(namespace, name)
-        return _Packet(namespace, name, function) if function is not None else None
+        return None if function is None else _Packet(namespace, name, function)
 
     module = _lazy_module(f"torch.ops.{namespace}", find)
     module.name = namespace

@@ -78,21 +78,7 @@ class SamPredictor:
         multimask_output: three masks for an ambiguous prompt, such as one point; otherwise one. ValueError for what
         lies outside of the image.
         """
-        self._require_image("predict")
-        original, side = self._originals[0], 4 * self.model.config.grid
-        given = {}
-        if point_coords is not None:
-            given["points"], given["labels"] = _prompts.check_points(
-                point_coords, point_labels, original, False
-            )
-        elif point_labels is not None:
-            raise ValueError("point_coords must be given with point_labels")
-        if box is not None:
-            given["boxes"] = _prompts.check_boxes(box, original)
-        if mask_input is not None:
-            given["masks"] = _prompts.check_masks(mask_input, side, False)
-        if len({len(x) for x in given.values()}) > 1:
-            raise ValueError("predict: one box per call: predict_batch takes several prompts")
+        given = self._check(0, point_coords, point_labels, box, mask_input, is_batch=False)
         masks, iou, low = self._finish(0, *self._run(0, given, multimask_output), return_logits)
         return masks[0], iou[0], low[0]
 
@@ -130,7 +116,7 @@ class SamPredictor:
         low, iou = self._run(image, given, multimask_output)
         return iou, low
 
-    def _check(self, image, point_coords, point_labels, boxes, mask_input):
+    def _check(self, image, point_coords, point_labels, boxes, mask_input, is_batch=True):
         self._require_image("predict")
         if not 0 <= image < len(self._originals):
             raise IndexError(f"predict: image {image} of {len(self._originals)}")
@@ -138,13 +124,17 @@ class SamPredictor:
         given = {}
         if point_coords is not None:
             given["points"], given["labels"] = _prompts.check_points(
-                point_coords, point_labels, original, True
+                point_coords, point_labels, original, is_batch
             )
+        elif point_labels is not None:
+            raise ValueError("point_coords must be given with point_labels")
         if boxes is not None:
             given["boxes"] = _prompts.check_boxes(boxes, original)
         if mask_input is not None:
-            given["masks"] = _prompts.check_masks(mask_input, side, True)
+            given["masks"] = _prompts.check_masks(mask_input, side, is_batch)
         if len({len(x) for x in given.values()}) > 1:
+            if not is_batch:
+                raise ValueError("predict: one box per call: predict_batch takes several prompts")
             raise ValueError(
                 f"predict: as many prompts of each kind: got {({name: len(x) for name, x in given.items()})}"
             )

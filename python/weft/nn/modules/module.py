@@ -486,15 +486,6 @@ _global_forward_hooks = collections.OrderedDict()
 _plain_call = Module.__call__
 
 
-def call_untraced(self, *args, **kwargs):
-    """Module.__call__ of modules whose calls are recorded already."""
-    if self._compiled_call_impl is not None:
-        return self._compiled_call_impl(*args, **kwargs)
-    if self._forward_pre_hooks or self._forward_hooks:
-        return self._call_with_hooks(args, kwargs)
-    return self.forward(*args, **kwargs)
-
-
 def _call_with_global_hooks(self, *args, **kwargs):
     """Module.__call__ while there are hooks of all modules: they run before the module's own."""
     for hook in tuple(_global_forward_pre_hooks.values()):
