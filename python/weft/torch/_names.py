@@ -213,9 +213,9 @@ FUNCTIONS = Namespace(
             add addcdiv addcmul allclose angle clamp clamp_max clamp_min clip complex conj conj_physical frexp
             heaviside imag is_complex is_conj is_distributed is_floating_point is_inference is_neg is_nonzero
             is_same_size is_signed isclose isreal ldexp lerp logaddexp nan_to_num nextafter numel polar real
-            resolve_conj resolve_neg rsub sgn sign spmm square sub subtract""",
+            resolve_conj resolve_neg rsub sgn sign square sub subtract""",
         "weft.torch._functions.matrix_products": """
-            addbmm addmm addmv addr baddbmm bmm cdist dot dsmm ger inner mm mv outer pdist vander vdot""",
+            addbmm addmm addmv addr baddbmm bmm cdist dot dsmm ger inner mm mv outer pdist spmm vander vdot""",
         "weft.torch._functions.layers": """
             adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator avg_pool1d batch_norm
             batch_norm_update_stats binary_cross_entropy_with_logits celu_ constant_pad_nd conv_tbc
