@@ -24,9 +24,7 @@ def state_dict(config, seed=0):
         elif "gaussian_matrix" in name or "rel_pos" in name or "embed" in name or "token" in name:
             weights[name] = draw * (1.0 if "gaussian_matrix" in name else 0.3)
         else:
-            # Small scores: otherwise softmax makes much of the last digit, and PyTorch's own float32 is 2e-4 from its float64.
-            gain = 0.3 if "q_proj" in name or "k_proj" in name else 1.0
-            weights[name] = draw * gain / math.sqrt(math.prod(shape[1:]))
+            weights[name] = draw / math.sqrt(math.prod(shape[1:]))
     return weights
 
 
