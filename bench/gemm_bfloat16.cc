@@ -105,7 +105,9 @@ int main(int argc, char** argv) {
     const auto ours = [&] {
       weft::kernels::gemm_bfloat16(*engine, s.m, s.n, s.k, left, right, nullptr, c.data());
     };
-    const auto widened = [&] { weft::kernels::gemm_half<weft::BFloat16>(s.m, s.n, s.k, left, right, nullptr, c.data()); };
+    const auto widened = [&] {
+      weft::kernels::gemm_half<weft::BFloat16>(s.m, s.n, s.k, left, right, nullptr, c.data());
+    };
     const double operations = 2e-9 * static_cast<double>(s.m * s.n * s.k);
     const int times = static_cast<int>(std::clamp(0.003 / seconds(ours, 2), 1.0, 2000.0));
     std::vector<double> rates[2], ratios;

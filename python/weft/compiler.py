@@ -65,7 +65,9 @@ def _check_settings(fullgraph, dynamic, mode, backend):
 @functools.cache
 def _warn_of_no_tuning():
     """Once in a process."""
-    warnings.warn("weft.compile: mode='max-autotune' measures nothing yet; compiling as by default", stacklevel=3)
+    warnings.warn(
+        "weft.compile: mode='max-autotune' measures nothing yet; compiling as by default", stacklevel=3
+    )
 
 
 def _is_module(fn):

@@ -196,10 +196,10 @@ class TorchCheckpoint : public Checkpoint {
 
 // Meta's name to Hugging Face's.
 std::string renamed(const std::string& name) {
-  static const auto& whole = *new std::map<std::string, std::string>{
-      {"tok_embeddings.weight", "model.embed_tokens.weight"},
-      {"norm.weight", "model.norm.weight"},
-      {"output.weight", "lm_head.weight"}};
+  static const auto& whole =
+      *new std::map<std::string, std::string>{{"tok_embeddings.weight", "model.embed_tokens.weight"},
+                                              {"norm.weight", "model.norm.weight"},
+                                              {"output.weight", "lm_head.weight"}};
   static const auto& of_layer = *new std::map<std::string, std::string>{
       {"attention.wq.", "self_attn.q_proj."},    {"attention.wk.", "self_attn.k_proj."},
       {"attention.wv.", "self_attn.v_proj."},    {"attention.wo.", "self_attn.o_proj."},

@@ -205,12 +205,13 @@ namespace {
 
 // A tensor of a layer that the model would not read belongs to another model.
 void check_tensors(const Checkpoint& checkpoint) {
-  static const auto& kLinear = *new std::set<std::string>{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
-                                                "self_attn.o_proj", "mlp.gate_proj",    "mlp.up_proj",
-                                                "mlp.down_proj"};
-  static const auto& kOthers = *new std::set<std::string>{"input_layernorm.weight", "post_attention_layernorm.weight",
-                                                "self_attn.rotary_emb.inv_freq"};
-  static const auto& kWithBias = *new std::set<std::string>{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"};
+  static const auto& kLinear = *new std::set<std::string>{
+      "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj",
+      "mlp.gate_proj",    "mlp.up_proj",      "mlp.down_proj"};
+  static const auto& kOthers = *new std::set<std::string>{
+      "input_layernorm.weight", "post_attention_layernorm.weight", "self_attn.rotary_emb.inv_freq"};
+  static const auto& kWithBias =
+      *new std::set<std::string>{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"};
   const LlamaConfig& config = checkpoint.config();
   constexpr std::string_view kLayers = "model.layers.";
   for (const std::string& name : checkpoint.names()) {

@@ -21,7 +21,8 @@ double attention_scale(const Attrs& attrs, int64_t head_dim);
 // `x` with dense rows.
 Tensor dense_rows(const Tensor& x);
 int64_t row_stride(const Tensor& x);
-// Of operands with dense rows, and a result whose rows lie one after another: no mask, nothing causal, no grid.
+// Of operands with dense rows, and a result whose rows lie one after another: no mask, nothing causal, no
+// grid.
 kernels::AttentionShape attention_shape(const Tensor& query, const Tensor& key, const Tensor& value,
                                         const Attrs& attrs);
 // Where each head's part of an operand begins, heads in C order of `batch`; `group` heads share one of `x`.

@@ -105,9 +105,9 @@ constexpr double kLn2 = 0.69314718055994530942;
          .high = 3,
          .params = ", *, Scalar value=1"}),
     &ternary<kReal>("clamp_between", "Tensor x, Tensor low, Tensor high", DTypeRule::Same,
-                      [](auto x, auto low, auto high) { return minimum(maximum(x, low), high); },
-                      {.doc = "minimum(maximum(x, low), high) in one pass: high where low > high; NaN stays.",
-                       .numpy = "numpy.minimum(numpy.maximum(x, low), high)"}),
+                    [](auto x, auto low, auto high) { return minimum(maximum(x, low), high); },
+                    {.doc = "minimum(maximum(x, low), high) in one pass: high where low > high; NaN stays.",
+                     .numpy = "numpy.minimum(numpy.maximum(x, low), high)"}),
     &ternary<kFloats>("lerp", "Tensor x, Tensor y, Tensor weight", DTypeRule::FloatOnly,
                       [](auto x, auto y, auto weight) {
                         return select(weight < 0.5, x + weight * (y - x), y - (y - x) * (1.0 - weight));

@@ -46,10 +46,10 @@ TensorType permuted(const TensorType& type, const std::array<size_t, 4>& order) 
 constexpr std::array<size_t, 4> kToFirst{0, 3, 1, 2}, kToLast{0, 2, 3, 1};
 
 void check_image(const OpDef& op, std::span<const TensorType> operands) {
-  WEFT_CHECK(operands[0].shape.size() == 4 &&
-                 (operands[0].dtype == DType::F32 || operands[0].dtype == DType::BF16),
-             fmt::format("{}: expected input f32 or bf16 [batch, height, width, channels]{}", op.name,
-                         describe_operands(op, operands)));
+  WEFT_CHECK(
+      operands[0].shape.size() == 4 && (operands[0].dtype == DType::F32 || operands[0].dtype == DType::BF16),
+      fmt::format("{}: expected input f32 or bf16 [batch, height, width, channels]{}", op.name,
+                  describe_operands(op, operands)));
 }
 
 void check_residual(const OpDef& op, std::span<const TensorType> operands, const TensorType& result) {
@@ -116,8 +116,8 @@ class ReadyConv {
     const kernels::BFloat16Kernels* const engine =
         dtype_ == DType::BF16 && params_.groups == 1 ? kernels::bfloat16_kernels() : nullptr;
     if (engine)
-      half_ = std::make_unique<kernels::PackedConvBFloat16>(*engine, params_,
-                                                            image_bits(weight.contiguous()), start);
+      half_ = std::make_unique<kernels::PackedConvBFloat16>(*engine, params_, image_bits(weight.contiguous()),
+                                                            start);
     else
       single_ = std::make_unique<kernels::PackedConv>(
           params_, weight.to(DType::F32).contiguous().data_as<float>(), start);

@@ -405,7 +405,8 @@ void define_channels_last() {
         {.name = name,
          .schema = schema,
          .dtypes = dtype_bit(DType::F32) | dtype_bit(DType::BF16),
-         .doc = fmt::format("{} of input f32 or bf16 [batch, height, width, channels]; compiled graphs have it.", of),
+         .doc = fmt::format(
+             "{} of input f32 or bf16 [batch, height, width, channels]; compiled graphs have it.", of),
          .infer = std::move(infer),
          .eager = std::move(eager)});
   };

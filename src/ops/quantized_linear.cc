@@ -173,8 +173,9 @@ class ReadyLinear {
     const int64_t n = weight_.weight.size(0), k = weight_.weight.size(1);
     std::call_once(packs_halves_, [&] {
       const Tensor bias = weight_.bias.defined() ? weight_.bias.to(DType::F32).contiguous() : Tensor();
-      halves_ = std::make_unique<kernels::PackedBFloat16>(engine, n, k, half_bits(weight_.weight.contiguous()),
-                                                          bias.defined() ? bias.data_as<float>() : nullptr);
+      halves_ =
+          std::make_unique<kernels::PackedBFloat16>(engine, n, k, half_bits(weight_.weight.contiguous()),
+                                                    bias.defined() ? bias.data_as<float>() : nullptr);
     });
     Shape shape = x.shape();
     shape.back() = n;
@@ -288,7 +289,8 @@ Tensors convert_to_int4pack(const OpDef& op, const OpArgs& args) {
              "  uint8 [n, k / 2], bfloat16 [k / g, n, 2]       int4 in groups of g = group_size "
              "(quantize_int4)\n"
              "input and result: float32, float16 or bfloat16; sums are float32 and rounded once.\n"
-             "activation: none, relu, relu6, hardswish, hardsigmoid, silu, gelu_erf, gelu_tanh. precision: how input enters products with int8 and "
+             "activation: none, relu, relu6, hardswish, hardsigmoid, silu, gelu_erf, gelu_tanh. precision: "
+             "how input enters products with int8 and "
              "int4 weights:\n"
              "'float32'; 'int16', rounded to 2^-16 of the largest magnitude in each group of inputs; 'int8', "
              "to 2^-8; 'auto',\n"

@@ -94,10 +94,9 @@ class Rewriter {
     const DType dtype = x->tensor().dtype;
     const bool has_layout =
         dtype == DType::F32 || (dtype == DType::BF16 && node.attrs.get_int("groups") == 1);
-    const bool wanted = has_operator(*x, "conv2d_channels_last") && has_layout &&
-                        shape_of(x).size() == 4 && shape_of(weight).size() == 4 &&
-                        !node.attrs.get_bool("transposed") && is_constant_node(weight) &&
-                        (!bias || is_constant_node(bias));
+    const bool wanted = has_operator(*x, "conv2d_channels_last") && has_layout && shape_of(x).size() == 4 &&
+                        shape_of(weight).size() == 4 && !node.attrs.get_bool("transposed") &&
+                        is_constant_node(weight) && (!bias || is_constant_node(bias));
     if (!wanted) return nullptr;
     const ir::Attrs attrs{{"stride", node.attrs.at("stride")},
                           {"padding", node.attrs.at("padding")},

@@ -79,8 +79,8 @@ bool is_exchanged(const Value* value, const std::vector<int64_t>& back) {
   return true;
 }
 
-// The two summands of `value`, which nothing else uses; none where it is no sum. One whose memory is in another
-// order is a sum of exchanged axes, exchanged back.
+// The two summands of `value`, which nothing else uses; none where it is no sum. One whose memory is in
+// another order is a sum of exchanged axes, exchanged back.
 std::vector<const Value*> summands_of(const Value* value) {
   if (!only_used_once(value)) return {};
   if (is_plain_sum(value)) return {value->def->inputs[0], value->def->inputs[1]};

@@ -132,7 +132,9 @@ double tiles_bfloat16(int64_t iterations) {
   return has_matrix_engine("amx-bf16") ? tiles_bfloat16_amx(iterations) : 0;
 }
 
-double tiles_int8(int64_t iterations) { return has_matrix_engine("amx-int8") ? tiles_int8_amx(iterations) : 0; }
+double tiles_int8(int64_t iterations) {
+  return has_matrix_engine("amx-int8") ? tiles_int8_amx(iterations) : 0;
+}
 
 double dot_int8(int64_t iterations) {
   return has("avx512vnni") ? int8_512(iterations) : has("avxvnni") ? int8_256(iterations) : 0;

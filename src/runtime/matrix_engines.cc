@@ -91,11 +91,12 @@ double measure(double (*loop)(int64_t)) {
 }  // namespace
 
 const std::vector<MatrixEngine>& matrix_engines() {
-  static const auto& engines = *new std::vector<MatrixEngine>{{"avx-vnni", "int8", vector_engine("avxvnni")},
-                                                 {"avx512-vnni", "int8", vector_engine("avx512vnni")},
-                                                 {"avx512-bf16", "bfloat16", vector_engine("avx512bf16")},
-                                                 {"amx-bf16", "bfloat16", tile_engine(kAmxBf16)},
-                                                 {"amx-int8", "int8", tile_engine(kAmxInt8)}};
+  static const auto& engines =
+      *new std::vector<MatrixEngine>{{"avx-vnni", "int8", vector_engine("avxvnni")},
+                                     {"avx512-vnni", "int8", vector_engine("avx512vnni")},
+                                     {"avx512-bf16", "bfloat16", vector_engine("avx512bf16")},
+                                     {"amx-bf16", "bfloat16", tile_engine(kAmxBf16)},
+                                     {"amx-int8", "int8", tile_engine(kAmxInt8)}};
   return engines;
 }
 

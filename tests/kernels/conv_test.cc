@@ -180,9 +180,9 @@ TEST(PackedConv, EmptyBatch) {
 }
 
 TEST(PackedConv, NanStaysNan) {
-  for (const Activation activation : {Activation::None, Activation::Relu, Activation::Relu6,
-                                      Activation::HardSwish, Activation::HardSigmoid, Activation::Silu,
-                                      Activation::GeluErf, Activation::GeluTanh}) {
+  for (const Activation activation :
+       {Activation::None, Activation::Relu, Activation::Relu6, Activation::HardSwish, Activation::HardSigmoid,
+        Activation::Silu, Activation::GeluErf, Activation::GeluTanh}) {
     const std::vector<float> x(8, std::nanf("")), weight(8 * 3, 1.0f);
     std::vector<float> y(3);
     PackedConv({.in_channels = 8, .out_channels = 3, .activation = activation}, weight.data(), nullptr)

@@ -122,13 +122,8 @@ TEST(FinishRows, EveryInstructionSetAndForm) {
   for (const RowActivation activation : kActivations)
     for (const int64_t columns : {0, 1, 3, 4, 15, 16, 17, 40})
       for (int form = 0; form < 16; ++form) {
-        const Finished c{3,
-                         columns,
-                         (form & 1) != 0,
-                         (form & 2) != 0,
-                         (form & 4) != 0,
-                         (form & 8) != 0,
-                         activation};
+        const Finished c{
+            3, columns, (form & 1) != 0, (form & 2) != 0, (form & 4) != 0, (form & 8) != 0, activation};
         const FinishSample sample(c, random);
         const std::vector<float> first = sample.run(finish_rows_baseline);
         sample.check(first);
@@ -143,9 +138,18 @@ TEST(FinishRows, RoundsHalvesToEvenAndKeepsWhatIsNoNumber) {
   const float infinity = std::numeric_limits<float>::infinity(),
               nan = std::numeric_limits<float>::quiet_NaN();
   const auto number = [](uint32_t bits) { return std::bit_cast<float>(bits); };
-  const float sums[16] = {number(0x3f808000), number(0x3f818000), number(0x3f808001), number(0x7f7fffff),
-                          infinity,           -infinity,          nan,                number(0x7f800001),
-                          -0.0f,              number(0x00008001), 1.0f,               -1.0f};
+  const float sums[16] = {number(0x3f808000),
+                          number(0x3f818000),
+                          number(0x3f808001),
+                          number(0x7f7fffff),
+                          infinity,
+                          -infinity,
+                          nan,
+                          number(0x7f800001),
+                          -0.0f,
+                          number(0x00008001),
+                          1.0f,
+                          -1.0f};
   for (const FinishRowsFn finish : levels()) {
     uint16_t y[12];
     finish({.rows = 1,

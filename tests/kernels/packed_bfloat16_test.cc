@@ -53,7 +53,8 @@ void compare_packed(const BFloat16Kernels& engine, const PackedCase& c, bool gat
   BFloat16Rows rows{.data = x.data(), .stride = c.stride};
   if (gathers)
     rows.gather = [&](int64_t first, int64_t count, uint16_t* to, int64_t stride) {
-      for (int64_t i = 0; i < count; ++i) std::copy_n(x.data() + (first + i) * c.stride, c.k, to + i * stride);
+      for (int64_t i = 0; i < count; ++i)
+        std::copy_n(x.data() + (first + i) * c.stride, c.k, to + i * stride);
     };
   std::vector<uint16_t> y(static_cast<size_t>(c.m * (c.n + 1) + 1), 0x1234);
   packed.run(rows, c.m,
@@ -67,7 +68,8 @@ void compare_packed(const BFloat16Kernels& engine, const PackedCase& c, bool gat
     for (int64_t j = 0; j < c.n; ++j) {
       double sum = with_rest ? bias[static_cast<size_t>(j)] : 0, magnitude = 0;
       for (int64_t p = 0; p < c.k; ++p) {
-        const double product = static_cast<double>(number_at(x, i * c.stride + p)) * number_at(weight, j * c.k + p);
+        const double product =
+            static_cast<double>(number_at(x, i * c.stride + p)) * number_at(weight, j * c.k + p);
         sum += product, magnitude += std::abs(product);
       }
       if (with_rest) sum = std::max(sum, 0.0) + number_at(residual, i * (c.n + 2) + j);
@@ -79,8 +81,8 @@ void compare_packed(const BFloat16Kernels& engine, const PackedCase& c, bool gat
 
 TEST(PackedBFloat16, EveryShape) {
   std::mt19937 random(5);
-  constexpr PackedCase kCases[] = {{1, 1, 1, 1},      {1, 33, 0, 3},     {2, 31, 2, 2},     {12, 32, 33, 40},
-                                   {13, 33, 64, 64},  {24, 65, 31, 31},  {97, 40, 16, 16},  {30, 420, 18, 18},
+  constexpr PackedCase kCases[] = {{1, 1, 1, 1},      {1, 33, 0, 3},     {2, 31, 2, 2},    {12, 32, 33, 40},
+                                   {13, 33, 64, 64},  {24, 65, 31, 31},  {97, 40, 16, 16}, {30, 420, 18, 18},
                                    {25, 170, 20, 20}, {200, 20, 12, 12}, {0, 5, 8, 8}};
   for (const BFloat16Kernels* engine : packed_engines())
     for (const PackedCase& c : kCases)
@@ -177,9 +179,9 @@ TEST(ConvPackedBFloat16, AgainstItsDefinition) {
             if (row < 0 || row >= c.height || column < 0 || column >= c.width) continue;
             for (int64_t in = 0; in < c.in; ++in) {
               const int64_t image = pixel / (height * width);
-              const double product =
-                  static_cast<double>(number_at(x, ((image * c.height + row) * c.width + column) * c.in + in)) *
-                  number_at(weight, (out * c.in + in) * c.kernel * c.kernel + tap);
+              const double product = static_cast<double>(number_at(
+                                         x, ((image * c.height + row) * c.width + column) * c.in + in)) *
+                                     number_at(weight, (out * c.in + in) * c.kernel * c.kernel + tap);
               sum += product, magnitude += std::abs(product);
             }
           }

@@ -323,8 +323,7 @@ bool Evaluator::equal(const V& a, const V& b) {
   if ((left && is_container(b)) || (right && is_container(a)))
     if (python_type(a) != python_type(b)) return false;
   const auto equals_itself_only = [&](const V& v) {
-    return v->kind == Kind::Instance &&
-           python_type(v)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+    return v->kind == Kind::Instance && python_type(v)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
   };
   if (equals_itself_only(a) && equals_itself_only(b)) return same_object(a, b);
   if (!left || !right) graph_break("comparison of objects whose values are not known");

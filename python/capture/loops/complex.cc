@@ -204,7 +204,8 @@ bool LoopBuilder::call_complex(const std::string& module, const std::string& nam
   }
   if (module == "cmath" || !args[0].is_complex()) return false;
   if (name == "conjugate") return push(conjugate(args[0], true)), true;
-  static const auto& complex_ufuncs = *new std::set<std::string>{"exp", "sqrt", "log", "sin", "cos", "absolute"};
+  static const auto& complex_ufuncs =
+      *new std::set<std::string>{"exp", "sqrt", "log", "sin", "cos", "absolute"};
   if (!complex_ufuncs.count(name)) return false;
   // NumPy's own loop over one element: its vector code rounds as no function of the C library does.
   const std::string x = temporary("c128", element_of_complex(args[0])), call = function("ufunc_" + name);

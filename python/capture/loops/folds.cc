@@ -19,10 +19,10 @@ std::string product_of(const std::vector<std::string>& sizes) {
 
 // Functions of complex arrays in native loops.
 bool takes_complex(const std::string& name) {
-  static const auto& names = *new std::set<std::string>{"copy",   "absolute",  "negative", "square",      "conjugate",
-                                              "add",    "subtract",  "multiply", "true_divide", "divide",
-                                              "equal",  "not_equal", "where",    "dot",         "concatenate",
-                                              "hstack", "vstack",    "flip",     "matmul"};
+  static const auto& names = *new std::set<std::string>{
+      "copy",        "absolute",    "negative", "square", "conjugate", "add",   "subtract",
+      "multiply",    "true_divide", "divide",   "equal",  "not_equal", "where", "dot",
+      "concatenate", "hstack",      "vstack",   "flip",   "matmul"};
   return names.count(name) != 0;
 }
 

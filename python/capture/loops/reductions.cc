@@ -9,7 +9,7 @@ namespace weft::capture {
 
 bool LoopBuilder::is_fold(const std::string& name) {
   static const auto& names = *new std::set<std::string>{"sum",  "mean", "max",    "min",    "any",
-                                              "amax", "amin", "argmax", "argmin", "all"};
+                                                        "amax", "amin", "argmax", "argmin", "all"};
   return names.count(name) > 0;
 }
 

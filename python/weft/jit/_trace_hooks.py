@@ -100,7 +100,9 @@ def _call(module, *args, **kwargs):
 
 def _traced_module(module, args, kwargs):
     tracer = current()
-    return _call(module, *args, **kwargs) if tracer is None else tracer.call_module(_call, module, args, kwargs)
+    return (
+        _call(module, *args, **kwargs) if tracer is None else tracer.call_module(_call, module, args, kwargs)
+    )
 
 
 def _dispatching_module(original):

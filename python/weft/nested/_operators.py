@@ -348,28 +348,27 @@ def select(x, dim, index):
     return x._like(weft.select(x._values, x._axis(dim), index), x._ragged - (dim < x._ragged))
 
 
-@_operator()
-def narrow(x, dim, start, length):
+def _dense_axis(name, x, dim):
+    """The dimension of x's values that a dense one of x is."""
     dim = x._dimension(dim)
     if dim in (0, x._ragged):
-        raise ArgumentError("narrow: along a dense dimension of a nested tensor")
-    return x._like(weft.narrow(x._values, x._axis(dim), start, length))
+        raise ArgumentError(f"{name}: along a dense dimension of a nested tensor; unbind() gives its parts")
+    return x._axis(dim)
+
+
+@_operator()
+def narrow(x, dim, start, length):
+    return x._like(weft.narrow(x._values, _dense_axis("narrow", x, dim), start, length))
 
 
 @_operator()
 def chunk(x, chunks, dim=0):
-    dim = x._dimension(dim)
-    if dim == 0 or dim == x._ragged:
-        raise ArgumentError("chunk: along a dense dimension of a nested tensor; unbind() gives its parts")
-    return tuple(x._like(part) for part in weft.chunk(x._values, chunks, x._axis(dim)))
+    return tuple(x._like(part) for part in weft.chunk(x._values, chunks, _dense_axis("chunk", x, dim)))
 
 
 @_operator()
 def split(x, split_size, dim=0):
-    dim = x._dimension(dim)
-    if dim == 0 or dim == x._ragged:
-        raise ArgumentError("split: along a dense dimension of a nested tensor; unbind() gives its parts")
-    return tuple(x._like(part) for part in weft.split(x._values, split_size, x._axis(dim)))
+    return tuple(x._like(part) for part in weft.split(x._values, split_size, _dense_axis("split", x, dim)))
 
 
 @_operator("reshape", "view")

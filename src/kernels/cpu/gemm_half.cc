@@ -27,8 +27,7 @@ void widen(const T* from, int64_t line_stride, int64_t stride, int64_t count, in
 }  // namespace
 
 template <class T>
-void gemm_half(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, const T* bias,
-               T* c) {
+void gemm_half(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, const T* bias, T* c) {
   const FloatBuffer left(std::max<int64_t>(1, m * k));
   const int64_t lines = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, k));
   parallel_for(0, m, lines, [&](int64_t begin, int64_t end) {
@@ -53,7 +52,8 @@ void gemm_half(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b
                             {right.data(), by_columns ? 1 : columns, by_columns ? k : 1}, product.data());
                    for (int64_t i = 0; i < m; ++i) {
                      float* const sums = product.data() + i * columns;
-                     for (int64_t j = 0; bias && j < columns; ++j) sums[j] += static_cast<float>(bias[first + j]);
+                     for (int64_t j = 0; bias && j < columns; ++j)
+                       sums[j] += static_cast<float>(bias[first + j]);
                      for (int64_t j = 0; j < columns; ++j) c[i * n + first + j] = T(sums[j]);
                    }
                  }

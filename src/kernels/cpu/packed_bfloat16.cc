@@ -37,8 +37,8 @@ PackedBFloat16::PackedBFloat16(const BFloat16Kernels& engine, int64_t n, int64_t
   auto* const to = reinterpret_cast<uint16_t*>(weights_.data());
   parallel_for(0, panels_ * parts_, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t part = i / panels_, panel = i % panels_, first = part * step_,
-                    padded = part_depth(part), column = panel * kPairColumns;
+      const int64_t part = i / panels_, panel = i % panels_, first = part * step_, padded = part_depth(part),
+                    column = panel * kPairColumns;
       engine.pack_columns({.b = weight + column * k + first,
                            .stride = k,
                            .columns = std::min(kPairColumns, n - column),
@@ -69,9 +69,8 @@ class PackedBFloat16::Call {
                                          std::min(kMostPanelsAtOnce, matrix.panels_))) {
     const bool crowded = x.stride % 2048 == 0 && tiles_ > 1 && matrix.panels_ > 4;
     copies_ = x.gather || matrix.depth_ != matrix.k_ || crowded;
-    tiles_at_once_ = copies_ || matrix.parts_ > 1
-                         ? std::max<int64_t>(1, kRowsAtOnce / matrix.engine_.max_rows)
-                         : tiles_;
+    tiles_at_once_ =
+        copies_ || matrix.parts_ > 1 ? std::max<int64_t>(1, kRowsAtOnce / matrix.engine_.max_rows) : tiles_;
   }
 
   void run() const {
@@ -134,21 +133,22 @@ class PackedBFloat16::Call {
       for (int64_t tile = first_tile; tile < end_tile; ++tile) {
         float* const to = sums + (matrix_.parts_ > 1 ? (tile - first_tile) * sums_of_tile : 0);
         const int64_t row = row_of(tile), rows = row_of(tile + 1) - row;
-        matrix_.engine_.multiply({.a = x + (row - row_of(first_tile)) * stride + first,
-                                  .a_stride = stride,
-                                  .rows = rows,
-                                  .panels = weights + (first * matrix_.panels_ + panel * depth) * kPairColumns,
-                                  .panel_stride = depth * kPairColumns,
-                                  .num_panels = panels,
-                                  .depth = depth,
-                                  .start = nullptr,
-                                  .before = part > 0 ? to : nullptr,
-                                  .sums = to,
-                                  .sums_stride = panels * kPairColumns,
-                                  .sums_step = kPairColumns,
-                                  .y = nullptr,
-                                  .y_stride = 0,
-                                  .columns = matrix_.n_ - panel * kPairColumns});
+        matrix_.engine_.multiply(
+            {.a = x + (row - row_of(first_tile)) * stride + first,
+             .a_stride = stride,
+             .rows = rows,
+             .panels = weights + (first * matrix_.panels_ + panel * depth) * kPairColumns,
+             .panel_stride = depth * kPairColumns,
+             .num_panels = panels,
+             .depth = depth,
+             .start = nullptr,
+             .before = part > 0 ? to : nullptr,
+             .sums = to,
+             .sums_stride = panels * kPairColumns,
+             .sums_step = kPairColumns,
+             .y = nullptr,
+             .y_stride = 0,
+             .columns = matrix_.n_ - panel * kPairColumns});
         if (part + 1 == matrix_.parts_) finish(row, rows, panel, panels, to);
       }
     }
@@ -156,22 +156,22 @@ class PackedBFloat16::Call {
 
   void finish(int64_t row, int64_t rows, int64_t panel, int64_t panels, const float* sums) const {
     const int64_t column = panel * kPairColumns;
-    finish_rows_({.rows = rows,
-                  .columns = std::min(panels * kPairColumns, matrix_.n_ - column),
-                  .sums = sums,
-                  .sums_stride = panels * kPairColumns,
-                  .integers = false,
-                  .row_scales = nullptr,
-                  .scales = nullptr,
-                  .bias = matrix_.bias_.data() ? matrix_.bias_.data() + column : nullptr,
-                  .activation = finish_.activation,
-                  .residual_first = finish_.residual_first,
-                  .bfloat16 = true,
-                  .residual = finish_.residual ? finish_.residual + row * finish_.residual_stride + column
-                                               : nullptr,
-                  .residual_stride = finish_.residual_stride,
-                  .y = finish_.y + row * finish_.y_stride + column,
-                  .y_stride = finish_.y_stride});
+    finish_rows_(
+        {.rows = rows,
+         .columns = std::min(panels * kPairColumns, matrix_.n_ - column),
+         .sums = sums,
+         .sums_stride = panels * kPairColumns,
+         .integers = false,
+         .row_scales = nullptr,
+         .scales = nullptr,
+         .bias = matrix_.bias_.data() ? matrix_.bias_.data() + column : nullptr,
+         .activation = finish_.activation,
+         .residual_first = finish_.residual_first,
+         .bfloat16 = true,
+         .residual = finish_.residual ? finish_.residual + row * finish_.residual_stride + column : nullptr,
+         .residual_stride = finish_.residual_stride,
+         .y = finish_.y + row * finish_.y_stride + column,
+         .y_stride = finish_.y_stride});
   }
 
   const PackedBFloat16& matrix_;

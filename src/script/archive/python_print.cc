@@ -39,10 +39,10 @@ bool is_reserved(const std::string& name) {
 // Names that archives give to builtins with a syntax of their own.
 const std::map<std::string, std::string>& conversions() {
   static const auto& names = *new std::map<std::string, std::string>{{"aten::Int", "int"},
-                                                           {"aten::Float", "float"},
-                                                           {"aten::Bool", "bool"},
-                                                           {"aten::str", "str"},
-                                                           {"aten::Complex", "complex"}};
+                                                                     {"aten::Float", "float"},
+                                                                     {"aten::Bool", "bool"},
+                                                                     {"aten::str", "str"},
+                                                                     {"aten::Complex", "complex"}};
   return names;
 }
 

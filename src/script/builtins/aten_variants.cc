@@ -129,13 +129,13 @@ std::tuple<Tensor, Tensor> fractional_max_pool(const Tensor& input, size_t rank,
              fmt::format("fractional_max_pool{}d: expected {} or {} dimensions, got {}", rank, rank + 1,
                          rank + 2, describe(input)));
   WEFT_CHECK(windows.size() == rank && counts.size() == rank,
-             fmt::format("fractional_max_pool{}d: expected {} sizes of windows and results, got {} and {}", rank,
-                         rank, windows.size(), counts.size()));
+             fmt::format("fractional_max_pool{}d: expected {} sizes of windows and results, got {} and {}",
+                         rank, rank, windows.size(), counts.size()));
   const bool is_single = input.dim() == spatial + 1;
   const Tensor x = is_single ? call(op<"unsqueeze">(), {input}, {{"dim", sizes(Ints{0})}}) : input;
   WEFT_CHECK(samples.shape() == Shape({x.size(0), x.size(1), spatial}),
-             fmt::format("fractional_max_pool{}d: expected random_samples of shape [{}, {}, {}], got {}", rank,
-                         x.size(0), x.size(1), spatial, describe(samples)));
+             fmt::format("fractional_max_pool{}d: expected random_samples of shape [{}, {}, {}], got {}",
+                         rank, x.size(0), x.size(1), spatial, describe(samples)));
   Tensor places;  // of all elements of all windows in their plane: [N, C, counts…, windows…]
   Ints all = {x.size(0), x.size(1)};
   for (size_t d = 0; d < rank; ++d) {

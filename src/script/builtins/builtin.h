@@ -33,8 +33,8 @@ struct Builtin : ir::ScriptOp {
   bool is_pure = true;
 };
 
-// Adds to the table, during static initialization or, under a new name, later; `schema` must live on. In-place builtins (an argument with
-// (a!)) are not pure.
+// Adds to the table, during static initialization or, under a new name, later; `schema` must live on.
+// In-place builtins (an argument with (a!)) are not pure.
 const Builtin& register_builtin(std::string_view schema, BuiltinFn run, bool is_pure = true);
 // "aten::add": its overloads, in the order of registration; empty when there is none.
 std::span<const Builtin* const> find_builtins(std::string_view name);

@@ -68,8 +68,9 @@ void ps_roi_pool_into(const Tensor& input, const Tensor& rois, double scale, int
 }
 Tensor ps_roi_pool(const Tensor& input, const Tensor& rois, double scale, int64_t height, int64_t width) {
   constexpr int64_t kMost = int64_t{1} << 31;
-  WEFT_CHECK(height > 0 && width > 0 && height < kMost && width < kMost,
-             fmt::format("ps_roi_pool: expected a positive size of the result, got {} and {}", height, width));
+  WEFT_CHECK(
+      height > 0 && width > 0 && height < kMost && width < kMost,
+      fmt::format("ps_roi_pool: expected a positive size of the result, got {} and {}", height, width));
   WEFT_CHECK(
       input.dim() == 4 && rois.dim() == 2 && rois.size(1) == 5 && input.size(1) % (height * width) == 0,
       fmt::format("ps_roi_pool: expected input [N, C * {} * {}, H, W] and rois [K, 5], got {} and {}", height,
@@ -100,11 +101,12 @@ Tensor deform_conv2d(const Tensor& input, const Tensor& weight, const Tensor& of
                          describe(input), describe(weight)));
   constexpr int64_t kMost = int64_t{1} << 31;
   for (size_t d = 0; d < 2; ++d)
-    WEFT_CHECK(how.stride[d] > 0 && how.stride[d] < kMost && how.padding[d] >= 0 && how.padding[d] < kMost &&
-                   how.dilation[d] > 0 && how.dilation[d] < kMost,
-               fmt::format("deform_conv2d: expected positive strides and dilations and paddings of at least 0, "
-                           "below {}, got {}, {} and {}",
-                           kMost, how.stride[d], how.dilation[d], how.padding[d]));
+    WEFT_CHECK(
+        how.stride[d] > 0 && how.stride[d] < kMost && how.padding[d] >= 0 && how.padding[d] < kMost &&
+            how.dilation[d] > 0 && how.dilation[d] < kMost,
+        fmt::format("deform_conv2d: expected positive strides and dilations and paddings of at least 0, "
+                    "below {}, got {}, {} and {}",
+                    kMost, how.stride[d], how.dilation[d], how.padding[d]));
   WEFT_CHECK(how.offset_groups > 0 && how.offset_groups <= std::max<int64_t>(input.size(1), 1) &&
                  weight.size(1) > 0 && input.size(1) % weight.size(1) == 0 && input.size(1) > 0 &&
                  weight.size(2) > 0 && weight.size(3) > 0,
