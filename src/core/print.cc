@@ -15,7 +15,7 @@
 namespace weft {
 
 PrintOptions& print_options() {
-  static PrintOptions options;
+  static auto& options = *new PrintOptions;
   return options;
 }
 

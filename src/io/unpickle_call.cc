@@ -196,7 +196,7 @@ IValue restore_type_tag(const Arguments& arguments, const UnpickleOptions& optio
   return value;
 }
 
-const std::unordered_map<std::string_view, Global::Call> kFunctions = {
+const auto& kFunctions = *new std::unordered_map<std::string_view, Global::Call>{
     {"torch._utils._rebuild_tensor", rebuild_tensor},
     {"torch._utils._rebuild_tensor_v2", rebuild_tensor},
     {"torch._utils._rebuild_tensor_v3", rebuild_tensor_v3},
@@ -213,7 +213,7 @@ const std::unordered_map<std::string_view, Global::Call> kFunctions = {
     {"torch.jit._pickle.restore_type_tag", restore_type_tag},
 };
 
-const std::unordered_map<std::string_view, std::optional<DType>> kStorageTypes = {
+const auto& kStorageTypes = *new std::unordered_map<std::string_view, std::optional<DType>>{
     {"torch.BoolStorage", DType::Bool},
     {"torch.ByteStorage", DType::U8},
     {"torch.CharStorage", DType::I8},

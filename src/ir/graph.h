@@ -51,7 +51,7 @@ struct Type {
 // An operator outside the table of tensor operators: "aten::append", "prim::GetAttr". Lives as long as the
 // process.
 struct ScriptOp {
-  std::string name;
+  std::string_view name;  // lives as long as the program
 };
 
 // What a Script node carries, by its operator.

@@ -158,13 +158,13 @@ PreTokenize make_split(const Json& description, const std::string& name) {
 
 PreTokenize make_byte_level(const Json& description) {
   // source: GPT-2's pattern.
-  static const auto words = std::make_shared<Regex>(
-      R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)");
+  static const Regex& words =
+      *new Regex(R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)");
   const bool prefix = flag(description, "add_prefix_space", true),
              use_regex = flag(description, "use_regex", true);
   return [prefix, use_regex](std::string text, bool) {
     if (prefix && !text.starts_with(' ')) text.insert(0, " ");
-    Words parts = use_regex ? split_at(*words, text, true) : Words{text};
+    Words parts = use_regex ? split_at(words, text, true) : Words{text};
     for (std::string& part : parts) part = byte_to_letters(part);
     return parts;
   };
@@ -211,7 +211,7 @@ struct ByteLetters {
   }
 };
 const ByteLetters& byte_letters() {
-  static const ByteLetters table;
+  static const ByteLetters& table = *new ByteLetters;
   return table;
 }
 

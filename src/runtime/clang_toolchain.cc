@@ -179,7 +179,7 @@ std::string shipped_prelude(std::string_view prelude, const std::vector<std::str
 }
 
 const Toolchain& clang_toolchain() {
-  static const ClangToolchain instance;
+  static const ClangToolchain& instance = *new ClangToolchain;
   return instance;
 }
 

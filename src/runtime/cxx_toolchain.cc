@@ -92,7 +92,7 @@ class CxxToolchain final : public Toolchain {
 }  // namespace
 
 const Toolchain& cxx_toolchain() {
-  static const CxxToolchain instance;
+  static const CxxToolchain& instance = *new CxxToolchain;
   return instance;
 }
 

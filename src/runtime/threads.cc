@@ -49,11 +49,11 @@ Pool& pool() {
 thread_local bool in_region = false;
 
 const runtime::ThreadDefault& thread_default() {
-  static const runtime::ThreadDefault value = [] {
+  static const auto& value = *new runtime::ThreadDefault([] {
     runtime::ThreadDefault found = runtime::default_num_threads();
     found.threads = std::min(found.threads, kMaxThreads);
     return found;
-  }();
+  }());
   return value;
 }
 

@@ -44,7 +44,7 @@ struct Source {
 };
 
 const auto& sources() {
-  static const std::array table = {
+  static const auto& table = *new std::array{
       Source{
 #include "embedded/elementary/exp.inc"
           ,

@@ -175,10 +175,10 @@ bool Type::is_subtype_of(const Type& other) const {
   }
 }
 
-#define WEFT_SINGLETON(NAME, KIND)                                 \
-  TypePtr Type::NAME() {                                           \
-    static const TypePtr type = TypeFactory::make(TypeKind::KIND); \
-    return type;                                                   \
+#define WEFT_SINGLETON(NAME, KIND)                                                \
+  TypePtr Type::NAME() {                                                          \
+    static const TypePtr& type = *new TypePtr(TypeFactory::make(TypeKind::KIND)); \
+    return type;                                                                  \
   }
 WEFT_SINGLETON(any, Any)
 WEFT_SINGLETON(tensor, Tensor)

@@ -73,7 +73,7 @@ class CpuKernel final : public DeviceKernel {
 }  // namespace
 
 const nest::Vocabulary& vocabulary() {
-  static const CpuVocabulary vocabulary;
+  static const CpuVocabulary& vocabulary = *new CpuVocabulary;
   return vocabulary;
 }
 

@@ -31,7 +31,7 @@ enum Triangle { kUpper = 121 };
 class Blas {
  public:
   static Blas& instance() {
-    static Blas blas;
+    static Blas& blas = *new Blas;
     return blas;
   }
 

@@ -37,12 +37,12 @@ bool is_reserved(const std::string& name) {
 }
 
 // Names that archives give to builtins with a syntax of their own.
-const std::map<std::string, std::string>& conversions() {
-  static const auto& names = *new std::map<std::string, std::string>{{"aten::Int", "int"},
-                                                                     {"aten::Float", "float"},
-                                                                     {"aten::Bool", "bool"},
-                                                                     {"aten::str", "str"},
-                                                                     {"aten::Complex", "complex"}};
+const std::map<std::string_view, std::string>& conversions() {
+  static const auto& names = *new std::map<std::string_view, std::string>{{"aten::Int", "int"},
+                                                                          {"aten::Float", "float"},
+                                                                          {"aten::Bool", "bool"},
+                                                                          {"aten::str", "str"},
+                                                                          {"aten::Complex", "complex"}};
   return names;
 }
 
@@ -422,10 +422,10 @@ class Printer {
       const bool keyword = i < op.schema.arguments.size() && op.schema.arguments[i].keyword_only;
       arguments += keyword ? op.schema.arguments[i].name + "=" + texts[i] : texts[i];
     }
-    const std::string name = op.name.starts_with("aten::") ? "torch." + op.name.substr(6)
-                                                           : "ops." + op.name.substr(0, op.name.find(':')) +
-                                                                 "." + op.name.substr(op.name.find("::") + 2);
-    return fmt::format("{}({})", name, arguments);
+    const size_t space = op.name.find("::");
+    const std::string_view name = op.name.substr(space + 2);
+    if (op.name.starts_with("aten::")) return fmt::format("torch.{}({})", name, arguments);
+    return fmt::format("ops.{}.{}({})", op.name.substr(0, space), name, arguments);
   }
 
   std::string constant(const Node& node) {

@@ -59,11 +59,12 @@ const Builtin& register_builtin(std::string_view text, BuiltinFn run, bool is_pu
   added.text = text;
   const std::string_view full = text.substr(0, text.find('('));
   const size_t dot = full.find('.', full.find("::"));
-  added.name = full.substr(0, dot);
+  added.qualified = full.substr(0, dot);
+  added.name = added.qualified;
   added.overload = dot == std::string_view::npos ? "" : full.substr(dot + 1);
   added.run = run;
   added.is_pure = is_pure && text.find("!)") == std::string_view::npos;
-  std::vector<Builtin*>& overloads = t.by_name[added.name].builtins;
+  std::vector<Builtin*>& overloads = t.by_name[added.qualified].builtins;
   for (const Builtin* other : overloads) {
     WEFT_ASSERT(other->overload != added.overload, fmt::format("builtin '{}' is registered twice", full));
   }

@@ -25,9 +25,10 @@ namespace weft::jit {
 using BuiltinFn = void (*)(std::span<IValue> arguments, IValue* results);
 
 struct Builtin : ir::ScriptOp {
-  std::string overload;  // "Tensor"
-  std::string text;      // of the schema
-  Schema schema;         // there once the builtin has been found by name
+  std::string qualified;  // "aten::add", where `name` looks
+  std::string overload;   // "Tensor"
+  std::string text;       // of the schema
+  Schema schema;          // there once the builtin has been found by name
   BuiltinFn run = nullptr;
   // No effect but its results, and not random: may be folded, removed, reordered, compiled.
   bool is_pure = true;

@@ -314,7 +314,7 @@ void Emitter::refine(const Refinements& refinements, const Range& range) {
 
 // ---- small questions -------------------------------------------------------------------------------------
 const TypePtr& never_type() {
-  static const TypePtr type = Type::variable("$never");
+  static const TypePtr& type = *new TypePtr(Type::variable("$never"));
   return type;
 }
 

@@ -59,7 +59,7 @@ class SizeArithmetic {
 
   // What a node does to its first two operands.
   static std::optional<Operation> operation_of(const Node& node) {
-    const std::string& name = node.script->name;
+    const std::string_view name = node.script->name;
     const auto is_one = [&](size_t i) {
       return node.inputs.size() <= i || constant_integer(node.inputs[i]) == 1;
     };

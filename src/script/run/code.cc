@@ -56,7 +56,7 @@ class Liveness {
   using Keys = std::unordered_set<Key, Hash>;
   static bool contains(const Keys& keys, Key key) { return keys.contains(key); }
   const std::vector<const Value*>& dead(const void* where) const {
-    static const std::vector<const Value*> none;
+    static const auto& none = *new std::vector<const Value*>;
     const auto found = dead_.find(where);
     return found == dead_.end() ? none : found->second;
   }
@@ -362,7 +362,8 @@ class Flattener {
   }
 
   static OpCode opcode_of(const Node& node, const Builtin& builtin) {
-    const std::string name = builtin.overload.empty() ? builtin.name : builtin.name + "." + builtin.overload;
+    const std::string name =
+        builtin.overload.empty() ? builtin.qualified : builtin.qualified + "." + builtin.overload;
     if (name == "aten::__is__" || name == "aten::__isnot__") {
       if (node.inputs.size() != 2 || !node.inputs[1]->type.script->is(TypeKind::None))
         return OpCode::CallBuiltin;

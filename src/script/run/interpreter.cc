@@ -234,7 +234,7 @@ class Machine {
     IValue* const staged = registers_ + code_->num_registers;
     for (size_t i = 0; i < at.num_operands; ++i) staged[i] = take(operand(at, i));
     const std::span arguments(staged, at.num_operands);
-    const profiling::Span span(at.builtin->name.c_str(), profiling::Kind::Script);
+    const profiling::Span span(at.builtin->qualified.c_str(), profiling::Kind::Script);
     if (at.num_results == 1 && at.builtin->schema.returns.size() == 1) {
       at.builtin->run(arguments, &registers_[at.dst]);
     } else {

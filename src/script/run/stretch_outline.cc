@@ -47,56 +47,57 @@ bool can_enter_stretch(const Type& type) {
 using Names = std::unordered_set<std::string_view>;
 
 // Of a tensor, what a trace knows without its elements.
-const Names kMetadata = {
-    "aten::size",       "aten::dim",           "aten::len",       "aten::numel",
-    "prim::dtype",      "prim::device",        "prim::shape",     "prim::layout",
-    "prim::is_cuda",    "prim::ndim",          "prim::is_nested", "aten::is_floating_point",
-    "aten::is_complex", "prim::requires_grad", "aten::__is__",    "aten::__isnot__"};
+const auto& kMetadata =
+    *new Names{"aten::size",       "aten::dim",           "aten::len",       "aten::numel",
+               "prim::dtype",      "prim::device",        "prim::shape",     "prim::layout",
+               "prim::is_cuda",    "prim::ndim",          "prim::is_nested", "aten::is_floating_point",
+               "aten::is_complex", "prim::requires_grad", "aten::__is__",    "aten::__isnot__"};
 // Their results' shapes follow from elements, or they make a tensor that every call must make anew.
-const Names kNotTraceable = {"aten::nonzero",
-                             "aten::nonzero_numpy",
-                             "aten::masked_select",
-                             "aten::unique",
-                             "aten::_unique2",
-                             "aten::unique_consecutive",
-                             "aten::unique_dim",
-                             "aten::unique_dim_consecutive",
-                             "aten::histogram",
-                             "aten::ctc_loss",
-                             "aten::linalg_lu",
-                             "aten::lu_unpack",
-                             "aten::_nested_tensor_from_mask",
-                             "aten::to_padded_tensor",
-                             "aten::index",
-                             "aten::index_put",
-                             "aten::bincount",
-                             "aten::repeat_interleave",
-                             "aten::tensor",
-                             "aten::as_tensor",
-                             "aten::argwhere",
-                             "aten::histc",
-                             "aten::wait",
-                             "prim::id",
-                             "aten::save",
-                             "aten::lstm",
-                             "aten::gru",
-                             "aten::rnn_tanh",
-                             "aten::rnn_relu"};
+const auto& kNotTraceable = *new Names{"aten::nonzero",
+                                       "aten::nonzero_numpy",
+                                       "aten::masked_select",
+                                       "aten::unique",
+                                       "aten::_unique2",
+                                       "aten::unique_consecutive",
+                                       "aten::unique_dim",
+                                       "aten::unique_dim_consecutive",
+                                       "aten::histogram",
+                                       "aten::ctc_loss",
+                                       "aten::linalg_lu",
+                                       "aten::lu_unpack",
+                                       "aten::_nested_tensor_from_mask",
+                                       "aten::to_padded_tensor",
+                                       "aten::index",
+                                       "aten::index_put",
+                                       "aten::bincount",
+                                       "aten::repeat_interleave",
+                                       "aten::tensor",
+                                       "aten::as_tensor",
+                                       "aten::argwhere",
+                                       "aten::histc",
+                                       "aten::wait",
+                                       "prim::id",
+                                       "aten::save",
+                                       "aten::lstm",
+                                       "aten::gru",
+                                       "aten::rnn_tanh",
+                                       "aten::rnn_relu"};
 // The operand that says that the module is in training: random or with changing statistics then, pure
 // otherwise.
-const std::unordered_map<std::string_view, size_t> kTrainFlags = {
+const auto& kTrainFlags = *new std::unordered_map<std::string_view, size_t>{
     {"aten::dropout", 2},          {"aten::feature_dropout", 2},
     {"aten::alpha_dropout", 2},    {"aten::feature_alpha_dropout", 2},
     {"aten::dropout_", 2},         {"aten::feature_dropout_", 2},
     {"aten::batch_norm", 5},       {"aten::instance_norm", 5},
     {"aten::native_batch_norm", 5}};
 // They make a list of their own.
-const Names kListFunctions = {"aten::slice", "aten::add", "aten::mul", "aten::list", "prim::rangelist"};
-const std::unordered_set<const ir::ScriptOp*> kStructure = {
+const auto& kListFunctions =
+    *new Names{"aten::slice", "aten::add", "aten::mul", "aten::list", "prim::rangelist"};
+const auto& kStructure = *new std::unordered_set<const ir::ScriptOp*>{
     &prim::kListConstruct, &prim::kTupleConstruct, &prim::kTupleUnpack, &prim::kTupleIndex,
     &prim::kTupleSlice,    &prim::kListUnpack,     &prim::kIsInstance,  &prim::kUncheckedCast,
     &prim::kCast,          &prim::kFormat};
-const std::unordered_set<const ir::ScriptOp*> kOtherPrims = {
+const auto& kOtherPrims = *new std::unordered_set<const ir::ScriptOp*>{
     &prim::kGetAttr,    &prim::kSetAttr,       &prim::kCreateObject, &prim::kCallFunction,
     &prim::kCallMethod, &prim::kDictConstruct, &prim::kRaise,        &prim::kFork,
     &prim::kPrint,      &prim::kEnumName,      &prim::kEnumValue,    &kStretch};
@@ -176,7 +177,7 @@ bool may_be_written(const Value* value) {
 // "aten::add_", which does what the pure "aten::add" does: a trace records it as an update.
 bool is_update(const Builtin& builtin) {
   if (!builtin.name.ends_with('_') || builtin.name.ends_with("__")) return false;
-  const std::string name = builtin.name.substr(0, builtin.name.size() - 1);
+  const std::string name = builtin.qualified.substr(0, builtin.qualified.size() - 1);
   const Builtin* function = find_builtin(builtin.overload.empty() ? name : name + "." + builtin.overload);
   return function && function->is_pure && !returns_view(*function);
 }

@@ -261,7 +261,7 @@ std::vector<Traced> Trace::call(const std::string& name, const std::vector<Argum
 std::vector<Traced> Trace::call(const Builtin& builtin, const std::vector<Argument>& arguments) {
   ir::Node* const before = last_node();
   Overload chosen =
-      select_overload(emitter_, builtin.name, {&builtin.schema}, call_arguments(arguments), range_);
+      select_overload(emitter_, builtin.qualified, {&builtin.schema}, call_arguments(arguments), range_);
   return add_call(builtin, std::move(chosen.match), before, arguments);
 }
 
