@@ -99,8 +99,14 @@ std::vector<Tensor> CallList::run(const std::vector<Tensor>& inputs) {
     ~Cleaner() { list.clear(); }
   } const cleaner{*this};
   std::copy(inputs.begin(), inputs.end(), run_.slots.begin());
-  for (Call& call : calls_) perform(call);
-  std::vector<Tensor> outputs = plan_.finish(inputs, run_);
+  std::vector<Tensor> outputs;
+  try {
+    for (Call& call : calls_) perform(call);
+    outputs = plan_.finish(inputs, run_);
+  } catch (...) {
+    run_.restore();
+    throw;
+  }
   // An operator gave one of its operands.
   for (Tensor& output : outputs)
     if (arena_ && output.storage() == arena_) output = output.clone();
@@ -188,6 +194,7 @@ void CallList::release(Call& call) {
 }
 
 void CallList::clear() noexcept {
+  run_.replaced.clear();
   for (const int slot : changing_) run_.slots[at(slot)] = Tensor();
   for (Call& call : calls_) {
     if (call.view && call.view->storage) forget(call.view);

@@ -130,21 +130,36 @@ std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
     const GivenBack given_back{*lists_, list};
     outputs = list->run(inputs);
   } else {
-    outputs = run_steps(inputs, std::move(run));
+    outputs = run_steps(inputs, run);
   }
   if (profiling::is_on(profiling::kMemory)) note_storages(profiling::MemoryAction::IsOutput, outputs);
   return outputs;
 }
 
-std::vector<Tensor> Plan::run_steps(const std::vector<Tensor>& inputs, Run run) const {
+std::vector<Tensor> Plan::run_steps(const std::vector<Tensor>& inputs, Run& run) const {
   run.slots.resize(static_cast<size_t>(program_.num_slots));
   std::copy(inputs.begin(), inputs.end(), run.slots.begin());
   for (const auto& [slot, tensor] : program_.constants) run.slots[static_cast<size_t>(slot)] = tensor;
-  for (const PlanStep& step : program_.steps) {
-    perform(step, run);
-    for (int slot : step.released) run.slots[static_cast<size_t>(slot)] = Tensor();
+  try {
+    for (const PlanStep& step : program_.steps) {
+      perform(step, run);
+      for (int slot : step.released) run.slots[static_cast<size_t>(slot)] = Tensor();
+    }
+    return finish(inputs, run);
+  } catch (...) {
+    run.restore();
+    throw;
   }
-  return finish(inputs, run);
+}
+
+void Plan::Run::restore() {
+  for (; !replaced.empty(); replaced.pop_back()) {
+    const auto& [what, values] = replaced.back();
+    if (const Tensor* part = std::get_if<Tensor>(&what))
+      part->copy_from(values);
+    else
+      std::get<IndexedElements>(what).set(values);
+  }
 }
 
 void Plan::perform(const PlanStep& step, Run& run) const {
@@ -252,21 +267,36 @@ void Plan::run_update(const PlanStep& step, Run& run) const {
   const Tensor result = in_place ? base : copy_around(base, first, part);
   slots[static_cast<size_t>(step.outputs[0].slot)] = result;
   const Tensor room = part_of(result, first, part);
+  if (in_place && step.keeps_replaced && run.at_home) run.replaced.push_back({room, room.clone()});
   if (step.inputs.size() > 1)
     room.copy_from(slots[static_cast<size_t>(step.inputs[1])]);
   else
     slots[static_cast<size_t>(step.outputs[1].slot)] = room;
 }
 
-// slice_update without a copy of its first operand. False: it is needed.
+// A replaced part without a copy of the first operand. False: it is needed.
 bool Plan::replace_in_place(const PlanStep& step, Run& run) const {
   const Tensor& base = run.slots[static_cast<size_t>(step.inputs[0])];
   // One element may stand for many (an expanded number).
   if (!is_contiguous(base.shape(), base.strides())) return false;
   if (!(step.takes_base && is_sole_owner(base)) && !is_over_base(step, run)) return false;
-  ops::Attrs attrs = step.has_symbols ? ir::evaluate(step.attrs, run.symbols) : step.attrs;
-  ops::call(ops::get_op("slice"), {{base}, std::move(attrs)})[0].copy_from(
-      run.slots[static_cast<size_t>(step.inputs[1])]);
+  const profiling::Span span(step.name, profiling::Kind::Operator, step.place);
+  const Tensor& values = run.slots[static_cast<size_t>(step.inputs[1])];
+  const bool keeps = step.keeps_replaced && run.at_home;
+  if (step.node->is("scatter_nd")) {
+    std::vector<Tensor> indices;
+    for (size_t i = 2; i < step.inputs.size(); ++i)
+      indices.push_back(step.inputs[i] >= 0 ? run.slots[static_cast<size_t>(step.inputs[i])] : Tensor());
+    const IndexedElements elements(base, indices);
+    const Tensor dense = values.storage() == base.storage() ? values.clone() : values.contiguous();
+    if (keeps) run.replaced.push_back({elements, elements.get()});
+    elements.set(dense);
+  } else {
+    ops::Attrs attrs = step.has_symbols ? ir::evaluate(step.attrs, run.symbols) : step.attrs;
+    const Tensor part = ops::call(ops::get_op("slice"), {{base}, std::move(attrs)})[0];
+    if (keeps) run.replaced.push_back({part, part.clone()});
+    part.copy_from(values);
+  }
   run.slots[static_cast<size_t>(step.results[0])] = base;
   return true;
 }
@@ -294,7 +324,11 @@ void Plan::rethrow_with_place(const PlanStep& step, const Error& error) {
 
 void Plan::run_call(const PlanStep& step, Run& run) const {
   std::vector<Tensor>& slots = run.slots;
-  if ((step.takes_base || step.is_over_base) && replace_in_place(step, run)) return;
+  try {
+    if ((step.takes_base || step.is_over_base) && replace_in_place(step, run)) return;
+  } catch (const Error& error) {
+    rethrow_with_place(step, error);
+  }
   std::vector<Tensor> operands;
   operands.reserve(step.inputs.size());
   for (int slot : step.inputs) operands.push_back(slot >= 0 ? slots[static_cast<size_t>(slot)] : Tensor());

@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "compiler/program.h"
+#include "core/index_arrays.h"
 #include "core/profiling.h"
 #include "weft/error.h"
 
@@ -36,13 +38,22 @@ class Plan {
   void bind_symbols(const std::vector<Tensor>& inputs, std::vector<int64_t>& symbols) const;
   // What a run holds. `at_home`: inputs that are written back may be written before the end.
   struct Run {
+    // What a step replaced in an input: a part, or elements.
+    struct Replaced {
+      std::variant<Tensor, IndexedElements> what;
+      Tensor values;
+    };
     std::vector<Tensor> slots;
     std::vector<int64_t> symbols;
     bool at_home;
+    std::vector<Replaced> replaced;
+
+    // After an error: the inputs are what they were.
+    void restore();
   };
   friend class CallList;
   bool may_write_homes(const std::vector<Tensor>& inputs) const;
-  std::vector<Tensor> run_steps(const std::vector<Tensor>& inputs, Run run) const;
+  std::vector<Tensor> run_steps(const std::vector<Tensor>& inputs, Run& run) const;
   void perform(const PlanStep& step, Run& run) const;
   // The results, when all steps are done: inputs are written back now.
   std::vector<Tensor> finish(const std::vector<Tensor>& inputs, Run& run) const;

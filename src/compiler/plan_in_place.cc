@@ -32,12 +32,16 @@ class InPlace {
     for (const PlanStep& step : steps_)
       if (step.node && passes::writes_memory(*step.node)) return;
     for (size_t s = 0; s < steps_.size(); ++s)
-      if (replaces_part(steps_[s]) && is_made_here(steps_[s].inputs[0]))
+      if (replaces(steps_[s]) && is_made_here(steps_[s].inputs[0]))
         steps_[s].is_over_base = may_write_over_base(s);
-    // One home makes room for the others: what allocates may fail.
-    for (bool found = true; found;) {
-      found = false;
-      for (PlannedWriteBack& write : write_backs_) found = (!write.is_home && find_home(write)) || found;
+    // One home makes room for the others: what allocates may fail. Then those for which what they replace
+    // must be kept.
+    for (const bool may_keep : {false, true}) {
+      for (bool found = true; found;) {
+        found = false;
+        for (PlannedWriteBack& write : write_backs_)
+          found = (!write.is_home && find_home(write, may_keep)) || found;
+      }
     }
   }
 
@@ -53,13 +57,11 @@ class InPlace {
   static size_t at(int slot) { return static_cast<size_t>(slot); }
   int memory_of(int slot) const { return memory_[at(slot)]; }
 
-  static bool replaces_part(const PlanStep& step) {
-    return step.is_update || (step.node && step.node->op && step.node->is("slice_update"));
-  }
+  static bool replaces(const PlanStep& step) { return step.is_update || replaces_part(step); }
   // A new tensor, which no other shares memory with but by steps of this plan.
   bool is_made_here(int slot) const {
     const size_t producer = producer_[at(slot)];
-    return producer != kNone && (steps_[producer].kernel || replaces_part(steps_[producer]));
+    return producer != kNone && (steps_[producer].kernel || replaces(steps_[producer]));
   }
 
   bool reads(const PlanStep& step, int memory) const {
@@ -106,17 +108,20 @@ class InPlace {
                          const auto is_new = [](const PlannedOutput& output) { return output.home < 0; };
                          if (step.kernel)
                            return std::any_of(step.outputs.begin(), step.outputs.end(), is_new);
-                         return !(replaces_part(step) && step.is_over_base) && !step.keeps_views;
+                         const bool is_scatter = step.node && step.node->op && step.node->is("scatter_nd");
+                         if (replaces(step) && step.is_over_base && !is_scatter) return step.keeps_replaced;
+                         return !step.keeps_views;
                        });
   }
 
   // From the value that is written back over the updates that it went through to the first that may be in the
   // input.
-  bool find_home(PlannedWriteBack& write) {
+  bool find_home(PlannedWriteBack& write, bool may_keep) {
     const int input = static_cast<int>(write.input);
     const auto same_input = [&](const PlannedWriteBack& other) { return other.input == write.input; };
     if (!write.starts.empty() || std::count_if(write_backs_.begin(), write_backs_.end(), same_input) != 1)
       return false;
+    std::vector<size_t> updates;
     for (int slot = write.slot; slot >= num_inputs_;) {
       const size_t s = producer_[at(slot)];
       if (s == kNone || memory_of(slot) != slot) return false;
@@ -127,10 +132,14 @@ class InPlace {
         step.outputs[0].home = input;
         return write.is_home = true;
       }
-      if (!replaces_part(step) || !may_write_over_base(s)) return false;
+      if (!replaces(step) || !may_write_over_base(s)) return false;
+      updates.push_back(s);
       slot = step.inputs[0];
       if (slot != input) continue;
-      if (may_fail_after(s)) return false;
+      if (may_fail_after(s)) {
+        if (!may_keep) return false;
+        for (const size_t update : updates) steps_[update].keeps_replaced = true;
+      }
       step.is_over_base = true;
       return write.is_home = true;
     }

@@ -51,7 +51,7 @@ std::string in_place_text(const PlanStep& step) {
     if (output.over >= 0) text += fmt::format(" {} over {}", output.slot, output.over);
   }
   if (step.is_over_base)
-    text += " over its base";
+    text += step.keeps_replaced ? " over its base, of which it keeps the part" : " over its base";
   else if (step.takes_base)
     text += " takes its base";
   return text.empty() ? "" : ";" + text;
@@ -94,6 +94,12 @@ void verify(const Program& program) {
     require(write.slot, "that is written back", "at the end");
 }
 
+bool replaces_part(const PlanStep& step) {
+  if (!step.node || !step.node->op) return false;
+  return step.node->is("slice_update") ||
+         (step.node->is("scatter_nd") && !step.node->attrs.get_bool("accumulate"));
+}
+
 void release_slots(Program& program) {
   std::set<int> kept(program.output_slots.begin(), program.output_slots.end());
   for (const PlannedWriteBack& write : program.write_backs) kept.insert(write.slot);
@@ -128,7 +134,7 @@ void take_bases(Program& program) {
           next && next->kernel && step.results.size() == 2 && contains(next->arrays, step.results[1]);
       const int base = step.inputs[0];
       step.takes_base = step.takes_base && (releases(step, base) || (writes_part && releases(*next, base)));
-    } else if (step.node && step.node->op && step.node->is("slice_update")) {
+    } else if (replaces_part(step)) {
       step.takes_base = releases(step, step.inputs[0]);
     }
   }

@@ -67,6 +67,8 @@ struct PlanStep {
   // The same, and no other tensor has its memory: it is the result of an earlier step, or an input that is
   // written back.
   bool is_over_base = false;
+  // Over an input, and a later step may fail: what is replaced is kept until the end of the run.
+  bool keeps_replaced = false;
 
   // … whose result is a part of a slot's tensor: these channels of a concatenation.
   std::optional<PlannedPart> part;
@@ -89,6 +91,10 @@ struct PlannedWriteBack {
   std::vector<std::pair<size_t, Sym>> starts;  // of the part that is written; none: all
   bool is_home = false;                        // computed in the input's memory, where that may be
 };
+
+// Of an operator that gives its first operand with another one in place of a part: slice_update, or
+// scatter_nd that does not add.
+bool replaces_part(const PlanStep& step);
 
 inline bool contains(const std::vector<int>& slots, int slot) {
   return std::find(slots.begin(), slots.end(), slot) != slots.end();

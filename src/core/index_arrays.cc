@@ -15,22 +15,6 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 14;
 
-// An indexing operation resolved to one offset per index position and the dimensions that stay whole.
-struct Plan {
-  Shape index_shape;             // of the broadcast indices
-  std::vector<int64_t> offsets;  // in elements, C order over index_shape
-  Shape rest_shape;              // dimensions without an index
-  Strides rest_strides;
-  size_t num_before = 0;  // how many of them precede the index dimensions in the result
-
-  Shape result_shape() const {
-    Shape shape = rest_shape;
-    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(num_before), index_shape.begin(),
-                 index_shape.end());
-    return shape;
-  }
-};
-
 Shape broadcast(const std::vector<Tensor>& indices) {
   Shape shape;
   for (const Tensor& index : indices) {
@@ -89,40 +73,47 @@ bool is_look_up(const Tensor& x, const std::vector<Tensor>& indices) {
          indices[0].is_contiguous() && itemsize(x.dtype()) <= 16;
 }
 
-Plan make_plan(const Tensor& x, const std::vector<Tensor>& indices) {
+}  // namespace
+
+IndexedElements::IndexedElements(const Tensor& x, const std::vector<Tensor>& indices) : x_(x) {
   WEFT_CHECK_INDEX(static_cast<int64_t>(indices.size()) <= x.dim(),
                    fmt::format("index: {} indices for {}", indices.size(), describe(x)));
-  Plan plan;
-  plan.index_shape = broadcast(indices);
-  plan.offsets.assign(static_cast<size_t>(numel(plan.index_shape)), 0);
+  index_shape_ = broadcast(indices);
+  offsets_.assign(static_cast<size_t>(numel(index_shape_)), 0);
   int64_t first = -1, last = -1, count = 0;
   for (int64_t d = 0; d < x.dim(); ++d) {
     const size_t axis = static_cast<size_t>(d);
     if (axis >= indices.size() || !indices[axis].defined()) {
-      plan.rest_shape.push_back(x.shape()[axis]);
-      plan.rest_strides.push_back(x.strides()[axis]);
+      rest_shape_.push_back(x.shape()[axis]);
+      rest_strides_.push_back(x.strides()[axis]);
       continue;
     }
     if (first < 0) first = d;
     last = d;
     ++count;
-    Tensor index = Tensor::empty(plan.index_shape, DType::I64);
+    Tensor index = Tensor::empty(index_shape_, DType::I64);
     index.copy_from(indices[axis]);
     const int64_t size = x.shape()[axis], stride = x.strides()[axis];
     const int64_t* values = index.data_as<int64_t>();
-    for (size_t i = 0; i < plan.offsets.size(); ++i) {
-      plan.offsets[i] += checked(values[i], d, size) * stride;
+    for (size_t i = 0; i < offsets_.size(); ++i) {
+      offsets_[i] += checked(values[i], d, size) * stride;
     }
   }
   const bool neighbours = last - first + 1 == count;
-  plan.num_before = neighbours && first > 0 ? static_cast<size_t>(first) : 0;
-  return plan;
+  num_before_ = neighbours && first > 0 ? static_cast<size_t>(first) : 0;
+}
+
+Shape IndexedElements::shape() const {
+  Shape shape = rest_shape_;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(num_before_), index_shape_.begin(),
+               index_shape_.end());
+  return shape;
 }
 
 // Strides of a dense result's whole dimensions, and the step from one index position to the next.
-struct DenseLayout {
-  DenseLayout(const Plan& plan, const Tensor& dense) {
-    const size_t index_begin = plan.num_before, index_end = index_begin + plan.index_shape.size();
+struct IndexedElements::DenseLayout {
+  DenseLayout(const IndexedElements& elements, const Tensor& dense) {
+    const size_t index_begin = elements.num_before_, index_end = index_begin + elements.index_shape_.size();
     for (size_t d = 0; d < dense.strides().size(); ++d) {
       if (d < index_begin || d >= index_end) rest_strides.push_back(dense.strides()[d]);
     }
@@ -132,52 +123,56 @@ struct DenseLayout {
   int64_t step = 0;
 };
 
-}  // namespace
-
-Tensor index_get(const Tensor& x, const std::vector<Tensor>& indices) {
-  if (is_look_up(x, indices)) return look_up(x, indices[0]);
-  const Plan plan = make_plan(x, indices);
-  const Tensor result = Tensor::empty(plan.result_shape(), x.dtype());
+Tensor IndexedElements::get() const {
+  const Tensor result = Tensor::empty(shape(), x_.dtype());
   if (result.numel() == 0) return result;
-  const DenseLayout layout(plan, result);
-  const int64_t size = itemsize(x.dtype()), each = std::max<int64_t>(1, numel(plan.rest_shape));
-  char *from = x.data_as<char>(), *to = result.data_as<char>();
-  parallel_for(0, static_cast<int64_t>(plan.offsets.size()), std::max<int64_t>(1, kGrain / each),
+  const DenseLayout layout(*this, result);
+  const int64_t size = itemsize(x_.dtype()), each = std::max<int64_t>(1, numel(rest_shape_));
+  char *from = x_.data_as<char>(), *to = result.data_as<char>();
+  parallel_for(0, static_cast<int64_t>(offsets_.size()), std::max<int64_t>(1, kGrain / each),
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {
                    char* to_here = to + i * layout.step * size;
-                   char* from_here = from + plan.offsets[static_cast<size_t>(i)] * size;
-                   if (plan.rest_shape.empty())
+                   char* from_here = from + offsets_[static_cast<size_t>(i)] * size;
+                   if (rest_shape_.empty())
                      std::memcpy(to_here, from_here, static_cast<size_t>(size));
                    else
-                     copy_strided({to_here, x.dtype(), layout.rest_strides},
-                                  {from_here, x.dtype(), plan.rest_strides}, plan.rest_shape);
+                     copy_strided({to_here, x_.dtype(), layout.rest_strides},
+                                  {from_here, x_.dtype(), rest_strides_}, rest_shape_);
                  }
                });
   return result;
 }
 
+void IndexedElements::set(const Tensor& dense) const {
+  if (dense.numel() == 0) return;
+  const DenseLayout layout(*this, dense);
+  const WriteNote note(*x_.storage());
+  const int64_t size = itemsize(x_.dtype());
+  char *to = x_.data_as<char>(), *from = dense.data_as<char>();
+  // Serial: an element named twice keeps the last value.
+  for (size_t i = 0; i < offsets_.size(); ++i) {
+    char* to_here = to + offsets_[i] * size;
+    char* from_here = from + static_cast<int64_t>(i) * layout.step * size;
+    if (rest_shape_.empty())
+      std::memcpy(to_here, from_here, static_cast<size_t>(size));
+    else
+      copy_strided({to_here, x_.dtype(), rest_strides_}, {from_here, x_.dtype(), layout.rest_strides},
+                   rest_shape_);
+  }
+}
+
+Tensor index_get(const Tensor& x, const std::vector<Tensor>& indices) {
+  return is_look_up(x, indices) ? look_up(x, indices[0]) : IndexedElements(x, indices).get();
+}
+
 void index_set(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values) {
   WEFT_CHECK(!x.storage()->read_only(),
              fmt::format("index assignment: the target {} is read-only", describe(x)));
-  const Plan plan = make_plan(x, indices);
-  const Tensor dense = Tensor::empty(plan.result_shape(), x.dtype());
+  const IndexedElements elements(x, indices);
+  const Tensor dense = Tensor::empty(elements.shape(), x.dtype());
   dense.copy_from(values);
-  if (dense.numel() == 0) return;
-  const DenseLayout layout(plan, dense);
-  const WriteNote note(*x.storage());
-  const int64_t size = itemsize(x.dtype());
-  char *to = x.data_as<char>(), *from = dense.data_as<char>();
-  // Serial: an element named twice keeps the last value.
-  for (size_t i = 0; i < plan.offsets.size(); ++i) {
-    char* to_here = to + plan.offsets[i] * size;
-    char* from_here = from + static_cast<int64_t>(i) * layout.step * size;
-    if (plan.rest_shape.empty())
-      std::memcpy(to_here, from_here, static_cast<size_t>(size));
-    else
-      copy_strided({to_here, x.dtype(), plan.rest_strides}, {from_here, x.dtype(), layout.rest_strides},
-                   plan.rest_shape);
-  }
+  elements.set(dense);
 }
 
 std::vector<Tensor> true_positions(const Tensor& mask) {

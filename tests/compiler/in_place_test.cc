@@ -164,6 +164,50 @@ const char* const kGraphs[] = {
   return
 }
 )",
+    // What other steps need after it: they may fail, and the part that was replaced comes back.
+    R"(graph row_of_a_cache(%a: f64[10, 10], %b: f64[10, 10]) {
+  %1: f64[1, 10] = slice(%b) {dim=0, start=2, stop=3, step=1}
+  %2: f64[1, 10] = neg(%1)
+  %3: f64[10, 10] = slice_update(%a, %2) {dim=0, start=4, stop=5, step=1}
+  %4: f64[10, 10] = matmul(%3, %b)
+  %5: f64[] = sum(%4) {dim=[0, 1]}
+  write %a = %3
+  return %5
+}
+)",
+    R"(graph places_of_caches(%a: f64[10, 10], %b: f64[10, 10]) {
+  %1: f64[10] = sum(%b) {dim=[0]}
+  %2: i64[] = constant {3}
+  %3: f64[10, 10] = scatter_nd(%a, %1, %2)
+  %4: f64[10, 10] = matmul(%3, %b)
+  %5: f64[10] = sum(%4) {dim=[1]}
+  %6: i64[] = constant {-2}
+  %7: f64[10, 10] = scatter_nd(%3, %5, none, %6)
+  %8: f64[10] = sum(%7) {dim=[0]}
+  write %a = %7
+  return %8
+}
+)",
+    // An element of what is replaced, and what was there before.
+    R"(graph place_from_itself(%a: f64[10, 10], %b: f64[10, 10]) {
+  %1: i64[] = constant {3}
+  %2: f64[1, 10] = slice(%a) {dim=0, start=4, stop=5, step=1}
+  %3: f64[10] = reshape(%2) {shape=[10]}
+  %4: f64[10, 10] = scatter_nd(%a, %3, none, %1)
+  %5: f64[10] = sum(%4) {dim=[0]}
+  write %a = %4
+  return %5
+}
+)",
+    R"(graph added_to_places(%a: f64[10, 10], %b: f64[10, 10]) {
+  %1: i64[] = constant {3}
+  %2: f64[10] = sum(%b) {dim=[0]}
+  %3: f64[10, 10] = scatter_nd(%a, %2, %1) {accumulate=true}
+  %4: f64[10, 10] = matmul(%a, %3)
+  write %a = %3
+  return %4
+}
+)",
 };
 
 Shape shape_of_inputs(const std::string& text) {
@@ -259,7 +303,7 @@ std::optional<ErrorKind> error_of_allocation(int64_t n, const CompiledGraph& gra
 // What %a may hold between two updates: the graph's results with each of them written to it.
 std::vector<std::string> states_of_a(const std::string& text, const Tensors& given) {
   std::vector<std::string> states;
-  const std::regex update("(%[0-9]+): [^\n]* = slice_update"), write("write %a = %[0-9]+");
+  const std::regex update("(%[0-9]+): [^\n]* = (?:slice_update|scatter_nd)"), write("write %a = %[0-9]+");
   for (std::sregex_iterator found(text.begin(), text.end(), update), end; found != end; ++found) {
     const Tensors tensors =
         after(std::regex_replace(text, write, "write %a = " + found->str(1)), given, false);
@@ -296,6 +340,56 @@ TEST(InPlace, WhereAnyAllocationFailsNoStatementIsHalfDone) {
       ASSERT_LT(n, 100);
     }
   }
+}
+
+// A later step says no: the caches are what they were, whichever of them had been written.
+TEST(InPlace, AnErrorAfterAnUpdateTakesItBack) {
+  const std::string text =
+      R"(graph caches(%a: f64[64, 8], %b: f64[64, 8], %row: f64[2, 8], %i: i64[2], %j: i64[2]) {
+  %1: f64[64, 8] = scatter_nd(%a, %row, %i)
+  %2: f64[64, 8] = scatter_nd(%b, %row, %j)
+  %3: f64[8, 64] = permute(%2) {dims=[1, 0]}
+  %4: f64[64, 64] = matmul(%1, %3)
+  write %a = %1
+  write %b = %2
+  return %4
+}
+)";
+  for (const CompileOptions& options : {CompileOptions{}, preparing()}) {
+    const auto compiled = compile(ir::parse_graph(text), options);
+    const auto graph = ir::parse_graph(text);
+    const Tensor a = sample({64, 8}, DType::F64, 1), b = sample({64, 8}, DType::F64, 2);
+    const Tensor row = sample({2, 8}, DType::F64, 3);
+    const Tensor good = Tensor::of<int64_t>({5, 5}), bad = Tensor::of<int64_t>({7, 64});
+    for (int run = 0; run < 4; ++run) {
+      const std::string before[] = {bytes_of(a), bytes_of(b)};
+      EXPECT_THROW(compiled->run({a, b, row, good, bad}), Error);
+      EXPECT_EQ(bytes_of(a), before[0]);
+      EXPECT_EQ(bytes_of(b), before[1]);
+      const Tensor other_a = a.clone(), other_b = b.clone();
+      const Tensors got = compiled->run({a, b, row, good, good});
+      const Tensors want = ir::interpret(*graph, {other_a, other_b, row, good, good});
+      expect_equal(got[0], want[0], 1e-12, "product");
+      EXPECT_EQ(bytes_of(a), bytes_of(other_a));
+      EXPECT_EQ(bytes_of(b), bytes_of(other_b));
+    }
+  }
+}
+
+// One row of a large array costs no copy of it.
+TEST(InPlace, ACacheIsNotCopied) {
+  const auto compiled = compile(ir::parse_graph(R"(graph cache(%a: f64[65536, 64], %row: f64[64], %i: i64[]) {
+  %1: f64[65536, 64] = scatter_nd(%a, %row, %i)
+  %2: f64[64] = sum(%1) {dim=[0]}
+  write %a = %1
+  return %2
+}
+)"));
+  const Tensor a = Tensor::full({65536, 64}, Scalar(1.5), DType::F64), row = sample({64}, DType::F64, 2);
+  const Tensor i = Tensor::scalar(Scalar(9), DType::I64);
+  const size_t before = allocator_stats().peak_allocated;
+  for (int run = 0; run < 3; ++run) compiled->run({a, row, i});
+  EXPECT_LT(allocator_stats().peak_allocated - before, a.storage()->nbytes() / 4);
 }
 
 }  // namespace
