@@ -1,5 +1,9 @@
 """Attention, against NumPy in float64."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import weft
@@ -174,6 +178,113 @@ def test_attention_does_not_depend_on_threads():
         results.append(weft.scaled_dot_product_attention(*given, is_causal=True).numpy())
     weft.set_num_threads(threads)
     assert all((result == results[0]).all() for result in results)
+
+
+# ---- few queries, whose keys and values are read where they lie ------------------------------------------------
+# Where an engine takes bfloat16 products, weights are rounded to it, too.
+FEW = {"float32": 2e-6, "float16": 1e-3, "bfloat16": 2**-7}
+
+
+def few_close(given, dtype, mask=None, **options):
+    """Against the formula over what the tensors hold."""
+    operands = [weft.asarray(x.astype(np.float32)).to(getattr(weft, dtype)) for x in given]
+    held = [x.to(weft.float64).numpy() for x in operands]
+    mask_given = () if mask is None else (weft.asarray(mask),)
+    if mask is not None and mask.dtype != bool:
+        mask_given = (weft.asarray(mask).to(getattr(weft, dtype)),)
+        mask = mask_given[0].to(weft.float64).numpy()
+    out = weft.scaled_dot_product_attention(*operands, *mask_given, **options)
+    expected = attention_reference(*held, mask, causal=options.get("is_causal", False))
+    atol = FEW[dtype] * max(1, np.abs(expected).max(initial=0))
+    np.testing.assert_allclose(out.to(weft.float64).numpy(), expected, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("dtype", FEW)
+@pytest.mark.parametrize("queries", [1, 2, 3, 4, 5, 8, 16, 17])
+def test_few_queries(queries, dtype):
+    rng = np.random.default_rng(queries)
+    for keys, head_dim in [(1, 8), (7, 3), (63, 64), (65, 33), (300, 128)]:
+        given = qkv(rng, (2, 3), queries, keys, head_dim, head_dim, np.float32)
+        few_close(given, dtype)
+        few_close(given, dtype, is_causal=True)
+        # What a cache holds so far, a window, holes, nothing; for all heads or each its own.
+        held = np.zeros((queries, keys), bool)
+        for query in range(queries):
+            held[query, query % 3 : max(1, keys * (query + 1) // (queries + 1))] = True
+        few_close(given, dtype, held)
+        holes = rng.random((3, queries, keys)) < 0.6
+        holes[1] = False
+        few_close(given, dtype, holes)
+        few_close(given, dtype, np.where(holes, rng.standard_normal(holes.shape), -np.inf).astype(np.float32))
+        few_close(given, dtype, np.where(held, 0, -np.inf).astype(np.float32))
+        few_close(given, dtype, holes[:, :1, :1])
+
+
+@pytest.mark.parametrize("dtype", FEW)
+@pytest.mark.parametrize("queries", [1, 2, 3, 6])
+@pytest.mark.parametrize("heads", [1, 2, 3])
+def test_few_queries_of_grouped_heads(heads, queries, dtype):
+    rng = np.random.default_rng(3)
+    given = qkv(rng, (2, 6), queries, 70, 8, 8, np.float32, kv_batch=(2, heads))
+    few_close(given, dtype, is_causal=True, enable_gqa=True)
+    few_close(given, dtype, rng.random((queries, 70)) < 0.5, enable_gqa=True)
+    few_close(given, dtype, rng.random((6, queries, 70)) < 0.5, enable_gqa=True)
+
+
+def test_few_queries_in_any_layout():
+    rng = np.random.default_rng(4)
+    q, k, v = (rng.standard_normal((2, n, 3, 16)).astype(np.float32).transpose(0, 2, 1, 3) for n in (2, 9, 9))
+    for given in ([q, k, v], [q[:, :, ::-1], k[:, :, ::-1], v[:, :, ::2].repeat(2, 2)[:, :, :9]]):
+        out = weft.scaled_dot_product_attention(*map(weft.asarray, given))
+        attention_close(out, attention_reference(*(x.astype(float) for x in given)), np.float32)
+
+
+@pytest.mark.parametrize("masked", [np.finfo(np.float32).min, -1e30, -1e4])
+def test_few_queries_with_finite_masks(masked):
+    """A row of which every key is masked out by a finite number weighs all the same."""
+    rng = np.random.default_rng(3)
+    q, k, v = qkv(rng, (2,), 3, 40, 8, 8, np.float32)
+    mask = np.zeros((3, 40), np.float32)
+    mask[0], mask[1, 5:] = masked, masked
+    out = weft.scaled_dot_product_attention(*tensors([q, k, v], np.float32), weft.asarray(mask))
+    expected = attention_reference(q, k, v, mask)
+    np.testing.assert_allclose(out.numpy()[:, 1:], expected[:, 1:], rtol=0, atol=1e-5)
+    if masked < -1e29:
+        np.testing.assert_allclose(out.numpy()[:, 0], v.mean(1), atol=1e-5)
+
+
+def test_few_queries_special_values():
+    rng = np.random.default_rng(5)
+    q, k, v = qkv(rng, (1, 1), 3, 300, 16, 16, np.float32)
+    q *= 40
+    q[0, 0, 1, 0] = np.nan
+    out = weft.scaled_dot_product_attention(*tensors([q, k, v], np.float32)).numpy()
+    expected = attention_reference(*rounded([q, k, v], np.float32))
+    np.testing.assert_allclose(out, expected, atol=1e-4)
+    v[0, 0, 7, 2] = np.inf
+    out = weft.scaled_dot_product_attention(*tensors([q[:, :, :1] * 0, k, v], np.float32)).numpy()
+    assert out[0, 0, 0, 2] == np.inf and np.isfinite(np.delete(out[0, 0, 0], 2)).all()
+
+
+@pytest.mark.parametrize("vector_bytes", ["16", "32"])
+def test_few_queries_on_other_instruction_sets(vector_bytes):
+    if os.environ.get("WEFT_VECTOR_BYTES"):
+        pytest.skip("within test_few_queries_on_other_instruction_sets")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        __file__,
+        "-k",
+        "test_few_queries",
+    ]
+    done = subprocess.run(
+        command, env=os.environ | {"WEFT_VECTOR_BYTES": vector_bytes}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 @pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"enable_gqa": True}])

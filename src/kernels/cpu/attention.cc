@@ -188,6 +188,7 @@ const AttentionKernels& attention_kernels() {
 
 void attention(const AttentionShape& shape, std::span<const AttentionHead> heads) {
   if (shape.queries == 0 || shape.value_dim == 0) return;
+  if (attends_where_they_lie(shape, heads)) return attention_where_they_lie(shape, heads);
   switch (shape.dtype) {
     case DType::F16: return Attention<Half>(shape, heads).run();
     case DType::BF16:

@@ -30,11 +30,6 @@ const CachedAttentionKernels& select() {
   return kCachedAttentionBaseline;
 }
 
-const CachedAttentionKernels& cached_attention_kernels() {
-  static const CachedAttentionKernels& kernels = select();
-  return kernels;
-}
-
 class Call {
  public:
   explicit Call(const CachedAttention& call)
@@ -66,7 +61,8 @@ class Call {
             rotate(query(head * group_ + q, token), token, queries + q * head_dim);
           const int64_t last = call_.position + token, first = first_seen(last);
           attend({queries, group_, head_dim, cache(call_.key_cache, head, first),
-                  cache(call_.value_cache, head, first), last + 1 - first, call_.scale, scores, output});
+                  cache(call_.value_cache, head, first), head_dim, head_dim, last + 1 - first, call_.scale,
+                  nullptr, scores, output});
           std::copy_n(output, group_ * head_dim,
                       call_.output + (token * call_.heads + head * group_) * head_dim);
         }
@@ -186,6 +182,11 @@ class Call {
 };
 
 }  // namespace
+
+const CachedAttentionKernels& cached_attention_kernels() {
+  static const CachedAttentionKernels& kernels = select();
+  return kernels;
+}
 
 void attention_with_kv_cache(const CachedAttention& call) { Call(call).run(); }
 

@@ -8,16 +8,17 @@
 
 namespace weft::kernels {
 
-// Queries that share keys and values, which lie in rows of `head_dim` elements.
+// Queries that share keys and values: rows of `head_dim` elements, so many elements apart.
 struct CachedQueries {
   const float* queries;  // [count][head_dim]
   int64_t count, head_dim;
   const void* keys;  // [positions][head_dim] of the cache's dtype
   const void* values;
-  int64_t positions;
+  int64_t key_stride, value_stride, positions;
   float scale;
-  float* scores;  // scratch, [count][positions]
-  float* output;  // [count][head_dim]
+  const float* bias;  // [positions], in units of log2, added to each query's scores; null: nothing. -inf: unseen
+  float* scores;      // scratch, [count][positions]
+  float* output;      // [count][head_dim]; zeros where no position is seen
 };
 
 struct CachedAttentionKernels {
@@ -27,6 +28,9 @@ struct CachedAttentionKernels {
   void (*attend_f16)(const CachedQueries& call);
   void (*attend_bf16)(const CachedQueries& call);
 };
+
+// This processor's.
+const CachedAttentionKernels& cached_attention_kernels();
 
 extern const CachedAttentionKernels kCachedAttentionBaseline, kCachedAttentionAvx2, kCachedAttentionAvx512;
 
