@@ -36,14 +36,15 @@ struct Variable {
 inline constexpr Variable kVariables[] = {
     {"WEFT_LOGS", Kind::Channels, "",
      "Comma-separated log channels: output_code, graph_breaks, recompiles, guards, fusion, schedule, cache, "
-     "passes, executor."},
+     "passes, executor, autotune."},
     {"WEFT_DUMP", Kind::Folder, "", "Folder to write numbered files to, one per compiler stage and kernel."},
     {"WEFT_CACHE_DIR", Kind::Folder, "",
-     "Folder of compiled kernels; default $XDG_CACHE_HOME/weft or ~/.cache/weft."},
+     "Folder of compiled kernels and measured choices; default $XDG_CACHE_HOME/weft or ~/.cache/weft."},
     {"WEFT_CACHE_LIMIT_MB", Kind::Number, "512",
      "Size in MiB above which the least recently used compiled kernels are removed; 0: no limit.", "",
      INT64_MAX >> 20},
-    {"WEFT_DISABLE_CACHE", Kind::Flag, "0", "1: neither read nor write compiled kernels on disk."},
+    {"WEFT_DISABLE_CACHE", Kind::Flag, "0",
+     "1: neither read nor write compiled kernels and measured choices on disk."},
     {"WEFT_TOOLCHAIN", Kind::Choice, "auto",
      "clang (in-process), c++ (spawned), or auto: the first that works.", "auto clang c++"},
     {"WEFT_CXX", Kind::Program, "c++", "The compiler the spawned toolchain runs."},

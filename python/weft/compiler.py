@@ -4,7 +4,6 @@ import copy
 import dataclasses
 import functools
 import sys
-import warnings
 import weakref
 
 from . import _C
@@ -62,14 +61,6 @@ def _check_settings(fullgraph, dynamic, mode, backend):
         )
 
 
-@functools.cache
-def _warn_of_no_tuning():
-    """Once in a process."""
-    warnings.warn(
-        "weft.compile: mode='max-autotune' measures nothing yet; compiling as by default", stacklevel=3
-    )
-
-
 def _is_module(fn):
     nn = sys.modules.get("weft.nn")  # there are no modules before it is imported
     return nn is not None and isinstance(fn, nn.Module)
@@ -99,7 +90,9 @@ def compile(
     mode:      "default", "reduce-overhead" or "max-autotune"; None: the default, or what options ask for.
                "reduce-overhead": sizes that come again are run from a prepared list of calls, with what is between them
                in one block of memory, which is kept; results have memory of their own, and are never overwritten.
-               "max-autotune" measures nothing yet: a warning says so, and functions are compiled as by default.
+               "max-autotune": products are computed in the way that is measured to be the fastest for their sizes, by
+               the first calls, once: the choice is kept beside compiled kernels (WEFT_LOGS=autotune shows it). Results
+               are within the operators' error bounds, as always, but may be rounded otherwise than by default.
     options:   instead of mode: {"reduce_overhead": bool, "max_autotune": bool}.
     disable:   True gives fn itself.
 
@@ -111,8 +104,6 @@ def compile(
     """
     mode = _mode_of(mode, options)
     _check_settings(fullgraph, dynamic, mode, backend)
-    if mode == "max-autotune":
-        _warn_of_no_tuning()
     if fn is None:
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, disable=disable

@@ -19,6 +19,8 @@ struct CompileOptions {
   // Runs of sizes that came before are prepared: their calls are listed with their operands, and what is
   // between them stays in one block of memory, which lives as long as the compiled graph.
   bool prepares_runs = false;
+  // Kernels that can do their work in several ways take the fastest, measured (runtime/autotune.h).
+  bool autotunes = false;
   // Strides (in elements) of the inputs the first call will bring, to compile for these at once; an empty
   // entry or an empty list means C-contiguous. Other layouts are compiled for when they come.
   std::vector<Strides> input_strides;

@@ -11,6 +11,7 @@
 #include "ir/symbols.h"
 #include "ops/tracer.h"
 #include "ops/work.h"
+#include "runtime/autotune.h"
 #include "runtime/float_flags.h"
 
 namespace weft::compiler {
@@ -77,7 +78,7 @@ bool is_on_cpu(const Program& program) {
 
 Plan::Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_strides,
            const CompileOptions& options)
-    : graph_(std::move(graph)), input_strides_(std::move(input_strides)) {
+    : graph_(std::move(graph)), input_strides_(std::move(input_strides)), autotunes_(options.autotunes) {
   input_strides_.resize(graph_->inputs().size());
   program_ = make_program(*graph_, input_strides_, options);
   name_ = profiling::intern(graph_->name);
@@ -120,6 +121,7 @@ bool Plan::may_write_homes(const std::vector<Tensor>& inputs) const {
 
 std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
   const profiling::Span span(name_, profiling::Kind::Graph);
+  const runtime::AutotuneScope scope(autotunes_);
   if (profiling::is_on(profiling::kMemory)) note_storages(profiling::MemoryAction::IsInput, inputs);
   Run run;
   bind_symbols(inputs, run.symbols);

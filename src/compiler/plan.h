@@ -33,6 +33,7 @@ class Plan {
   std::vector<Strides> input_strides_;
   Program program_;
   const char* name_;                  // of its runs in profiles
+  const bool autotunes_;
   std::unique_ptr<CallLists> lists_;  // null: runs are not prepared
 
   void bind_symbols(const std::vector<Tensor>& inputs, std::vector<int64_t>& symbols) const;

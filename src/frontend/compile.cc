@@ -73,8 +73,6 @@ CompiledFunction::CompiledFunction(Function function, CompileOptions options)
   WEFT_CHECK(options.mode == "default" || options.mode == "reduce-overhead" || options.mode == "max-autotune",
              fmt::format("weft::compile: mode must be default, reduce-overhead or max-autotune, got '{}'",
                          options.mode));
-  if (options.mode == "max-autotune")
-    log::warning("weft::compile: mode max-autotune measures nothing yet; compiling as by default");
   impl_->function = std::move(function);
   impl_->options = std::move(options);
 }

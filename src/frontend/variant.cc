@@ -112,6 +112,7 @@ std::shared_ptr<compiler::CompiledGraph> compile_graph(const ir::Graph& graph,
   compiler::CompileOptions options;
   options.use_kernels = use_kernels;
   options.prepares_runs = given.mode == "reduce-overhead";
+  options.autotunes = given.mode == "max-autotune";
   for (const Tensor& argument : arguments) {
     options.input_strides.push_back(argument.is_contiguous() ? Strides() : argument.strides());
   }

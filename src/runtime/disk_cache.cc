@@ -179,7 +179,7 @@ class EntryFile {
   std::optional<std::string> read() const { return read_all(file_.get()); }
   void mark_used() const { ::futimens(file_.get(), nullptr); }
   void drop(const std::string& problem) const {
-    log::warning(fmt::format("kernel cache: dropped {}: {}; compiling again", path_, problem));
+    log::warning(fmt::format("kernel cache: dropped {}: {}; made again", path_, problem));
     ::unlink(path_.c_str());
   }
 

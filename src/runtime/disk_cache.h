@@ -20,7 +20,7 @@ std::shared_ptr<const Module> disk_cache_load(const std::string& kernel, const s
 std::shared_ptr<const Module> disk_cache_store(const std::string& kernel, const std::string& key,
                                                std::string_view bytes);
 
-// Other files of the cache, with the same trailer: "NAME-KEY.pch".
+// Other files of the cache, with the same trailer: "NAME-KEY.pch". What was compiled, or measured.
 std::optional<std::string> disk_cache_read(const std::string& name, const std::string& key);
 bool disk_cache_write(const std::string& name, const std::string& key, std::string_view bytes);
 

@@ -17,6 +17,7 @@ enum class Channel : uint8_t {
   Cache,
   Passes,
   Executor,
+  Autotune,
   kCount
 };
 

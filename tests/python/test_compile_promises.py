@@ -240,14 +240,6 @@ def test_options_survive_a_pickle():
     assert again._options == (False, None, "max-autotune", "eager")
 
 
-def test_a_mode_that_does_nothing_yet_says_so():
-    compiler._warn_of_no_tuning.cache_clear()
-    with pytest.warns(UserWarning, match="max-autotune") as seen:
-        assert weft.compile(double, mode="max-autotune")(weft.ones(2)).tolist() == [2, 2]
-        weft.compile(double, mode="max-autotune")
-    assert len(seen) == 1 and seen[0].filename == __file__
-
-
 def test_disable_true_is_the_function_itself():
     assert weft.compile(double, disable=True) is double
 

@@ -316,7 +316,7 @@ void Evaluator::finish_graph() {
     try {
       if (!settings_.on_meta)
         variant_->executable = make_executable(variant_->graph->clone(), input_strides(), steady,
-                                               settings_.mode == "reduce-overhead", &variant_->kernels);
+                                               settings_.mode, &variant_->kernels);
     } catch (const Error& error) {
       // No instruction's: the graph is the tracer's no longer, so that there is no earlier end to try.
       throw CaptureAborted{error.what()};

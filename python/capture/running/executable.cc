@@ -62,14 +62,15 @@ class Interpreted final : public Executable {
 
 std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph,
                                             std::vector<Strides> input_strides,
-                                            const std::vector<Tensor>& steady, bool prepares_runs,
+                                            const std::vector<Tensor>& steady, const std::string& mode,
                                             std::vector<KernelSummary>* kernels) {
   if (env::flag("WEFT_INTERPRET")) return std::make_shared<Interpreted>(std::move(graph));
   std::unique_ptr<ir::Graph> original = graph->clone();
   try {
     compiler::CompileOptions options;
     options.input_strides = std::move(input_strides);
-    options.prepares_runs = prepares_runs;
+    options.prepares_runs = mode == "reduce-overhead";
+    options.autotunes = mode == "max-autotune";
     const bool has_steady =
         std::any_of(steady.begin(), steady.end(), [](const Tensor& input) { return input.defined(); });
     std::shared_ptr<compiler::CompiledGraph> compiled =

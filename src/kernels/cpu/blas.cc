@@ -101,10 +101,10 @@ void call_gemm(int m, int n, int k, Transpose trans_a, const T* a, int lda, Tran
                int ldb, T* c, int ldc) {
   Blas& blas = Blas::instance();
   const T one(1), zero(0);
-  if constexpr (std::is_same_v<T, double>) {
+  if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float>) {
     using Gemm =
         void(Layout, Transpose, Transpose, int, int, int, T, const T*, int, const T*, int, T, T*, int);
-    static Gemm* const gemm = blas.symbol<Gemm>("cblas_dgemm");
+    static Gemm* const gemm = blas.symbol<Gemm>(std::is_same_v<T, double> ? "cblas_dgemm" : "cblas_sgemm");
     gemm(kRowMajor, trans_a, trans_b, m, n, k, one, a, lda, b, ldb, zero, c, ldc);
   } else {
     using Gemm = void(Layout, Transpose, Transpose, int, int, int, const void*, const void*, int, const void*,
@@ -372,6 +372,10 @@ void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView
   template void matrix_product<TYPE>(int64_t, int64_t, int64_t, MatrixView<TYPE>, MatrixView<TYPE>, TYPE*);
 WEFT_FOR_EACH_DTYPE(WEFT_INSTANTIATE)
 #undef WEFT_INSTANTIATE
+
+void library_product(int64_t m, int64_t n, int64_t k, MatrixView<float> a, MatrixView<float> b, float* c) {
+  tiled_gemm(m, n, k, BlasOperand<float>(a, m, k), BlasOperand<float>(b, k, n), c);
+}
 
 void* blas_function(const char* symbol) {
   return reinterpret_cast<void*>(Blas::instance().symbol<void()>(symbol));

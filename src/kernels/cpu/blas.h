@@ -45,6 +45,9 @@ void mirror_upper(int64_t n, T* c) {
 template <class T>
 void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c);
 
+// The library's product of float32, of sizes from 1 to 2^31 - 1: what gemm_f32 may choose by measurement.
+void library_product(int64_t m, int64_t n, int64_t k, MatrixView<float> a, MatrixView<float> b, float* c);
+
 // A function of the library, or of the LAPACK beside it, by its symbol; an internal error where there is
 // none.
 void* blas_function(const char* symbol);

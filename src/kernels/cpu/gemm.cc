@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/cpu/packed_weights.h"
+#include "runtime/autotune.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
@@ -224,6 +225,32 @@ void multiply_by_columns(int64_t m, int64_t n, int64_t k, const RowMajor& a, Mat
   });
 }
 
+// By what is measured to be the fastest way where that is asked for.
+void multiply_measured(int64_t m, int64_t n, int64_t k, const RowMajor& left, MatrixView<float> a,
+                       MatrixView<float> b, float* c, bool wide) {
+  static constexpr const char* kOfWide[] = {"columns packed by each thread", "all columns packed first",
+                                            "BLAS"};
+  static constexpr const char* kOfNarrow[] = {"all columns packed first", "columns packed by each thread",
+                                              "BLAS"};
+  const auto multiply = [&](size_t way, int64_t rows, float* to) {
+    if (way == 2)
+      library_product(rows, n, k, a, b, to);
+    else
+      ((way == 0) == wide ? multiply_by_columns : multiply_packed)(rows, n, k, left, b, to, Part::All);
+  };
+  const int64_t rows = runtime::rows_to_measure(m, n * k);
+  FloatBuffer scratch;
+  const size_t way =
+      runtime::tuned_choice({"float32 product",
+                             {runtime::size_class(rows), runtime::size_class(n), runtime::size_class(k),
+                              a.column_stride == 1, b.column_stride == 1, wide}},
+                            wide ? kOfWide : kOfNarrow, [&](size_t each) {
+                              if (!scratch.data()) scratch = FloatBuffer(rows * n);
+                              multiply(each, rows, scratch.data());
+                            });
+  multiply(way, m, c);
+}
+
 }  // namespace
 
 void gemm_f32(int64_t m, int64_t n, int64_t k, MatrixView<float> a, MatrixView<float> b, float* c) {
@@ -239,10 +266,12 @@ void gemm_f32(int64_t m, int64_t n, int64_t k, MatrixView<float> a, MatrixView<f
   if (m <= 2 && rows_contiguous(b, n)) return by_rows(m, n, k, left, RowMajor(b, k, n), c);
   if (m <= kFewRows && rows_contiguous(b, n)) return in_place(m, n, k, left, RowMajor(b, k, n), c);
   if (m * n * k <= kSmallProducts) return multiply_small(m, n, k, left, b, c);
-  const bool symmetric = is_own_transpose(m, n, k, a, b);
-  const auto multiply = n >= 16 * gemm_kernels().lanes ? multiply_by_columns : multiply_packed;
-  multiply(m, n, k, left, b, c, symmetric ? Part::Upper : Part::All);
-  if (symmetric) mirror_upper(n, c);
+  const bool wide = n >= 16 * gemm_kernels().lanes;
+  if (is_own_transpose(m, n, k, a, b)) {
+    (wide ? multiply_by_columns : multiply_packed)(m, n, k, left, b, c, Part::Upper);
+    return mirror_upper(n, c);
+  }
+  multiply_measured(m, n, k, left, a, b, c, wide);
 }
 
 }  // namespace weft::kernels
