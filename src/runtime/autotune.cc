@@ -31,6 +31,7 @@ using TuningClock = std::chrono::steady_clock;
 
 thread_local bool is_on = false;
 thread_local double seconds_left = 0;
+thread_local std::optional<size_t> wanted_candidate;  // a test's
 
 double elapsed_seconds(TuningClock::time_point start) {
   return std::chrono::duration<double>(TuningClock::now() - start).count();
@@ -184,6 +185,9 @@ AutotuneScope::~AutotuneScope() {
   if (!before_) seconds_left = seconds_left_before_;
 }
 
+CandidateScope::CandidateScope(size_t candidate) { wanted_candidate = candidate; }
+CandidateScope::~CandidateScope() { wanted_candidate.reset(); }
+
 bool is_autotuning() { return is_on && !in_parallel_region(); }
 
 int64_t size_class(int64_t size) {
@@ -225,6 +229,7 @@ std::optional<TuningResult> TuningResult::parse(const std::string& text, Candida
 }
 
 std::optional<size_t> known_choice(const TuningProblem& problem, CandidateNames names) {
+  if (wanted_candidate) return std::min(*wanted_candidate, names.size() - 1);
   const ChoiceKey key = key_of(problem);
   if (const std::optional<size_t> choice = remembered(key); choice && *choice < names.size()) return choice;
   const std::string text = text_of(key);

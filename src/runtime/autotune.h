@@ -32,6 +32,18 @@ class AutotuneScope {
   double seconds_left_before_;
 };
 
+// For tests: within one, the candidate of this position (the last, where there are fewer) computes.
+class CandidateScope {
+ public:
+  explicit CandidateScope(size_t candidate);
+  ~CandidateScope();
+  CandidateScope(const CandidateScope&) = delete;
+  CandidateScope& operator=(const CandidateScope&) = delete;
+
+ private:
+  const AutotuneScope scope_{true};
+};
+
 // Within a scope, and not in a part of a parallel loop, where times would tell nothing.
 bool is_autotuning();
 

@@ -1,8 +1,10 @@
 #include "kernels/cpu/conv.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
+#include "runtime/autotune.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
@@ -146,6 +148,21 @@ ConvImages with_strides(ConvImages images, const ConvParams& params) {
   return images;
 }
 
+constexpr int64_t kLeastConvToMeasure = 1 << 20;  // products: others take no time worth a choice
+
+// The first lines of as many images as tell how fast all of them are.
+ConvImages part_to_measure(ConvImages images, int64_t per_pixel) {
+  const int64_t lines = images.batch * images.out_height,
+                enough = runtime::rows_to_measure(lines * images.out_width, per_pixel);
+  const int64_t wanted = (enough + images.out_width - 1) / images.out_width;
+  if (wanted >= lines) return images;
+  if (wanted < images.out_height)
+    images.batch = 1, images.out_height = wanted;
+  else
+    images.batch = wanted / images.out_height;
+  return images;
+}
+
 }  // namespace
 
 int64_t conv_output_size(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation) {
@@ -232,6 +249,30 @@ void PackedConv::run(const float* x, int64_t batch, int64_t height, int64_t widt
 }
 
 void PackedConv::run_dense(const ConvImages& images) const {
+  static constexpr const char* kNames[] = {"768 KiB of weights at once", "192 KiB of weights at once",
+                                           "384 KiB of weights at once", "1536 KiB of weights at once"};
+  static constexpr std::array<int64_t, 4> kBytes = {kBlockBytes, 192 << 10, 384 << 10, 1536 << 10};
+  const int64_t in_group = params_.in_channels / params_.groups,
+                per_pixel = params_.out_channels * in_group * params_.kernel[0] * params_.kernel[1];
+  const ConvImages some = part_to_measure(images, per_pixel);
+  const int64_t pixels = some.batch * some.out_height * some.out_width;
+  if (!runtime::is_autotuning() || pixels * per_pixel < kLeastConvToMeasure)
+    return run_dense(images, kBlockBytes);
+  FloatBuffer scratch;
+  const size_t way = runtime::tuned_choice(
+      {"packed float32 product",
+       {runtime::size_class(pixels), params_.out_channels, in_group, params_.kernel[0], params_.kernel[1],
+        params_.stride[1], params_.groups, images.residual != nullptr}},
+      kNames, [&](size_t each) {
+        if (!scratch.data()) scratch = FloatBuffer(pixels * params_.out_channels);
+        ConvImages measured = some;
+        measured.y = scratch.data(), measured.y_stride = params_.out_channels;
+        run_dense(measured, kBytes[each]);
+      });
+  run_dense(images, kBytes[way]);
+}
+
+void PackedConv::run_dense(const ConvImages& images, int64_t cache_bytes) const {
   const int64_t in_group = params_.in_channels / params_.groups, run_length = in_group * merged_;
   const int64_t depth = in_group * params_.kernel[0] * params_.kernel[1];
   const TileRange tiles(images.batch * images.out_height * images.out_width);
@@ -239,24 +280,25 @@ void PackedConv::run_dense(const ConvImages& images) const {
                           .residual = images.residual,
                           .residual_stride = images.residual_stride,
                           .activation = params_.activation};
-  for_each_tile(blocks_, depth, tiles,
-                [&](int64_t first_block, int64_t end_block, int64_t first_tile, int64_t end_tile) {
-                  RowPointers pointers(params_, images, zeros_.data(), merged_, run_length);
-                  for (int64_t tile = first_tile; tile < end_tile; ++tile) {
-                    const int64_t first = tiles.begin(tile), count = tiles.begin(tile + 1) - first;
-                    int64_t group = -1;
-                    RowTable table{};
-                    for (int64_t b = first_block; b < end_block; ++b) {
-                      const WeightBlock& block = blocks_[static_cast<size_t>(b)];
-                      if (block.group != group) {
-                        group = block.group;
-                        table = pointers.fill(first, count, group * in_group);
-                      }
-                      compute_tile(block, weights_.data(), table, epilogue, first, count, images.y,
-                                   images.y_stride);
-                    }
-                  }
-                });
+  for_each_tile(
+      blocks_, depth, tiles,
+      [&](int64_t first_block, int64_t end_block, int64_t first_tile, int64_t end_tile) {
+        RowPointers pointers(params_, images, zeros_.data(), merged_, run_length);
+        for (int64_t tile = first_tile; tile < end_tile; ++tile) {
+          const int64_t first = tiles.begin(tile), count = tiles.begin(tile + 1) - first;
+          int64_t group = -1;
+          RowTable table{};
+          for (int64_t b = first_block; b < end_block; ++b) {
+            const WeightBlock& block = blocks_[static_cast<size_t>(b)];
+            if (block.group != group) {
+              group = block.group;
+              table = pointers.fill(first, count, group * in_group);
+            }
+            compute_tile(block, weights_.data(), table, epilogue, first, count, images.y, images.y_stride);
+          }
+        }
+      },
+      cache_bytes);
 }
 
 void PackedConv::run_depthwise(const ConvImages& images) const {

@@ -55,6 +55,7 @@ class PackedConv {
   void pack_dense(const float* weight, const float* bias);
   void pack_depthwise(const float* weight, const float* bias);
   void run_dense(const ConvImages& images) const;
+  void run_dense(const ConvImages& images, int64_t cache_bytes) const;
   void run_depthwise(const ConvImages& images) const;
   void depthwise_line(const ConvImages& images, int64_t line, int64_t first, int64_t channels) const;
 

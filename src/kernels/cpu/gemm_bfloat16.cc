@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/cpu/scratch.h"
+#include "runtime/autotune.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
@@ -88,7 +89,8 @@ class Product {
         tiles_(ceil_div(m, kernels.max_rows)),
         left_(a, m, k, depth_, panels_ > 4) {}
 
-  void run() const { panels_ <= kFewPanels&& m_ > 2 * kernels_.max_rows ? by_rows() : by_columns(); }
+  bool is_by_rows() const { return panels_ <= kFewPanels && m_ > 2 * kernels_.max_rows; }
+  void run(bool by_rows) const { by_rows ? this->by_rows() : by_columns(); }
 
  private:
   static constexpr int64_t kFewPanels = 8, kGroupBytes = 512 << 10, kMostPanels = 8;
@@ -246,6 +248,31 @@ void combine_rows(const BFloat16Kernels& kernels, int64_t m, int64_t n, int64_t 
                });
 }
 
+// By what is measured to be the faster way where that is asked for.
+void multiply_panels(const BFloat16Kernels& kernels, int64_t m, int64_t n, int64_t k, BitsView a, BitsView b,
+                     const float* start, uint16_t* c) {
+  static constexpr const char* kByColumns[] = {"columns packed by each thread", "all columns packed first"};
+  static constexpr const char* kByRows[] = {kByColumns[1], kByColumns[0]};
+  constexpr int64_t kLeast = 1 << 20;  // products: others take no time worth a choice
+  const Product product(kernels, m, n, k, a, b, start, c);
+  const bool by_rows = product.is_by_rows();
+  const int64_t rows = runtime::rows_to_measure(m, n * k);
+  size_t way = 0;
+  if (runtime::is_autotuning() && rows * n * k >= kLeast) {
+    FloatBuffer scratch;
+    way = runtime::tuned_choice({"bfloat16 product",
+                                 {runtime::size_class(rows), runtime::size_class(n), runtime::size_class(k),
+                                  a.column_stride == 1, b.column_stride == 1, by_rows, kernels.max_rows}},
+                                by_rows ? kByRows : kByColumns, [&](size_t each) {
+                                  if (!scratch.data()) scratch = FloatBuffer((rows * n + 1) / 2);
+                                  Product(kernels, rows, n, k, a, b, start,
+                                          reinterpret_cast<uint16_t*>(scratch.data()))
+                                      .run((each == 0) == by_rows);
+                                });
+  }
+  product.run((way == 0) == by_rows);
+}
+
 }  // namespace
 
 void pack_panels_plainly(const PackPanelsArgs& args, int64_t column_stride) {
@@ -284,7 +311,7 @@ void gemm_bfloat16(const BFloat16Kernels& kernels, int64_t m, int64_t n, int64_t
   if (m <= kDotsRows && b.row_stride == 1) return inner_products(kernels, m, n, k, left, right, added, to);
   if (m <= kCombinedRows && b.column_stride == 1)
     return combine_rows(kernels, m, n, k, left, right, added, to);
-  Product(kernels, m, n, k, left, right, added, to).run();
+  multiply_panels(kernels, m, n, k, left, right, added, to);
 }
 
 }  // namespace weft::kernels

@@ -1,8 +1,11 @@
 #include "kernels/cpu/packed_bfloat16.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "kernels/cpu/scratch.h"
+#include "runtime/autotune.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
@@ -14,7 +17,29 @@ constexpr int64_t kMostDepthOfPanels = 4096;
 constexpr int64_t kPanelBytes = 512 << 10, kMostPanelsAtOnce = 12;
 // Rows that are taken at once where they are put together, or their sums kept.
 constexpr int64_t kRowsAtOnce = 96;
-constexpr int64_t kLeastProducts = 1 << 17;  // of a thread
+
+// How a product is divided. All give the same numbers.
+struct PackedWay {
+  int64_t panel_bytes = kPanelBytes, most_panels = kMostPanelsAtOnce, rows_at_once = kRowsAtOnce;
+  bool copies_rows = false;   // always, not only where that is needed
+  bool divides_rows = false;  // among the threads
+};
+constexpr std::array kPackedWays = {PackedWay{},
+                                    PackedWay{.panel_bytes = 192 << 10},
+                                    PackedWay{.panel_bytes = 96 << 10},
+                                    PackedWay{.panel_bytes = 896 << 10, .most_panels = 24},
+                                    PackedWay{.copies_rows = true},
+                                    PackedWay{.rows_at_once = 256, .copies_rows = true},
+                                    PackedWay{.divides_rows = true}};
+constexpr std::array kNamesOfPackedWays = {"panels of 512 KiB",
+                                           "panels of 192 KiB",
+                                           "panels of 96 KiB",
+                                           "panels of 896 KiB",
+                                           "panels of 512 KiB, 96 rows copied",
+                                           "panels of 512 KiB, 256 rows copied",
+                                           "panels of 512 KiB, rows divided"};
+constexpr int64_t kLeastHalvesToMeasure = 1 << 20;  // products: others take no time worth a choice
+constexpr int64_t kLeastProducts = 1 << 17;         // of a thread
 
 int64_t parts_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t multiple_of(int64_t a, int64_t b) { return parts_of(a, b) * b; }
@@ -58,26 +83,29 @@ int64_t PackedBFloat16::part_depth(int64_t part) const { return std::min(step_, 
 
 class PackedBFloat16::Call {
  public:
-  Call(const PackedBFloat16& matrix, const BFloat16Rows& x, int64_t m, const BFloat16Finish& finish)
+  Call(const PackedBFloat16& matrix, const BFloat16Rows& x, int64_t m, const BFloat16Finish& finish,
+       const PackedWay& way)
       : matrix_(matrix),
         x_(x),
         m_(m),
         finish_(finish),
         tiles_(parts_of(m, matrix.engine_.max_rows)),
         row_stride_(apart(matrix.depth_)),
-        most_panels_(std::clamp<int64_t>(kPanelBytes / (2 * matrix.step_ * kPairColumns), 1,
-                                         std::min(kMostPanelsAtOnce, matrix.panels_))) {
+        divides_rows_(way.divides_rows),
+        most_panels_(std::clamp<int64_t>(way.panel_bytes / (2 * matrix.step_ * kPairColumns), 1,
+                                         std::min(way.most_panels, matrix.panels_))) {
     const bool crowded = x.stride % 2048 == 0 && tiles_ > 1 && matrix.panels_ > 4;
-    copies_ = x.gather || matrix.depth_ != matrix.k_ || crowded;
-    tiles_at_once_ =
-        copies_ || matrix.parts_ > 1 ? std::max<int64_t>(1, kRowsAtOnce / matrix.engine_.max_rows) : tiles_;
+    copies_ = x.gather || matrix.depth_ != matrix.k_ || crowded || way.copies_rows;
+    tiles_at_once_ = copies_ || matrix.parts_ > 1
+                         ? std::max<int64_t>(1, way.rows_at_once / matrix.engine_.max_rows)
+                         : tiles_;
   }
 
   void run() const {
     const int64_t threads = in_parallel_region() ? 1 : get_num_threads();
     // Columns are divided where all threads get as many of them, else rows.
     int64_t column_chunks = 1, row_chunks = 1;
-    if (threads > 1 && !x_.gather && matrix_.panels_ >= 4 * threads)
+    if (threads > 1 && !x_.gather && !divides_rows_ && matrix_.panels_ >= 4 * threads)
       column_chunks = std::min(parts_of(matrix_.panels_, most_panels_), 4 * threads),
       column_chunks = multiple_of(column_chunks, threads);
     else if (threads > 1)
@@ -178,14 +206,35 @@ class PackedBFloat16::Call {
   const BFloat16Rows& x_;
   const int64_t m_;
   const BFloat16Finish& finish_;
-  const int64_t tiles_, row_stride_, most_panels_;
+  const int64_t tiles_, row_stride_;
+  const bool divides_rows_;
+  const int64_t most_panels_;
   bool copies_ = false;
   int64_t tiles_at_once_ = 1;
   const FinishRowsFn finish_rows_ = finish_rows();
 };
 
 void PackedBFloat16::run(const BFloat16Rows& x, int64_t m, const BFloat16Finish& finish) const {
-  if (m > 0 && n_ > 0) Call(*this, x, m, finish).run();
+  if (m <= 0 || n_ <= 0) return;
+  size_t way = 0;
+  if (const int64_t rows = runtime::rows_to_measure(m, n_ * k_);
+      runtime::is_autotuning() && rows * n_ * k_ >= kLeastHalvesToMeasure) {
+    FloatBuffer scratch;
+    // Division among threads is a question where there are several.
+    const size_t ways = get_num_threads() > 1 ? kPackedWays.size() : kPackedWays.size() - 1;
+    way = runtime::tuned_choice(
+        {"packed bfloat16 product",
+         {runtime::size_class(rows), n_, k_, x.gather != nullptr, x.stride % 2048 == 0,
+          finish.residual != nullptr, static_cast<int64_t>(finish.activation), engine_.max_rows}},
+        std::span(kNamesOfPackedWays).first(ways), [&](size_t each) {
+          if (!scratch.data()) scratch = FloatBuffer((rows * n_ + 1) / 2);
+          BFloat16Finish measured = finish;
+          measured.y = reinterpret_cast<uint16_t*>(scratch.data());
+          measured.y_stride = n_;
+          Call(*this, x, rows, measured, kPackedWays[each]).run();
+        });
+  }
+  Call(*this, x, m, finish, kPackedWays[way]).run();
 }
 
 }  // namespace weft::kernels

@@ -1,10 +1,13 @@
 #include "kernels/cpu/packed_int8.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "kernels/cpu/scratch.h"
+#include "runtime/autotune.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
@@ -13,6 +16,27 @@ namespace {
 // Of panels that are taken at once: the second-level cache holds them beside the rows.
 constexpr int64_t kInt8PanelBytes = 384 << 10, kMostInt8Panels = 12;
 constexpr int64_t kInt8RowsAtOnce = 96, kLeastInt8Products = 1 << 18;
+constexpr int64_t kLeastInt8ToMeasure = 1 << 20;  // products: others take no time worth a choice
+
+// How a product is divided. All give the same numbers.
+struct Int8Way {
+  int64_t panel_bytes = kInt8PanelBytes, most_panels = kMostInt8Panels, rows_at_once = kInt8RowsAtOnce;
+  bool divides_rows = false;  // among the threads
+};
+constexpr std::array kInt8Ways = {Int8Way{},
+                                  Int8Way{.panel_bytes = 128 << 10},
+                                  Int8Way{.panel_bytes = 64 << 10},
+                                  Int8Way{.panel_bytes = 768 << 10, .most_panels = 24},
+                                  Int8Way{.rows_at_once = 256},
+                                  Int8Way{.panel_bytes = 128 << 10, .rows_at_once = 256},
+                                  Int8Way{.divides_rows = true}};
+constexpr std::array kNamesOfInt8Ways = {"panels of 384 KiB",
+                                         "panels of 128 KiB",
+                                         "panels of 64 KiB",
+                                         "panels of 768 KiB",
+                                         "panels of 384 KiB, 256 rows",
+                                         "panels of 128 KiB, 256 rows",
+                                         "panels of 384 KiB, rows divided"};
 
 int64_t int8_parts(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -66,14 +90,15 @@ struct PackedInt8::Call {
   const int64_t m;
   const Int8Finish* const finish;
   int32_t* const result;  // where there is no finish
+  const Int8Way way;
 
   const int64_t max_rows = matrix.kernels_.max_rows, tiles = int8_parts(m, max_rows),
-                tiles_at_once = std::max<int64_t>(1, kInt8RowsAtOnce / max_rows),
+                tiles_at_once = std::max<int64_t>(1, way.rows_at_once / max_rows),
                 element = 4 / matrix.kernels_.depth_unit,
                 // Not a multiple of 4 KiB apart, where rows would share their places in the cache.
       row_bytes = matrix.depth_ * element + (matrix.depth_ * element % 1024 == 0 ? 64 : 0),
                 most_panels = std::clamp<int64_t>(
-                    kInt8PanelBytes / std::max<int64_t>(1, kInt8Columns* matrix.depth_), 1, kMostInt8Panels);
+                    way.panel_bytes / std::max<int64_t>(1, kInt8Columns* matrix.depth_), 1, way.most_panels);
   const FinishRowsFn finish_rows_of_tile = finish_rows();
 
   int64_t row_of(int64_t tile) const { return tile * m / tiles; }
@@ -81,7 +106,7 @@ struct PackedInt8::Call {
   void run() const {
     const int64_t threads = in_parallel_region() ? 1 : get_num_threads();
     int64_t row_chunks = 1, column_chunks = 1;
-    if (threads > 1 && matrix.panels_ >= 4 * threads)
+    if (threads > 1 && !way.divides_rows && matrix.panels_ >= 4 * threads)
       column_chunks = 2 * threads;
     else if (threads > 1)
       row_chunks = std::min(tiles, 4 * threads);
@@ -176,11 +201,29 @@ struct PackedInt8::Call {
 };
 
 void PackedInt8::run(const int8_t* x, int64_t m, const Int8Finish& finish) const {
-  if (m > 0 && n_ > 0) Call{*this, x, m, &finish, nullptr}.run();
+  if (m <= 0 || n_ <= 0) return;
+  size_t way = 0;
+  if (const int64_t rows = runtime::rows_to_measure(m, n_ * k_);
+      runtime::is_autotuning() && rows * n_ * k_ >= kLeastInt8ToMeasure) {
+    FloatBuffer scratch;
+    // Division among threads is a question where there are several.
+    const size_t ways = get_num_threads() > 1 ? kInt8Ways.size() : kInt8Ways.size() - 1;
+    way = runtime::tuned_choice(
+        {"packed int8 product",
+         {runtime::size_class(rows), n_, k_, finish.residual != nullptr,
+          static_cast<int64_t>(finish.activation), finish.bfloat16, kernels_.depth_unit, kernels_.max_rows}},
+        std::span(kNamesOfInt8Ways).first(ways), [&](size_t each) {
+          if (!scratch.data()) scratch = FloatBuffer(rows * n_);
+          Int8Finish measured = finish;
+          measured.y = scratch.data();
+          Call{*this, x, rows, &measured, nullptr, kInt8Ways[each]}.run();
+        });
+  }
+  Call{*this, x, m, &finish, nullptr, kInt8Ways[way]}.run();
 }
 
 void PackedInt8::run(const int8_t* x, int64_t m, int32_t* sums) const {
-  if (m > 0 && n_ > 0) Call{*this, x, m, nullptr, sums}.run();
+  if (m > 0 && n_ > 0) Call{*this, x, m, nullptr, sums, {}}.run();
 }
 
 namespace {

@@ -75,12 +75,12 @@ void compute_tile(const WeightBlock& block, const float* weights, const RowTable
 }
 
 void for_each_tile(const std::vector<WeightBlock>& blocks, int64_t depth, const TileRange& tiles,
-                   const TileBody& body) {
+                   const TileBody& body, int64_t cache_bytes) {
   if (blocks.empty() || tiles.rows == 0) return;
-  constexpr int64_t kCacheBytes = 768 << 10, kItems = 32, kGrainProducts = 1 << 17;
+  constexpr int64_t kItems = 32, kGrainProducts = 1 << 17;
   const auto num_blocks = static_cast<int64_t>(blocks.size());
   const int64_t floats = blocks.back().offset + depth * blocks.back().vectors * gemm_kernels().lanes;
-  const int64_t by_cache = (floats * 4 + kCacheBytes - 1) / kCacheBytes;
+  const int64_t by_cache = (floats * 4 + cache_bytes - 1) / cache_bytes;
   const int64_t by_items = (kItems + tiles.count - 1) / tiles.count;
   const int64_t groups = std::clamp<int64_t>(std::max(by_cache, by_items), 1, num_blocks);
   const int64_t products = std::max<int64_t>(1, floats * tiles.rows / (groups * tiles.count));

@@ -74,9 +74,11 @@ struct TileRange {
 };
 
 // Calls body(first block, end of blocks, first tile, end of tiles) in parallel until every block has met
-// every tile. Blocks of one call fit the second-level cache; `depth` is the number of products in a sum.
+// every tile. Blocks of one call take at most `cache_bytes` of the second-level cache; `depth` is the number
+// of products in a sum.
 using TileBody = std::function<void(int64_t, int64_t, int64_t, int64_t)>;
+inline constexpr int64_t kBlockBytes = 768 << 10;
 void for_each_tile(const std::vector<WeightBlock>& blocks, int64_t depth, const TileRange& tiles,
-                   const TileBody& body);
+                   const TileBody& body, int64_t cache_bytes = kBlockBytes);
 
 }  // namespace weft::kernels
