@@ -243,12 +243,13 @@ void bind_jit_module(nb::module_& m) {
   m.def("freeze", &freeze, nb::arg("module"), nb::arg("preserved"), nb::arg("optimize_numerics"));
   m.def(
       "optimize_for_inference",
-      [](const Module& module, const std::vector<std::string>& preserved, nb::handle dtype) {
+      [](const Module& module, const std::vector<std::string>& preserved, nb::handle dtype,
+         const std::string& mode) {
         const std::optional<DType> wanted = optional_dtype(dtype);
         const GilRelease no_gil;
-        return jit::optimize_for_inference(module, preserved, wanted);
+        return jit::optimize_for_inference(module, preserved, wanted, mode);
       },
-      nb::arg("module"), nb::arg("preserved"), nb::arg("dtype").none());
+      nb::arg("module"), nb::arg("preserved"), nb::arg("dtype").none(), nb::arg("mode"));
   m.def("module_of_function", &module_of_function);
   m.def("set_profiling_executor", &jit::set_profiling_executor);
   m.def("profiling_executor", &jit::profiling_executor);

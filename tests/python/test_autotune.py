@@ -121,3 +121,47 @@ def test_symbolic_sizes(dtype):
 @pytest.mark.parametrize("dtype", [weft.float32, weft.bfloat16])
 def test_threads_at_once(dtype):
     assert _products(dtype, SHAPES[-40:], threads=3) == []
+
+
+ARCHIVE = """
+import numpy as np, weft
+class Net(weft.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convolution, self.linear = weft.nn.Conv2d(16, 32, 3, padding=1), weft.nn.Linear(512, 300)
+    def forward(self, x):
+        x = weft.nn.functional.relu(self.convolution(x))
+        return self.linear(x.reshape(-1, 512))
+def run(mode):
+    net = Net().eval()
+    x = weft.asarray(np.random.default_rng(0).standard_normal((2, 16, 32, 32), dtype=np.float32))
+    fast = weft.jit.optimize_for_inference(weft.jit.script(net), mode=mode)
+    print(max(np.abs((fast(x) - net(x)).detach().numpy()).max() for _ in range(3)) < 1e-4)
+"""
+
+
+def test_archives(tmp_path):
+    program = tmp_path / "program.py"  # scripts need their source
+    program.write_text(ARCHIVE)
+
+    def run(mode):
+        return _run(
+            f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import program; program.run({mode!r})",
+            tmp_path,
+        )
+
+    out, log = run("max-autotune")
+    assert out == "True\n"
+    for kernel in ("32 x 16 x 3 x 3", "300 x 512 x 1 x 1"):
+        assert re.search(rf"packed float32 product \d+ x {kernel} .* measured in", log), log
+    out, log = run("max-autotune")
+    assert out == "True\n" and "measured in" not in log
+    assert run("reduce-overhead") == ("True\n", "")
+
+
+def test_wrong_modes_of_archives():
+    module = weft.jit.script(weft.nn.Linear(2, 2).eval())
+    with pytest.raises(ValueError, match="mode must be default"):
+        weft.jit.optimize_for_inference(module, mode="fastest")
+    with pytest.raises(TypeError, match="mode to be a str"):
+        weft.jit.optimize_for_inference(module, mode=3)

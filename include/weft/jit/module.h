@@ -110,8 +110,9 @@ Module freeze(const Module& module, const std::vector<std::string>& preserved = 
 // freeze, then batch normalization folded into convolutions and linear layers, weights packed, layouts
 // chosen. `dtype`, bfloat16 or float16: after folding, float32 constants are rounded to it, float32 inputs of
 // the methods are cast to it, and operators that name float32 get it instead, so that results have it, too.
+// `mode`: that the module's code is compiled in, as of CompileOptions (weft/compile.h); no archive keeps it.
 Module optimize_for_inference(const Module& module, const std::vector<std::string>& preserved = {},
-                              std::optional<DType> dtype = std::nullopt);
+                              std::optional<DType> dtype = std::nullopt, const std::string& mode = "default");
 
 // A computation on the inter-op pool.
 class Future : public std::enable_shared_from_this<Future> {

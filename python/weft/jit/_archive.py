@@ -113,18 +113,22 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
     )
 
 
-def optimize_for_inference(mod, other_methods=None, *, dtype=None):
+def optimize_for_inference(mod, other_methods=None, *, dtype=None, mode=None):
     """freeze, and then whatever makes the module faster here: batch normalization folded, weights packed. Results
     change by rounding.
 
     other_methods: names of further methods to keep beside forward().
     dtype: bfloat16 or float16: parameters are rounded to it (after folding), float32 arguments are cast to it, and results
     have it.
+    mode: as of weft.compile: "default", "reduce-overhead" or "max-autotune"; None: the default. A saved module does not
+    keep it.
     """
     _check_module(mod, "optimize_for_inference")
+    if mode is not None and not isinstance(mode, str):
+        raise TypeError(f"optimize_for_inference: expected mode to be a str or None, got {mode!r}")
     return RecursiveScriptModule._of(
         _jit.optimize_for_inference(
-            mod._c, _names(other_methods, "optimize_for_inference: other_methods"), dtype
+            mod._c, _names(other_methods, "optimize_for_inference: other_methods"), dtype, mode or "default"
         )
     )
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "core/printable.h"
 #include "script/builtins/builtin.h"
 #include "script/builtins/prim.h"
 #include "script/optimize/graph_passes.h"
@@ -299,7 +300,8 @@ class Freezer {
 };
 
 // Rewrites the graph of every method.
-Module with_graphs(const Module& module, const std::function<void(Graph&)>& rewrite) {
+Module with_graphs(const Module& module, const std::string& mode,
+                   const std::function<void(Graph&)>& rewrite) {
   const ClassTypePtr& type = module.object()->type;
   const std::vector<std::shared_ptr<Function>> methods = type->methods();
   for (const auto& method : methods) {
@@ -309,6 +311,7 @@ Module with_graphs(const Module& module, const std::function<void(Graph&)>& rewr
     const auto rewritten = std::make_shared<Function>(method->qualified_name(), method->schema(),
                                                       [graph] { return graph->clone(); });
     rewritten->impl().compile_at_once = true;
+    rewritten->impl().mode = mode;
     type->add_method(rewritten);
   }
   return module;
@@ -321,11 +324,15 @@ Module freeze(const Module& module, const std::vector<std::string>& preserved) {
 }
 
 Module optimize_for_inference(const Module& module, const std::vector<std::string>& preserved,
-                              std::optional<DType> dtype) {
+                              std::optional<DType> dtype, const std::string& mode) {
   WEFT_CHECK_TYPE(!dtype || *dtype == DType::BF16 || *dtype == DType::F16 || *dtype == DType::F32,
                   fmt::format("optimize_for_inference: expected dtype bfloat16, float16 or float32, got {}",
                               name(*dtype)));
-  return with_graphs(freeze(module, preserved), [&](Graph& graph) {
+  WEFT_CHECK(mode == "default" || mode == "reduce-overhead" || mode == "max-autotune",
+             fmt::format("optimize_for_inference: mode must be default, reduce-overhead or max-autotune, got "
+                         "'{}'",
+                         printable(mode)));
+  return with_graphs(freeze(module, preserved), mode, [&](Graph& graph) {
     fold_batch_norm(graph);
     if (dtype && *dtype != DType::F32) lower_precision(graph, *dtype);
     remove_dead_nodes(graph);

@@ -20,6 +20,7 @@ struct FunctionImpl {
   Schema schema;
   std::function<std::unique_ptr<ir::Graph>()> define;
   bool compile_at_once = false;         // at the first call rather than after a profiling run
+  std::string mode = "default";         // that its stretches are compiled in (weft::CompileOptions)
   std::weak_ptr<CompilationUnit> unit;  // the program it belongs to, if any
 
   std::recursive_mutex mutex;  // of what follows, while it is made

@@ -32,7 +32,7 @@ std::shared_ptr<const Code> optimize(const FunctionImpl& function, const ir::Gra
   remove_dropout(*graph);
   fold_batch_norm(*graph);
   remove_dead_nodes(*graph);
-  const size_t stretches = outline_stretches(*graph, function.compile_at_once);
+  const size_t stretches = outline_stretches(*graph, function.compile_at_once, function.mode);
   log::write(log::Channel::Executor,
              fmt::format("{}: {}", function.qualified_name,
                          stretches ? fmt::format("{} stretches", stretches) : "interpreted"));

@@ -351,7 +351,7 @@ std::unique_ptr<const Stretch::Specialization> Stretch::compile(std::span<const 
   const profiling::Span span([&] { return "capture " + name_; }, profiling::Kind::Compile);
   const auto start = std::chrono::steady_clock::now();
   Trace trace(*code_, made->inputs);
-  const CompileOptions options{.name = name_, .fullgraph = true};
+  const CompileOptions options{.name = name_, .mode = definition_.mode, .fullgraph = true};
   made->variant = frontend::trace(std::ref(trace), tensors, history_, options, has_compiler());
   made->outputs = std::move(trace.outputs);
   if (!pays(*made->variant)) throw_error(ErrorKind::NotImplemented, "nothing to fuse, no constant weights");

@@ -36,6 +36,7 @@ struct StretchDefinition {
   std::unique_ptr<ir::Graph> graph;   // (values…) -> values…
   std::vector<size_t> must_be_false;  // inputs that, true, make an operator random or change its statistics
   bool compile_at_once = false;       // rather than when the same types come again
+  std::string mode = "default";       // that it is compiled in (weft::CompileOptions)
 };
 
 // Thread-safe: while one thread compiles, others find nothing and interpret.

@@ -221,7 +221,8 @@ bool can_run_traced(const Node& node) {
 
 class Outliner {
  public:
-  Outliner(Graph& graph, bool compile_at_once) : graph_(graph), compile_at_once_(compile_at_once) {}
+  Outliner(Graph& graph, bool compile_at_once, const std::string& mode)
+      : graph_(graph), compile_at_once_(compile_at_once), mode_(mode) {}
 
   size_t run() {
     visit(graph_.body());
@@ -379,6 +380,7 @@ class Outliner {
     for (const Value* output : stretch.outputs) types.push_back(output->type.script);
     auto payload = std::make_shared<StretchPayload>();
     stretch.definition.compile_at_once = compile_at_once_;
+    stretch.definition.mode = mode_;
     payload->stretch = std::make_shared<const Stretch>(std::move(stretch.definition),
                                                        fmt::format("{}_{}", graph_.name, count_++));
     Node* run = graph_.add_script_node(*stretch.block, kStretch, stretch.inputs, std::move(types),
@@ -434,13 +436,14 @@ class Outliner {
 
   Graph& graph_;
   const bool compile_at_once_;
+  const std::string& mode_;
   size_t count_ = 0;
 };
 
 }  // namespace
 
-size_t outline_stretches(Graph& graph, bool compile_at_once) {
-  return Outliner(graph, compile_at_once).run();
+size_t outline_stretches(Graph& graph, bool compile_at_once, const std::string& mode) {
+  return Outliner(graph, compile_at_once, mode).run();
 }
 
 }  // namespace weft::jit

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "ir/graph.h"
 
@@ -9,7 +10,7 @@ namespace weft::jit {
 
 // Puts a try before each maximal run of operators on tensors, with the numbers, lists and branches they
 // depend on, that is worth it: compiled code if there is some for the values at hand, the operators
-// otherwise. Returns how many there are.
-size_t outline_stretches(ir::Graph& graph, bool compile_at_once);
+// otherwise. `mode`: that they are compiled in (weft::CompileOptions). Returns how many there are.
+size_t outline_stretches(ir::Graph& graph, bool compile_at_once, const std::string& mode);
 
 }  // namespace weft::jit
