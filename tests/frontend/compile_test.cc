@@ -197,5 +197,18 @@ TEST(Compile, IsThreadSafe) {
   EXPECT_EQ(compiled.num_variants(), 1u);
 }
 
+// Whatever is measured; a second size is symbolic. Sums of products of small integers are exact.
+TEST(Compile, MaxAutotuneGivesTheSame) {
+  const auto square = [](Tensor x) { return twice(op("matmul", {x, twice(x)})); };
+  const auto compiled = compile(square, {.name = "tuned", .mode = "max-autotune"});
+  for (const int64_t size : {130, 200, 65}) {
+    std::vector<float> values(static_cast<size_t>(size * size));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 13);
+    const Tensor x = Tensor::of(values).as_strided({size, size}, {size, 1}, 0);
+    EXPECT_EQ(elements(compiled(x)), elements(square(x))) << size;
+  }
+  EXPECT_EQ(compiled.num_variants(), 2u);
+}
+
 }  // namespace
 }  // namespace weft
