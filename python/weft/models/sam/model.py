@@ -90,7 +90,8 @@ class Sam(nn.Module):
 
     def decode(self, embedding, points=None, labels=None, boxes=None, masks=None, multimask=True):
         """Logits [B, masks, 4 * grid, 4 * grid] and predicted IoUs [B, masks], float32, of prompts in pixels of the
-        model's image, for one embedding or one per prompt. See PromptEncoder."""
+        model's image, for one embedding or one per prompt; for images with different numbers of prompts, of nested ones:
+        nested [images, prompts, masks, ...]. See PromptEncoder."""
         sparse, dense = self.prompt_encoder(points, labels, boxes, masks)
         positions = self.prompt_encoder.dense_pe()
         dtype = self.dtype
