@@ -1,7 +1,8 @@
 """MobileSAM with seeded weights: a small one against what the original gave (sam_mobile.npz), the whole one against the original
 where WEFT_TORCH_PYTHON has it.
 
-python test_sam_mobile.py PYTHON    # writes sam_mobile.npz anew by a Python that has torch and mobile_sam
+python test_sam_mobile.py PYTHON    # writes sam_mobile.npz anew by a Python that has torch and mobile_sam, and what
+                                    # tests/models/sam_mobile_test.cc reads
 """
 
 import json
@@ -15,6 +16,7 @@ import pytest
 import sam_weights
 import weft
 from weft.models import Sam, SamConfig, SamPredictor
+from weft.models.sam.config import TinyViTConfig
 
 RECORDED = pathlib.Path(__file__).with_name("sam_mobile.npz")
 PYTHON = os.environ.get("WEFT_TORCH_PYTHON")
@@ -113,8 +115,43 @@ def test_weights_of_another_form(tmp_path):
     assert Sam.from_checkpoint(path).config.tiny.classes == 0
 
 
+# ---- what tests/models/sam_mobile_test.cc reads ---------------------------------------------------------------------
+FOLDER = pathlib.Path(__file__).parents[1] / "models"
+
+
+def least_config():
+    tiny = TinyViTConfig(
+        (4, 6, 8, 8), (1, 1, 2, 1), (0, 2, 1, 4), (0, 3, 4, 5), expansion=2, ratio=2, classes=0
+    )
+    return SamConfig(tiny=tiny, image_size=64, width=0, depth=0, heads=0, hidden=0, global_blocks=(), window=0,
+                     out_channels=16, mask_channels=8, decoder_depth=1, decoder_heads=2, decoder_hidden=8, cross_width=8,
+                     iou_hidden=8)  # fmt: skip
+
+
+def results_of(path):
+    """In float64: the image's embedding, and what a point gives."""
+    sam = Sam.from_checkpoint(path, dtype=weft.float64, decoder_heads=2, image_size=64)
+    predictor = SamPredictor(sam, compile=False)
+    image = (np.arange(40 * 64 * 3).reshape(40, 64, 3) * 7 % 256).astype(np.uint8)
+    predictor.set_image(image)
+    _, iou, logits = predictor.predict([[20, 10]], [1])
+    embedding = predictor.get_image_embedding().to(weft.float32).numpy()
+    return {"image": image, "embedding": embedding, "iou": iou, "logits": logits}
+
+
+def test_what_the_test_in_cpp_expects():
+    path = FOLDER / "sam_mobile.pt"
+    assert Sam.from_checkpoint(path, decoder_heads=2, image_size=64).config == least_config()
+    expected = np.load(FOLDER / "sam_mobile.npz")
+    for name, found in results_of(path).items():
+        close(found, expected[name], 1e-6)
+
+
 if __name__ == "__main__":
     import tempfile
+
+    weft.save(sam_weights.state_dict(least_config(), seed=6), str(FOLDER / "sam_mobile.pt"))
+    np.savez_compressed(FOLDER / "sam_mobile.npz", **results_of(FOLDER / "sam_mobile.pt"))
 
     with tempfile.TemporaryDirectory() as name:
         done = run_original(sys.argv[1], pathlib.Path(name), sam_weights.mobile_config())
