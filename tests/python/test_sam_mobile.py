@@ -46,14 +46,14 @@ def close(actual, expected, tolerance=1e-4):
     assert np.abs(actual - expected).max() <= tolerance * np.abs(expected).max()
 
 
-def check(sam, expected, compile):
+def run(sam, compile):
+    """As sam_weights.mobile."""
     encode, decode = (weft.compile(f, fullgraph=True) if compile else f for f in (sam.encode, sam.decode))
     embedding = encode(weft.from_numpy(pixels_of(sam.config)))
-    close(embedding.numpy()[:, ::8], expected["embedding"])
     size = float(sam.config.image_size)
     logits, iou = decode(embedding, weft.tensor([[[size / 3, size / 2]]]), weft.tensor([[1]]))
-    close(logits.numpy()[:, :, ::2, ::2], expected["logits"])
-    close(iou.numpy(), expected["iou"])
+    found = {"embedding": embedding[:, ::8], "logits": logits[:, :, ::2, ::2], "iou": iou}
+    return {name: x.to(weft.float32).numpy() for name, x in found.items()}
 
 
 @pytest.mark.parametrize("compile", [False, True])
@@ -61,7 +61,9 @@ def test_small_one(tmp_path, compile):
     config = sam_weights.mobile_config()
     sam = Sam.from_checkpoint(write_model(tmp_path, config)[0])
     assert sam.config == config
-    check(sam, np.load(RECORDED), compile)
+    expected = np.load(RECORDED)
+    for name, found in run(sam, compile).items():
+        close(found, expected[name])
 
 
 def test_whole_one(tmp_path):
@@ -72,7 +74,15 @@ def test_whole_one(tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     sam = Sam.from_checkpoint(tmp_path / "mobile_sam.pt")
     assert sam.config == SamConfig.mobile()
-    check(sam, np.load(tmp_path / "results.npz"), compile=True)
+    expected, own = np.load(tmp_path / "results.npz"), run(sam, compile=True)
+    close(own["embedding"], expected["embedding"])
+    # Drawn weights make hundreds of the embedding's last digit: PyTorch's float32 is as far from float64 as this is.
+    exact = run(Sam.from_checkpoint(tmp_path / "mobile_sam.pt", dtype=weft.float64), compile=False)
+    own_distance, original_distance = (
+        max(np.abs(x[name] - exact[name]).max() / np.abs(exact[name]).max() for name in ("logits", "iou"))
+        for x in (own, expected)
+    )
+    assert own_distance <= 4 * original_distance <= 1e-3, (own_distance, original_distance)
 
 
 def test_masks_in_half_precision_and_batches(tmp_path):
