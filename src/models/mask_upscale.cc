@@ -28,12 +28,15 @@ struct Blend {
   }
 };
 
-void blend_columns(const Blend& columns, const float* from, float* to) {
-  for (size_t x = 0; x < columns.low.size(); ++x)
-    to[x] = (1.0f - columns.weight[x]) * from[columns.low[x]] + columns.weight[x] * from[columns.high[x]];
+void blend_columns(const Blend& columns, const float* from, float* __restrict to) {
+  const int64_t* const low = columns.low.data();
+  const int64_t* const high = columns.high.data();
+  const float* const weight = columns.weight.data();
+  const size_t width = columns.low.size();
+  for (size_t x = 0; x < width; ++x) to[x] = (1.0f - weight[x]) * from[low[x]] + weight[x] * from[high[x]];
 }
 
-void blend_rows(float weight, const float* low, const float* high, int64_t width, float* to) {
+void blend_rows(float weight, const float* low, const float* high, int64_t width, float* __restrict to) {
   for (int64_t x = 0; x < width; ++x) to[x] = (1.0f - weight) * low[x] + weight * high[x];
 }
 
@@ -132,6 +135,12 @@ Tensor checked(const char* name, const Tensor& low, const MaskFrame& frame) {
   return low.contiguous();
 }
 
+int32_t count_above(const float* logits, int64_t width, float threshold) {
+  int32_t count = 0;
+  for (int64_t x = 0; x < width; ++x) count += logits[x] > threshold ? 1 : 0;
+  return count;
+}
+
 MaskSummary summary_of(MaskRows& rows, const MaskFrame& frame, float threshold, float offset) {
   const auto [height, width] = frame.original;
   MaskEdges edges(frame.whole, frame.left, frame.top);
@@ -140,15 +149,11 @@ MaskSummary summary_of(MaskRows& rows, const MaskFrame& frame, float threshold, 
   int64_t area = 0, sure = 0, possible = 0, left = width, right = -1, top = -1, bottom = -1;
   for (int64_t y = 0; y < height; ++y) {
     rows.write(y, logits.data());
-    int32_t in_row = 0, sure_in_row = 0, possible_in_row = 0;
-    for (int64_t x = 0; x < width; ++x) {
-      const float logit = logits[static_cast<size_t>(x)];
-      bits[static_cast<size_t>(x)] = logit > threshold;
-      in_row += logit > threshold;
-      sure_in_row += logit > threshold + offset;
-      possible_in_row += logit > threshold - offset;
-    }
-    sure += sure_in_row, possible += possible_in_row;
+    const float* const row = logits.data();
+    for (int64_t x = 0; x < width; ++x) bits[static_cast<size_t>(x)] = row[x] > threshold;
+    const int32_t in_row = count_above(row, width, threshold);
+    sure += count_above(row, width, threshold + offset);
+    possible += count_above(row, width, threshold - offset);
     if (in_row > 0) {
       area += in_row;
       if (top < 0) top = y;

@@ -68,7 +68,8 @@ std::shared_ptr<const Sam> Sam::load(const std::string& path, const SamOptions& 
     const Tensor x = item.to_tensor();
     sam->weights_[key.to_string()] = is_floating(x.dtype()) ? x.to(DType::F32).contiguous() : x;
   }
-  sam->config_ = sam_config(sam->weights_, path, options.decoder_heads);
+  sam->config_ = sam_config(sam->weights_, path, options);
+  fold_batch_norms(sam->weights_);
   const auto encode = [model = sam.get()](const Tensor& x) {
     return sam_image_embedding(model->config_, model->weights_, x);
   };

@@ -11,6 +11,9 @@
 namespace weft::models {
 namespace {
 
+// What batch normalization counts, which is for training.
+constexpr const char* kBatches = ".bn.num_batches_tracked";
+
 // The state dict's shapes, asked for by name; what was asked for is known.
 class SamShapes {
  public:
@@ -18,10 +21,11 @@ class SamShapes {
 
   Shape get(const std::string& name, size_t ndim) {
     const auto found = weights_.find(name);
-    WEFT_CHECK(found != weights_.end(),
-               fmt::format("'{}': the checkpoint of another model: expected Segment Anything's weights "
-                           "(sam_vit_b, sam_vit_l or sam_vit_h), and there is no '{}' among {} weights",
-                           path_, name, weights_.size()));
+    WEFT_CHECK(
+        found != weights_.end(),
+        fmt::format("'{}': the checkpoint of another model: expected Segment Anything's weights "
+                    "(sam_vit_b, sam_vit_l, sam_vit_h or mobile_sam), and there is no '{}' among {} weights",
+                    path_, name, weights_.size()));
     const Shape shape = found->second.shape();
     bool is_empty = false;
     for (const int64_t size : shape) is_empty = is_empty || size == 0;
@@ -40,6 +44,14 @@ class SamShapes {
     expect(name + ".weight", weight);
     expect(name + ".bias", {weight[0]});
   }
+  // A convolution without bias and a batch normalization.
+  void expect_normed(const std::string& name, Shape weight) {
+    expect(name + ".c.weight", weight);
+    for (const char* part : {"weight", "bias", "running_mean", "running_var"})
+      expect(fmt::format("{}.bn.{}", name, part), {weight[0]});
+    if (weights_.contains(name + kBatches)) expect(name + kBatches, {});
+  }
+  bool has(const std::string& name) const { return weights_.contains(name); }
   int64_t count(const std::string& before, const std::string& after) const {
     int64_t n = 0;
     while (weights_.contains(before + std::to_string(n) + after)) ++n;
@@ -57,6 +69,14 @@ class SamShapes {
   std::set<std::string> known_;
 };
 
+void expect_neck(SamShapes& shapes, const SamConfig& c, int64_t width) {
+  const std::string neck = "image_encoder.neck.";
+  shapes.expect(neck + "0.weight", {c.out_channels, width, 1, 1});
+  shapes.expect_layer(neck + "1", {c.out_channels});
+  shapes.expect(neck + "2.weight", {c.out_channels, c.out_channels, 3, 3});
+  shapes.expect_layer(neck + "3", {c.out_channels});
+}
+
 void expect_encoder(SamShapes& shapes, const SamConfig& c, const std::vector<int64_t>& rows) {
   const std::string encoder = "image_encoder.";
   const int64_t head_dim = c.width / c.heads, hidden = shapes.get(encoder + "blocks.0.mlp.lin1.weight", 2)[0];
@@ -72,10 +92,64 @@ void expect_encoder(SamShapes& shapes, const SamConfig& c, const std::vector<int
     shapes.expect_layer(block + "mlp.lin1", {hidden, c.width});
     shapes.expect_layer(block + "mlp.lin2", {c.width, hidden});
   }
-  shapes.expect(encoder + "neck.0.weight", {c.out_channels, c.width, 1, 1});
-  shapes.expect_layer(encoder + "neck.1", {c.out_channels});
-  shapes.expect(encoder + "neck.2.weight", {c.out_channels, c.out_channels, 3, 3});
-  shapes.expect_layer(encoder + "neck.3", {c.out_channels});
+  expect_neck(shapes, c, c.width);
+}
+
+// The stages of a TinyViT, whose weights are all there.
+std::vector<SamConfig::Stage> expect_tiny_vit(SamShapes& shapes, const SamConfig& c,
+                                              const std::string& path) {
+  const std::string encoder = "image_encoder.", layers = encoder + "layers.";
+  const int64_t count = shapes.count(layers, ".downsample.conv1.c.weight") + 1;
+  WEFT_CHECK(count >= 3, fmt::format("'{}': an image encoder of {} stages: no MobileSAM", path, count));
+  std::vector<SamConfig::Stage> stages;
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string blocks = fmt::format("{}{}.blocks.", layers, i);
+    const int64_t width = shapes.get(i == 0 ? encoder + "patch_embed.seq.2.c.weight"
+                                            : fmt::format("{}{}.downsample.conv1.c.weight", layers, i - 1),
+                                     4)[0];
+    SamConfig::Stage stage{width, shapes.count(blocks, i == 0 ? ".conv1.c.weight" : ".attn.norm.weight"), 0,
+                           0};
+    if (i == 0) {
+      const int64_t hidden = shapes.get(blocks + "0.conv1.c.weight", 4)[0];
+      shapes.expect_normed(encoder + "patch_embed.seq.0", {width / 2, 3, 3, 3});
+      shapes.expect_normed(encoder + "patch_embed.seq.2", {width, width / 2, 3, 3});
+      for (int64_t block = 0; block < stage.depth; ++block) {
+        shapes.expect_normed(fmt::format("{}{}.conv1", blocks, block), {hidden, width, 1, 1});
+        shapes.expect_normed(fmt::format("{}{}.conv2", blocks, block), {hidden, 1, 3, 3});
+        shapes.expect_normed(fmt::format("{}{}.conv3", blocks, block), {width, hidden, 1, 1});
+      }
+    } else {
+      const Shape biases = shapes.get(blocks + "0.attn.attention_biases", 2);
+      const int64_t hidden = shapes.get(blocks + "0.mlp.fc1.weight", 2)[0];
+      stage.heads = biases[0];
+      stage.window = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(biases[1]))));
+      WEFT_CHECK(width % stage.heads == 0 && stage.window * stage.window == biases[1],
+                 fmt::format("'{}': stage {}: {} heads in {} channels, {} distances", path, i, stage.heads,
+                             width, biases[1]));
+      const std::string merging = fmt::format("{}{}.downsample.", layers, i - 1);
+      shapes.expect_normed(merging + "conv1", {width, stages.back().width, 1, 1});
+      shapes.expect_normed(merging + "conv2", {width, 1, 3, 3});
+      shapes.expect_normed(merging + "conv3", {width, width, 1, 1});
+      for (int64_t block = 0; block < stage.depth; ++block) {
+        const std::string name = fmt::format("{}{}.", blocks, block);
+        for (const char* norm : {"attn.norm", "mlp.norm"}) shapes.expect_layer(name + norm, {width});
+        shapes.expect(name + "attn.attention_biases", biases);
+        shapes.expect_layer(name + "attn.qkv", {3 * width, width});
+        shapes.expect_layer(name + "attn.proj", {width, width});
+        shapes.expect_normed(name + "local_conv", {width, 1, 3, 3});
+        shapes.expect_layer(name + "mlp.fc1", {hidden, width});
+        shapes.expect_layer(name + "mlp.fc2", {width, hidden});
+      }
+    }
+    stages.push_back(stage);
+  }
+  const std::string head = encoder + "head";  // of the classifier that it was trained as
+  if (shapes.has(head + ".weight")) {
+    shapes.expect_layer(head, {shapes.get(head + ".weight", 2)[0], stages.back().width});
+    shapes.expect_layer(encoder + "norm_head", {stages.back().width});
+  }
+  expect_neck(shapes, c, stages.back().width);
+  return stages;
 }
 
 void expect_prompts(SamShapes& shapes, const SamConfig& c) {
@@ -136,24 +210,11 @@ void expect_decoder(SamShapes& shapes, const SamConfig& c) {
   expect_layers(head, c.iou_depth, shapes.get(head + ".layers.0.weight", 2)[0], c.mask_tokens);
 }
 
-void check_numbers(const SamWeights& weights, const std::string& path) {
-  for (const auto& [name, x] : weights) {
-    bool finite = x.dtype() == DType::F32;
-    const float* values = finite ? x.data_as<float>() : nullptr;
-    for (int64_t i = 0; finite && i < x.numel(); ++i) finite = std::isfinite(values[i]);
-    WEFT_CHECK(finite, fmt::format("'{}': '{}' holds what is no number: {}, NaN or infinite", path,
-                                   printable(name), short_name(x.dtype())));
-  }
-}
-
-}  // namespace
-
-SamConfig sam_config(const SamWeights& weights, const std::string& path, int64_t decoder_heads) {
-  SamShapes shapes(weights, path);
-  const std::string blocks = "image_encoder.blocks.", layers = "mask_decoder.transformer.layers.";
+// The sizes of a ViT, and of each block, how many rows its tables have.
+std::vector<int64_t> read_vit(SamShapes& shapes, SamConfig& c, const std::string& path) {
+  const std::string blocks = "image_encoder.blocks.";
   const Shape positions = shapes.get("image_encoder.pos_embed", 4);
   const int64_t grid = positions[1];
-  SamConfig c;
   c.width = positions[3];
   c.patch = shapes.get("image_encoder.patch_embed.proj.weight", 4)[2];
   c.image_size = grid * c.patch;
@@ -175,14 +236,49 @@ SamConfig sam_config(const SamWeights& weights, const std::string& path, int64_t
     else
       c.window = size;
   }
+  return rows;
+}
+
+void check_numbers(const SamWeights& weights, const std::string& path) {
+  for (const auto& [name, x] : weights) {
+    if (name.ends_with(kBatches)) continue;
+    bool finite = x.dtype() == DType::F32;
+    const float* values = finite ? x.data_as<float>() : nullptr;
+    for (int64_t i = 0; finite && i < x.numel(); ++i) finite = std::isfinite(values[i]);
+    WEFT_CHECK(finite, fmt::format("'{}': '{}' holds what is no number: {}, NaN or infinite", path,
+                                   printable(name), short_name(x.dtype())));
+  }
+}
+
+}  // namespace
+
+SamConfig sam_config(const SamWeights& weights, const std::string& path, const SamOptions& options) {
+  SamShapes shapes(weights, path);
+  const std::string layers = "mask_decoder.transformer.layers.";
+  const bool is_mobile = shapes.has("image_encoder.patch_embed.seq.0.c.weight");
+  SamConfig c;
+  std::vector<int64_t> rows;
+  if (is_mobile) {
+    WEFT_CHECK(
+        options.image_size >= c.patch && options.image_size % c.patch == 0,
+        fmt::format("'{}': image_size must be a multiple of {}, got {}", path, c.patch, options.image_size));
+    c.image_size = options.image_size;
+    c.width = c.depth = c.heads = c.window = 0;
+    c.global_blocks.clear();
+  } else {
+    rows = read_vit(shapes, c, path);
+  }
   c.out_channels = shapes.get("image_encoder.neck.0.weight", 4)[0];
   c.decoder_depth = shapes.count(layers, ".norm1.weight");
-  c.decoder_heads = decoder_heads;
+  c.decoder_heads = options.decoder_heads;
   c.mask_tokens = shapes.get("mask_decoder.mask_tokens.weight", 2)[0];
   c.iou_depth = shapes.count("mask_decoder.iou_prediction_head.layers.", ".weight");
   WEFT_CHECK(c.decoder_depth > 0 && c.iou_depth > 0 && c.mask_tokens > 1 && c.out_channels % 8 == 0,
              fmt::format("'{}': no mask decoder of Segment Anything", path));
-  expect_encoder(shapes, c, rows);
+  if (is_mobile)
+    c.stages = expect_tiny_vit(shapes, c, path);
+  else
+    expect_encoder(shapes, c, rows);
   expect_prompts(shapes, c);
   expect_decoder(shapes, c);
   shapes.expect_nothing_else();

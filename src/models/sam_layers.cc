@@ -3,37 +3,12 @@
 #include <algorithm>
 #include <numbers>
 
+#include "models/sam_parts.h"
 #include "weft/ops.h"
 
 namespace weft::models {
 namespace {
 
-// Weights below a name: "image_encoder.blocks.0.".
-class SamPart {
- public:
-  SamPart(const SamWeights& weights, std::string name) : weights_(weights), name_(std::move(name)) {}
-  SamPart operator[](const std::string& name) const { return {weights_, name_ + name + "."}; }
-  SamPart operator[](int64_t i) const { return (*this)[std::to_string(i)]; }
-  const Tensor& get(const std::string& name) const { return weights_.at(name_ + name); }
-  const Tensor& weight() const { return get("weight"); }
-  const Tensor& bias() const { return get("bias"); }
-
- private:
-  const SamWeights& weights_;
-  std::string name_;
-};
-
-Tensor linear_of(const SamPart& part, const Tensor& x) { return linear(x, part.weight(), part.bias()); }
-Tensor norm_of(const SamPart& part, const Tensor& x, double eps) {
-  return layer_norm(x, {part.weight().size(0)}, part.weight(), part.bias(), eps);
-}
-// Over the channels of [B, C, H, W].
-Tensor image_norm_of(const SamPart& part, const Tensor& x) {
-  const Tensor centered = sub(x, mean(x, {1}, true));
-  const Tensor scaled =
-      true_divide(centered, sqrt(add(mean(mul(centered, centered), {1}, true), Scalar(1e-6))));
-  return add(mul(reshape(part.weight(), {-1, 1, 1}), scaled), reshape(part.bias(), {-1, 1, 1}));
-}
 Tensor convolution_of(const SamPart& part, const Tensor& x, int64_t stride) {
   return conv2d(x, part.weight(), part.bias(), {stride, stride});
 }
@@ -67,17 +42,6 @@ Tensor attention_of(const SamPart& part, const Tensor& x, int64_t heads, int64_t
   const Tensor y = relative_position_attention(q, k, v, reshape(down, {batch, heads, keys, size}),
                                                reshape(across, {batch, heads, keys, size}));
   return linear_of(part["proj"], reshape(transpose(y, 1, 2), {batch, size, size, width}));
-}
-
-Tensor windowed_attention_of(const SamPart& part, Tensor x, int64_t heads, int64_t window) {
-  const int64_t batch = x.size(0), height = x.size(1), breadth = x.size(2), width = x.size(3);
-  const int64_t rows = (height + window - 1) / window, columns = (breadth + window - 1) / window;
-  x = pad(x, {0, 0, 0, columns * window - breadth, 0, rows * window - height});
-  x = permute(reshape(x, {batch, rows, window, columns, window, width}), {0, 1, 3, 2, 4, 5});
-  x = attention_of(part, reshape(x, {batch * rows * columns, window, window, width}), heads, window);
-  x = permute(reshape(x, {batch, rows, columns, window, window, width}), {0, 1, 3, 2, 4, 5});
-  x = reshape(x, {batch, rows * window, columns * window, width});
-  return narrow(narrow(x, 1, 0, height), 2, 0, breadth);
 }
 
 // ---- prompts ---------------------------------------------------------------------------------------------
@@ -174,8 +138,38 @@ struct SamDecoder {
 
 }  // namespace
 
+Tensor image_norm_of(const SamPart& part, const Tensor& x) {
+  const Tensor centered = sub(x, mean(x, {1}, true));
+  const Tensor scaled =
+      true_divide(centered, sqrt(add(mean(mul(centered, centered), {1}, true), Scalar(1e-6))));
+  return add(mul(reshape(part.weight(), {-1, 1, 1}), scaled), reshape(part.bias(), {-1, 1, 1}));
+}
+
+Tensor neck_of(const SamPart& neck, const Tensor& x) {
+  const Tensor y = image_norm_of(neck["1"], conv2d(x, neck["0"].weight()));
+  return image_norm_of(neck["3"], conv2d(y, neck["2"].weight(), {}, {1, 1}, {1, 1}));
+}
+
+Tensor to_windows(const Tensor& x, int64_t window) {
+  const int64_t batch = x.size(0), height = x.size(1), breadth = x.size(2), width = x.size(3);
+  const int64_t rows = (height + window - 1) / window, columns = (breadth + window - 1) / window;
+  Tensor y = pad(x, {0, 0, 0, columns * window - breadth, 0, rows * window - height});
+  y = permute(reshape(y, {batch, rows, window, columns, window, width}), {0, 1, 3, 2, 4, 5});
+  return reshape(y, {batch * rows * columns, window, window, width});
+}
+
+Tensor from_windows(const Tensor& windows, const Tensor& x) {
+  const int64_t batch = x.size(0), height = x.size(1), breadth = x.size(2), width = x.size(3);
+  const int64_t window = windows.size(1), rows = (height + window - 1) / window,
+                columns = (breadth + window - 1) / window;
+  Tensor y = permute(reshape(windows, {batch, rows, columns, window, window, width}), {0, 1, 3, 2, 4, 5});
+  y = reshape(y, {batch, rows * window, columns * window, width});
+  return narrow(narrow(y, 1, 0, height), 2, 0, breadth);
+}
+
 Tensor sam_image_embedding(const SamConfig& config, const SamWeights& weights, Tensor x) {
   const SamPart encoder(weights, "image_encoder.");
+  if (!config.stages.empty()) return tiny_vit_embedding(config, encoder, x);
   x = permute(convolution_of(encoder["patch_embed"]["proj"], x, config.patch), {0, 2, 3, 1});
   x = add(x, encoder.get("pos_embed"));
   for (int64_t i = 0; i < config.depth; ++i) {
@@ -184,13 +178,13 @@ Tensor sam_image_embedding(const SamConfig& config, const SamWeights& weights, T
     const bool is_global = std::find(global.begin(), global.end(), i) != global.end();
     const Tensor normal = norm_of(block["norm1"], x, 1e-6);
     x = add(x, is_global ? attention_of(block["attn"], normal, config.heads, config.grid())
-                         : windowed_attention_of(block["attn"], normal, config.heads, config.window));
+                         : from_windows(attention_of(block["attn"], to_windows(normal, config.window),
+                                                     config.heads, config.window),
+                                        normal));
     const Tensor hidden = gelu(linear_of(block["mlp"]["lin1"], norm_of(block["norm2"], x, 1e-6)));
     x = add(x, linear_of(block["mlp"]["lin2"], hidden));
   }
-  const SamPart neck = encoder["neck"];
-  x = image_norm_of(neck["1"], conv2d(permute(x, {0, 3, 1, 2}), neck["0"].weight()));
-  return image_norm_of(neck["3"], conv2d(x, neck["2"].weight(), {}, {1, 1}, {1, 1}));
+  return neck_of(encoder["neck"], permute(x, {0, 3, 1, 2}));
 }
 
 std::pair<Tensor, Tensor> sam_decode(const SamConfig& config, const SamWeights& weights,

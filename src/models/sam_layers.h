@@ -12,7 +12,10 @@ using SamWeights = std::map<std::string, Tensor>;
 
 // The configuration of these weights; ValueError that names `path` where they are another model's, misshapen
 // or no numbers.
-SamConfig sam_config(const SamWeights& weights, const std::string& path, int64_t decoder_heads);
+SamConfig sam_config(const SamWeights& weights, const std::string& path, const SamOptions& options);
+// Batch normalizations, whose statistics are constants, become part of the convolutions before them:
+// "NAME.c.weight" and "NAME.bn.…" become "NAME.c.weight" and "NAME.c.bias".
+void fold_batch_norms(SamWeights& weights);
 
 // [B, 3, S, S] to [B, C, grid, grid].
 Tensor sam_image_embedding(const SamConfig& config, const SamWeights& weights, Tensor x);

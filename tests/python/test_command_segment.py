@@ -200,25 +200,34 @@ def test_overlay_of_any_size():
 
 # ---- weft bench sam ---------------------------------------------------------------------------------------------
 @needs_data
-def test_ladder(monkeypatch, capsys):
+def test_ladder(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("WEFT_VERIFY", "")
-    given = [
-        "--ladder",
-        "--checkpoint",
-        str(CHECKPOINT),
-        "--image",
-        str(DOG),
-        "--batch",
-        "2",
-        "--repetitions",
-        "1",
-        "--json",
-    ]
+    given = ["--ladder", "--checkpoint", str(CHECKPOINT), "--image", str(DOG), "--batch", "2", "--repetitions", "1",
+             "--points-per-side", "2", "--torch", "", "--json"]  # fmt: skip
     assert ladder.main(given) == 0
     steps = json.loads(capsys.readouterr().out)["steps"]
-    assert [step["step"] for step in steps] == ["eager", "attention", "compile", "bfloat16", "batch"]
-    assert all(step["iou"] > 0.999 for step in steps[:3]) and all(step["iou"] > 0.8 for step in steps)
-    assert all(step["seconds"] > 0 and step["peak"] > 0 for step in steps)
+    names = ["eager", "attention", "compile", "bfloat16", "batch", "nested", "int8", "2:4"]
+    assert [step["step"] for step in steps] == names
+    assert all(step["iou"] > 0.999 for step in steps[:3]) and all(step["iou"] > 0.8 for step in steps[:-1])
+    assert all(step["seconds"] > 0 and step["peak"] > 0 and step["processor"] > 0 for step in steps)
+    parts = steps[5]["everything"]
+    assert parts["points"] == 4 and set(parts) >= {"encoder", "decoder", "post-processing", "masks"}
+    # One step alone, and what is said of everything mode; a Python without PyTorch is told of.
+    assert ladder.main([*given[1:-3], "--torch", str(tmp_path / "python")]) == 0
+    out, error = capsys.readouterr()
+    assert out.count("\n| ") == 1 and "post-processing" in out and "4 points" in out and error == ""
+
+
+def test_ladder_beside_what_has_no_pytorch(capsys, tmp_path):
+    options = ladder.parser().parse_args(["--ladder", "--torch", str(tmp_path / "none")])
+    ladder.Ladder(options, [], tmp_path).torch_steps()
+    assert "none has no torch, torchvision and segment-anything" in capsys.readouterr().err
+
+
+def test_overlap_of_masks():
+    bits = np.packbits([[1, 1, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]], axis=1)
+    assert ladder.iou_of(bits, bits) == 1
+    assert ladder.iou_of(bits, np.packbits([[1, 0, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0]], axis=1)) == 0.5
 
 
 def test_ladder_usage(capsys):

@@ -67,7 +67,10 @@ RAGGED = {
     "all": lambda x, dim: (x > 0).all(dim),
     "prod": lambda x, dim: x.prod(dim),
     "argmax": lambda x, dim: x.argmax(dim),
+    "argmin": lambda x, dim: weft.argmin(x, dim),
     "var": lambda x, dim: x.var(dim, correction=0),
+    "unbiased": lambda x, dim: weft.var(x, dim),
+    "std": lambda x, dim: weft.std(x, [dim], unbiased=False),
     "logsumexp": lambda x, dim: x.logsumexp(dim),
 }
 
@@ -78,11 +81,35 @@ def test_reductions_over_the_ragged_dimension(name):
         parts = parts_of(lengths, 3, 2)
         nested = weft.nested.nested_tensor(parts)
         same(RAGGED[name](nested, 1), weft.stack([RAGGED[name](part, 0) for part in parts]))
-        if name in ("sum", "mean", "amax", "amin", "any", "all"):
-            compiled = weft.compile(lambda x: RAGGED[name](x, 1), fullgraph=True)
-            same(compiled(nested), weft.stack([RAGGED[name](part, 0) for part in parts]))
+        compiled = weft.compile(lambda x: RAGGED[name](x, 1), fullgraph=True)
+        same(compiled(nested), weft.stack([RAGGED[name](part, 0) for part in parts]))
     integers = weft.nested.nested_tensor([weft.tensor([[1], [2]]), weft.tensor([[5]])])
     assert integers.sum(1).tolist() == [[3], [5]] and integers.amax(1).tolist() == [[2], [5]]
+
+
+def test_reductions_over_ragged_parts_that_are_special():
+    nan, inf = float("nan"), float("inf")
+    parts = [[[1.0], [nan], [3.0]], [[inf], [-inf]], [[2.0], [2.0]], [[-inf], [-inf]], [[inf], [inf]]]
+    parts = [weft.tensor(part) for part in parts]
+    nested = weft.nested.nested_tensor(parts)
+    for name, reduce in RAGGED.items():
+        if name in ("any", "all"):
+            continue
+        compiled = weft.compile(lambda x, reduce=reduce: reduce(x, 1), fullgraph=True)
+        for found in (reduce(nested, 1), compiled(nested)):
+            same(found, weft.stack([reduce(part, 0) for part in parts]))
+    integers = weft.nested.nested_tensor([weft.tensor([[3], [-2]]), weft.tensor([[5]])])
+    assert integers.prod(1).tolist() == [[-6], [5]] and integers.prod(1).dtype == weft.int64
+    assert integers.argmin(1).tolist() == [[1], [0]] and integers.argmax(1, keepdim=True).tolist() == [
+        [[0]],
+        [[0]],
+    ]
+    empty = weft.nested.nested_tensor([weft.zeros(0, 2), weft.ones(3, 2)])
+    assert empty.prod(1).tolist() == [[1, 1], [1, 1]]
+    assert np.isnan(empty.var(1).numpy()[0]).all() and (empty.var(1).numpy()[1] == 0).all()
+    assert empty.logsumexp(1).tolist()[0] == [-inf, -inf]
+    with pytest.raises(ValueError, match="argmax: a part of the nested tensor has no elements"):
+        empty.argmax(1)
 
 
 def test_softmax_over_the_ragged_dimension():
@@ -132,6 +159,39 @@ def test_attention(is_causal):
                 q, k = (part.reshape(1, part.shape[0], 2, 4).transpose(1, 2) for part in (q, k))
                 out = weft.scaled_dot_product_attention(q, k, k * 2, is_causal=is_causal)
                 same(one, out.transpose(1, 2).reshape(one.shape[0], 8), 1e-5)
+
+
+@pytest.mark.parametrize("sizes", [(3, 2, 5, 7), (1, 1, 5, 7), (5, 7), (3, 1, 1, 7), (2, 5, 1)])
+def test_attention_with_masks(sizes):
+    def heads(x):
+        return x.unflatten(-1, [2, 4]).transpose(1, 2)
+
+    def function(x, y, mask):
+        return F.scaled_dot_product_attention(heads(x), heads(y), heads(y * 2), attn_mask=mask)
+
+    queries, keys = parts_of((5, 1, 3), 8), parts_of((2, 7, 4), 8)
+    x, y = weft.nested.nested_tensor(queries), weft.nested.nested_tensor(keys)
+    for mask in (tensor(*sizes), tensor(*sizes) > -1):
+        if mask.dtype == weft.bool:
+            mask[..., 0] = True  # a row that sees nothing is no row's
+        compiled = weft.compile(function, fullgraph=True)
+        whole = mask.reshape([1] * (4 - len(sizes)) + list(sizes)).expand(3, 2, 5, 7)
+        for found in (function(x, y, mask), compiled(x, y, mask)):
+            for i, (one, q, k) in enumerate(zip(found.unbind(), queries, keys)):
+                q, k = (part.reshape(1, part.shape[0], 2, 4).transpose(1, 2) for part in (q, k))
+                own = whole[i : i + 1, :, : q.shape[2], : k.shape[2]]
+                same(one, weft.scaled_dot_product_attention(q, k, k * 2, own)[0], 1e-5)
+
+
+def test_wrong_masks_of_attention():
+    x = weft.nested.nested_tensor(parts_of((3, 2), 2, 4)).transpose(1, 2)
+    attend = F.scaled_dot_product_attention
+    with pytest.raises(ValueError, match=r"broadcast to \[2, 2, 3, 3\], got \[2, 3\]"):
+        attend(x, x, x, attn_mask=weft.ones(2, 3))
+    with pytest.raises(ValueError, match="either attn_mask or is_causal"):
+        attend(x, x, x, attn_mask=weft.ones(3, 3), is_causal=True)
+    with pytest.raises(TypeError, match="is a tensor as they are padded"):
+        attend(x, x, x, attn_mask=x)
 
 
 def test_made_of_jagged():

@@ -114,6 +114,74 @@ def test_batches_of_prompts_and_images(expected, image, sam, predictor):
 
 
 @needs_data
+@pytest.mark.parametrize("compile", [False, True])
+def test_images_with_different_numbers_of_prompts(image, sam, compile):
+    predictor = SamPredictor(sam, compile=compile)
+    images = [image, image[:300], image[100:400, :200]]
+    draw = np.random.default_rng(8)
+    for count in (1, 3):  # as many images
+        predictor.set_images(images[:count])
+        sizes = [(x.shape[1], x.shape[0]) for x in images[:count]]
+        for numbers in ((2, 0, 3), (1, 1, 1), (5, 2, 1)):
+            points = [draw.random((n, 2, 2)) * size for n, size in zip(numbers, sizes)]
+            labels = [draw.integers(0, 2, (n, 2)) for n in numbers[:count]]
+            boxes = [
+                np.sort(draw.random((n, 2, 2)) * size, 1).reshape(n, 4) for n, size in zip(numbers, sizes)
+            ]
+            masks = [draw.standard_normal((n, 1, 64, 64)) for n in numbers[:count]]
+            forms = [
+                {"point_coords": points, "point_labels": labels},
+                {"boxes": boxes, "multimask_output": False},
+                {"point_coords": points, "point_labels": labels, "boxes": boxes, "mask_input": masks},
+            ]
+            for form in forms:
+                found = predictor.predict_images(**form)
+                assert len(found) == count
+                for i in range(count):
+                    assert found[i][0].shape[:2] == (numbers[i], 1 if "multimask_output" in form else 3)
+                    if numbers[i] == 0:
+                        assert found[i][0].shape[2:] == images[i].shape[:2]
+                        continue
+                    one = {name: x[i] if isinstance(x, list) else x for name, x in form.items()}
+                    alone = predictor.predict_batch(**one, image=i)
+                    np.testing.assert_array_equal(found[i][0].shape, alone[0].shape)
+                    assert (found[i][0] != alone[0]).mean() < 1e-5
+                    close(found[i][1], alone[1], 1e-5)
+                    close(found[i][2], alone[2], 1e-5)
+
+
+@needs_data
+def test_wrong_prompts_of_several_images(image, sam):
+    predictor = SamPredictor(sam, compile=False)
+    with pytest.raises(RuntimeError, match="call set_image first"):
+        predictor.predict_images(boxes=[])
+    predictor.set_images([image, image[:99]])
+    box = [[0, 0, 5, 5]]
+    for prompts, error, message in (
+        ({}, ValueError, "expected points, boxes or masks"),
+        ({"boxes": [box]}, ValueError, "boxes: expected 2 entries, one for each image, got 1"),
+        ({"boxes": [np.zeros((0, 4))] * 2}, ValueError, "at least one prompt"),
+        ({"boxes": [box, [[0, 0, 5, 100]]]}, ValueError, "99 high"),
+        ({"point_coords": [[[[1, 1]]], [[[1, 1], [2, 2]]]], "point_labels": [[[1]], [[1, 1]]]}, ValueError,
+         "points: as many for each prompt"),
+        ({"point_coords": [[[[1, 1]]], [[[1, 1]]]]}, ValueError, "point_labels must be given"),
+        ({"boxes": [box, box], "mask_input": [np.zeros((2, 1, 64, 64)), np.zeros((1, 1, 64, 64))]}, ValueError,
+         "as many prompts of each kind"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=message):
+            predictor.predict_images(**prompts)
+    boxes = weft.nested.nested_tensor([weft.zeros(2, 4), weft.zeros(1, 4)])
+    labels = weft.nested.nested_tensor([weft.zeros(2, 1), weft.zeros(1, 1)])
+    embeddings = predictor.get_image_embedding()
+    with pytest.raises(TypeError, match="all of them or none"):
+        sam.decode(embeddings, weft.zeros(3, 1, 2), labels)
+    with pytest.raises(ValueError, match="their offsets have to be the same"):
+        sam.decode(
+            embeddings, boxes=boxes, masks=weft.nested.nested_tensor([weft.zeros(2, 1), weft.zeros(1, 1)])
+        )
+
+
+@needs_data
 def test_images_of_any_form(image, sam):
     predictor = SamPredictor(sam, compile=False)
     predictor.set_image(image)
@@ -221,7 +289,10 @@ def test_other_models(tmp_path, weights):
     refuses(
         {"layer1.0.conv.weight": weft.zeros(3)}, "another model: .* there is no 'image_encoder.pos_embed'"
     )
-    refuses({"image_encoder.patch_embed.seq.0.c.weight": weft.zeros(3)}, "TinyViT")
+    refuses(
+        {"image_encoder.patch_embed.seq.0.c.weight": weft.zeros(3)},
+        "an image encoder of 0 stages: no MobileSAM",
+    )
     name = "image_encoder.blocks.2.attn.qkv.bias"
     refuses({key: x for key, x in weights.items() if key != name}, f"misses 1 weights: '{name}'")
     refuses({**weights, "head.weight": weft.zeros(3)}, "no use for 1 weights: 'head.weight'")

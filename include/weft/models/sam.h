@@ -1,4 +1,5 @@
-// Segment Anything (Kirillov et al. 2023): masks of points and boxes in a photograph, without Python.
+// Segment Anything (Kirillov et al. 2023): masks of points and boxes in a photograph, without Python,
+// or of MobileSAM (Zhang et al. 2023).
 //
 //   auto sam = weft::models::Sam::load("sam_vit_b_01ec64.pth");
 //   auto image = sam->set_image(pixels);                                  // uint8 [H, W, 3]
@@ -23,6 +24,13 @@ struct SamConfig {
   int64_t width = 768, depth = 12, heads = 12;
   int64_t window = 14, patch = 16, image_size = 1024;
   std::vector<int64_t> global_blocks = {2, 5, 8, 11};
+  // Of MobileSAM, whose encoder is a TinyViT: its stages, of which the first has no attention. Width, depth,
+  // heads, window and global blocks say nothing then.
+  struct Stage {
+    int64_t width, depth, heads, window;
+    friend bool operator==(const Stage&, const Stage&) = default;
+  };
+  std::vector<Stage> stages = {};
   int64_t out_channels = 256, decoder_depth = 2, decoder_heads = 8, mask_tokens = 4, iou_depth = 3;
   int64_t grid() const { return image_size / patch; }
 };
@@ -55,6 +63,7 @@ struct SamMasks {
 
 struct SamOptions {
   int64_t decoder_heads = 8;  // no shape tells it
+  int64_t image_size = 1024;  // of MobileSAM; others' shapes tell it
   bool compile = true;        // the image encoder, at its first call
 };
 

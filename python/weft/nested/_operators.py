@@ -221,11 +221,54 @@ def _mean(x):
     return _summed(x) / lengths
 
 
-def _each(name, **given):
+def _spread(x, result):
+    """Of a result for each part, what belongs to each row."""
+    return weft.index_select(result, 0, x._ids())
+
+
+def _prod(x):
+    values = x._values
+    if not values.is_floating_point() and not values.is_complex():
+        x = x._like(values.to(weft.int64))
+    return _combined(x, "prod", 1)
+
+
+def _var(x, unbiased=True, correction=None):
+    if correction is None:
+        correction = 1 if unbiased else 0
+    centered = x._values - _spread(x, _mean(x))
+    lengths = x._lengths().to(weft.float64) - correction
+    free = weft.where(lengths > 0, lengths, 0.0).to(x.dtype)
+    free = weft.reshape(free, [len(x)] + [1] * (len(x._values.shape) - 1))
+    return _summed(x._like(centered * centered)) / free
+
+
+def _place(x, name):
+    """argmax and argmin: within a part, where the first of the largest (NaN before all) is."""
+    values, extreme = x._values, _spread(x, _extreme(x, "amax" if name == "argmax" else "amin"))
+    found = values == extreme
+    if values.is_floating_point():
+        found = found | weft.isnan(values)
+    ids = x._ids()
+    rows = weft.arange(values.shape[0]) - weft.index_select(x._offsets, 0, ids)
+    rows = weft.reshape(rows, [values.shape[0]] + [1] * (len(values.shape) - 1))
+    return _extreme(x._like(weft.where(found, rows, (1 << 63) - 1)), "amin")
+
+
+def _placed(name):
     def reduce(x):
-        return weft.stack([getattr(weft, name)(part, 0, **given) for part in x._parts()])
+        if not weft.compiler.is_compiling() and not (x._lengths() > 0).all().item():
+            raise ArgumentError(f"{name}: a part of the nested tensor has no elements")
+        return _place(x, name)
 
     return reduce
+
+
+def _logsumexp(x):
+    largest = _extreme(x, "amax")
+    largest = weft.where(weft.isfinite(largest), largest, weft.zeros([], dtype=largest.dtype))
+    powers = weft.exp(x._values - _spread(x, largest))
+    return weft.log(_summed(x._like(powers))) + largest
 
 
 _RAGGED = {
@@ -233,6 +276,12 @@ _RAGGED = {
     "mean": _mean,
     "amax": lambda x: _extreme(x, "amax"),
     "amin": lambda x: _extreme(x, "amin"),
+    "prod": _prod,
+    "var": _var,
+    "std": lambda x, **given: weft.sqrt(_var(x, **given)),
+    "argmax": _placed("argmax"),
+    "argmin": _placed("argmin"),
+    "logsumexp": _logsumexp,
     "any": lambda x: _extreme(x._like((x._values != 0).to(weft.int32)), "amax") > 0,
     "all": lambda x: _extreme(x._like((x._values != 0).to(weft.int32)), "amin") > 0,
 }
@@ -269,8 +318,7 @@ def _reduction(name):
             raise ArgumentError(
                 f"{name}: along the ragged dimension of a nested tensor alone, or with all before"
             )
-        whole = _RAGGED.get(name)
-        result = whole(x) if whole and not kwargs else _each(name, **kwargs)(x)
+        result = _RAGGED[name](x, **kwargs)
         return weft.unsqueeze(result, [x._ragged]) if keepdim else result
 
     return reduce
@@ -450,16 +498,13 @@ def scaled_dot_product_attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False
 ):
     """Of [batch, heads, ragged, channels], each part by itself. Keys and values have the same offsets; the queries may have
-    others."""
+    others. attn_mask: a tensor that is broadcast to [batch, heads, longest queries, longest keys], of which a part has the
+    upper left."""
     given = (query, key, value)
     if not all(isinstance(one, NestedTensor) and one.ndim == 4 and one._ragged == 2 for one in given):
         raise ArgumentTypeError(
             "scaled_dot_product_attention: nested tensors [batch, heads, ragged, channels], as "
             f"x.unflatten(-1, [heads, channels]).transpose(1, 2); got {', '.join(str(tuple(one.shape)) for one in given)}"
-        )
-    if attn_mask is not None:
-        raise ArgumentTypeError(
-            "scaled_dot_product_attention: attn_mask of nested tensors; is_causal is taken"
         )
     if dropout_p:
         raise ArgumentTypeError("scaled_dot_product_attention: dropout of nested tensors")
@@ -468,14 +513,24 @@ def scaled_dot_product_attention(
         raise ArgumentError(
             f"scaled_dot_product_attention: {len(query)} parts of queries, {len(key)} of keys"
         )
+    if attn_mask is not None:
+        attn_mask = _checked_mask(attn_mask, query, key, is_causal)
     if weft.compiler.is_compiling():
-        return _padded_attention(query, key, value, is_causal, scale, enable_gqa)
+        return _padded_attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)
     parts = []
-    for q, k, v in zip(query._parts(), key._parts(), value._parts()):
+    for i, (q, k, v) in enumerate(zip(query._parts(), key._parts(), value._parts())):
+        mask = None
+        if attn_mask is not None:
+            mask = attn_mask[i if attn_mask.shape[0] > 1 else 0][None]
+            rows, columns = (
+                one.shape[0] if size > 1 else 1 for one, size in zip((q, k), attn_mask.shape[2:])
+            )
+            mask = weft.expand(mask[:, :, :rows, :columns], [1, mask.shape[1], q.shape[0], k.shape[0]])
         one = weft.scaled_dot_product_attention(
             weft.transpose(q, 0, 1)[None],
             weft.transpose(k, 0, 1)[None],
             weft.transpose(v, 0, 1)[None],
+            mask,
             is_causal=is_causal,
             scale=scale,
             enable_gqa=enable_gqa,
@@ -484,7 +539,22 @@ def scaled_dot_product_attention(
     return query._like(weft.cat(parts))
 
 
-def _padded_attention(query, key, value, is_causal, scale, enable_gqa):
+def _checked_mask(mask, query, key, is_causal):
+    """The mask with four dimensions."""
+    name = "scaled_dot_product_attention"
+    if isinstance(mask, NestedTensor):
+        raise ArgumentTypeError(f"{name}: attn_mask of nested tensors is a tensor as they are padded")
+    if is_causal:
+        raise ArgumentError(f"{name}: either attn_mask or is_causal")
+    given = [int(size) for size in mask.shape]
+    sizes = [1] * (4 - len(given)) + given
+    wanted = [len(query), query.shape[1], query.longest(), key.longest()]
+    if len(sizes) != 4 or any(size not in (1, most) for size, most in zip(sizes, wanted)):
+        raise ArgumentError(f"{name}: attn_mask: expected what is broadcast to {wanted}, got {given}")
+    return weft.reshape(mask, sizes)
+
+
+def _padded_attention(query, key, value, attn_mask, is_causal, scale, enable_gqa):
     """The same as one call, for graphs: keys behind a part's end are masked."""
     rows, columns = query.longest(), key.longest()
     q, k, v = (
@@ -494,6 +564,13 @@ def _padded_attention(query, key, value, is_causal, scale, enable_gqa):
     mask = weft.arange(columns) < weft.reshape(key._lengths(), [len(key), 1, 1, 1])
     if is_causal:
         mask = mask & (weft.arange(columns) <= weft.reshape(weft.arange(rows), [rows, 1]))
-    mask = weft.expand(mask, [len(key), 1, rows, columns])
+    heads = 1
+    if attn_mask is not None:
+        heads = int(attn_mask.shape[1])
+        if attn_mask.dtype == weft.bool:
+            mask = mask & attn_mask
+        else:
+            mask = weft.where(mask, attn_mask, float("-inf")).to(attn_mask.dtype)
+    mask = weft.expand(mask, [len(key), heads, rows, columns])
     result = weft.scaled_dot_product_attention(q, k, v, mask, scale=scale, enable_gqa=enable_gqa)
     return query._like(query._unpadded(weft.transpose(result, 1, 2)))

@@ -79,7 +79,7 @@ def parser():
         "--checkpoint",
         required=True,
         metavar="FILE",
-        help="sam_vit_b_01ec64.pth, sam_vit_l_0b3195.pth or sam_vit_h_4b8939.pth",
+        help="sam_vit_b_01ec64.pth, sam_vit_l_0b3195.pth, sam_vit_h_4b8939.pth or mobile_sam.pt",
     )
     add("--output", required=True, metavar="DIR", help="the folder to write into; made where it is missing")
     add("--point", action="append", default=[], type=numbers(2, 3, "X,Y or X,Y,0 in pixels"), metavar="X,Y[,0]",

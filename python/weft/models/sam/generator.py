@@ -1,6 +1,7 @@
 """Everything mode: masks of all that is in an image."""
 
 import math
+import time
 
 import numpy as np
 
@@ -63,7 +64,8 @@ class SamAutomaticMaskGenerator:
         records = weft.models.SamAutomaticMaskGenerator(sam).generate(pixels)
 
     output_mode: "binary_mask", "uncompressed_rle", "coco_rle" or "polygons". progress: called with points done and points
-    in all.
+    in all. seconds: what the last generate() took for the image's embedding ("encoder", pixels resized), for logits of
+    points ("decoder"), and for all the rest ("post-processing").
     """
 
     def __init__(
@@ -109,11 +111,24 @@ class SamAutomaticMaskGenerator:
         self.crop_n_layers, self.crop_overlap_ratio = crop_n_layers, crop_overlap_ratio
         self.min_mask_region_area, self.output_mode = min_mask_region_area, output_mode
         self.progress = progress
+        self.seconds = {}
 
     def generate(self, image, image_format="RGB"):
         """Of uint8 [H, W, 3], a list of records: segmentation (by output_mode), area, bbox [x, y, width, height],
         predicted_iou, point_coords [[x, y]], stability_score, crop_box [x, y, width, height]."""
-        image = _prompts.as_pixels(image, image_format)
+        start = time.perf_counter()
+        self.seconds = {"encoder": 0.0, "decoder": 0.0}
+        records = self._generate(_prompts.as_pixels(image, image_format))
+        self.seconds["post-processing"] = time.perf_counter() - start - sum(self.seconds.values())
+        return records
+
+    def _timed(self, what, function, *arguments):
+        start = time.perf_counter()
+        result = function(*arguments)
+        self.seconds[what] += time.perf_counter() - start
+        return result
+
+    def _generate(self, image):
         size = image.shape[:2]
         crops = crop_boxes(size, self.crop_n_layers, self.crop_overlap_ratio)
         total, done, found = sum(len(self.point_grids[crop[4]]) for crop in crops), 0, []
@@ -129,7 +144,7 @@ class SamAutomaticMaskGenerator:
 
     def _masks_of_crop(self, image, crop, grid, size, done, total):
         left, top, right, bottom = crop
-        self.predictor.set_image(image[top:bottom, left:right])
+        self._timed("encoder", self.predictor.set_image, image[top:bottom, left:right])
         points = grid * np.array([right - left, bottom - top])
         found = []
         batch = min(self.points_per_batch, len(points))
@@ -151,7 +166,7 @@ class SamAutomaticMaskGenerator:
         if count < batch:  # one compiled form for all batches
             points = np.concatenate([points, np.repeat(points[-1:], batch - count, 0)])
         labels = np.ones((len(points), 1), np.int64)
-        iou, low = self.predictor.predict_logits(points[:, None, :], labels)
+        iou, low = self._timed("decoder", self.predictor.predict_logits, points[:, None, :], labels)
         masks_per_point = iou.shape[1]
         iou, low = iou[:count].reshape(-1).numpy(), low[:count].reshape(-1, *low.shape[2:])
         good = np.flatnonzero(iou > self.pred_iou_thresh) if self.pred_iou_thresh > 0 else np.arange(len(iou))

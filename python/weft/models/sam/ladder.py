@@ -1,101 +1,40 @@
-"""`weft bench sam`: images per second and peak memory of Segment Anything's image encoder, step by step.
+"""`weft bench sam`: images per second and peak memory of Segment Anything, step by step.
 
-Each step runs in a process of its own, several times; the figures are medians. Masks of a grid of points are compared with
-those of the first step.
+Each step runs in a process of its own, several times; the figures are medians. An image per second is one embedding and the
+masks of the image's points (one to nine); the processor's time is that of all threads. Masks are compared with those of the first step.
 """
 
 import argparse
 import json
-import math
+import os
 import pathlib
-import statistics
+import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy as np
 
 import weft
 
 from .command import bounded, fail
-from .config import SamConfig
-from .image_encoder import Attention
-from .model import Sam
-from .pictures import read_image
-from .predictor import SamPredictor
+from .ladder_steps import BEST, STEPS, run_step, seeded_model
 
-# (name, what it adds, dtype, compiled, fused attention, batched)
-STEPS = [
-    ("eager", "float32, one image, attention by its formula", "float32", False, False, False),
-    ("attention", "relative positions within the online softmax", "float32", False, True, False),
-    ("compile", "one graph, epilogues in products", "float32", True, True, False),
-    ("bfloat16", "weights and arithmetic in bfloat16", "bfloat16", True, True, False),
-    ("batch", "several images in a call", "bfloat16", True, True, True),
+TORCH_WORKER = pathlib.Path(__file__).with_name("ladder_torch.py")
+TORCH_STEPS = [
+    ("float32", False, "PyTorch, eager, float32"),
+    ("float32", True, "PyTorch, torch.compile, float32"),
+    ("bfloat16", False, "PyTorch, eager, encoder in bfloat16"),
+    ("bfloat16", True, "PyTorch, torch.compile, encoder in bfloat16"),
 ]
 
 
-def formula(q, k, v, rel_h, rel_w):
-    """relative_position_attention with all scores in memory."""
-    scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)
-    sums = (rel_h[..., None] + rel_w[..., None, :]).reshape(scores.shape)
-    return (scores + sums).softmax(dim=-1) @ v
-
-
-def model_of(options, dtype):
-    if options.checkpoint:
-        return Sam.from_checkpoint(options.checkpoint, dtype=dtype)
-    weft.random.manual_seed(options.seed)
-    return Sam(getattr(SamConfig, options.shape)()).to(dtype)
-
-
-def run_step(options, index):
-    """One step, in this process: a line of JSON."""
-    name, _, dtype, compiled, fused, batched = STEPS[index]
-    if options.threads:
-        weft.set_num_threads(options.threads)
-    sam = model_of(options, getattr(weft, dtype))
-    if not fused:
-        Attention.attend = staticmethod(formula)
-    predictor = SamPredictor(sam, compile=compiled)
-    image = picture(options)
-    images = [image] * (options.batch if batched else 1)
-    seconds = []
-    for i in range(options.repetitions + 1):
-        start = time.perf_counter()
-        predictor.set_images(images)
-        if i > 0:  # the first one compiles
-            seconds.append((time.perf_counter() - start) / len(images))
-    height, width = image.shape[:2]
-    at = (np.arange(4) + 0.5) / 4
-    points = np.stack(np.meshgrid(at * width, at * height), -1).reshape(-1, 1, 2)
-    masks = predictor.predict_batch(points, np.ones((len(points), 1), np.int64))[0]
-    if options.masks:
-        np.save(options.masks, np.packbits(masks))
-    print(json.dumps({"step": name, "seconds": statistics.median(seconds), "peak": _peak_bytes()}))
-    return 0
-
-
-def _peak_bytes():
-    """The most memory that the process ever had."""
-    with open("/proc/self/status") as file:
-        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
-
-
-def picture(options):
-    if options.image:
-        return read_image(options.image)
-    y, x = np.mgrid[:768, :1024] / 97
-    waves = [np.sin(x * (1 + c) + y) + np.sin(y * (2 - c) - x / 2) for c in (0.2, 0.5, 0.9)]
-    return ((np.stack(waves, -1) + 2) * 63).astype(np.uint8)
-
-
 def iou_of(a, b):
-    """The mean over the masks of intersection by union; empty ones that are both empty: 1."""
-    a, b = (np.unpackbits(bits).astype(bool) for bits in (a, b))
-    a, b = (bits[: len(bits) // 48 * 48].reshape(48, -1) for bits in (a, b))
-    union = (a | b).sum(1)
-    return float(np.where(union > 0, (a & b).sum(1) / np.maximum(union, 1), 1.0).mean())
+    """The mean over masks, rows of packed bits, of intersection by union; empty ones that are both empty: 1."""
+    count = np.bitwise_count
+    union = count(a | b).sum(1, dtype=np.int64)
+    shared = count(a & b).sum(1, dtype=np.int64)
+    return float(np.where(union > 0, shared / np.maximum(union, 1), 1.0).mean())
 
 
 def parser():
@@ -105,7 +44,7 @@ def parser():
 
     result = Parser(prog="weft bench sam", description=__doc__.split("\n")[0], allow_abbrev=False)
     add = result.add_argument
-    add("--ladder", action="store_true", help="every step; otherwise the last one")
+    add("--ladder", action="store_true", help=f"every step; otherwise '{STEPS[BEST].name}'")
     add("--checkpoint", metavar="FILE", help="(default: weights that mean nothing)")
     add("--shape", default="vit_b", choices=["vit_b", "vit_l", "vit_h"], help="of these (default: vit_b)")
     add("--image", metavar="IMAGE", help="(default: waves)")
@@ -113,15 +52,102 @@ def parser():
         "--batch",
         type=bounded(int, 1, 1024),
         default=4,
-        help="images in a call of the last step (default: 4)",
+        help="images, in one call from 'batch' on (default: 4)",
     )
     add("--repetitions", type=bounded(int, 1, 1000), default=3, help="timed calls of each step (default: 3)")
+    add("--points-per-side", type=bounded(int, 0, 1000), default=32,
+        help="everything mode's grid of points; 0 leaves it out (default: 32)")  # fmt: skip
     add("--threads", type=bounded(int, 1, 1024), help="(default: the machine's)")
+    add("--torch", metavar="PYTHON", default=os.environ.get("WEFT_TORCH_PYTHON"),
+        help="with --ladder: a Python that has PyTorch and segment-anything, which runs beside (default: WEFT_TORCH_PYTHON)")  # fmt: skip
     add("--seed", type=bounded(int, 0, 2**63), default=0, help=argparse.SUPPRESS)
     add("--json", action="store_true", help="print JSON")
     add("--step", type=bounded(int, 0, len(STEPS) - 1), help=argparse.SUPPRESS)
+    add("--everything-of", help=argparse.SUPPRESS)
     add("--masks", help=argparse.SUPPRESS)
     return result
+
+
+class Ladder:
+    """The processes of the steps, and their rows as they come."""
+
+    def __init__(self, options, arguments, folder):
+        self.options, self.arguments, self.folder = options, arguments, pathlib.Path(folder)
+        self.rows, self.first = [], None
+
+    def measure(self, name, what, command):
+        """Runs what prints a row, of whose masks it is told the file. The row, or None where it failed."""
+        masks = self.folder / f"{len(self.rows)}.npy"
+        done = subprocess.run([*command, "--masks", str(masks)], stdout=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            return None
+        row = {**json.loads(done.stdout.splitlines()[-1]), "step": name}
+        bits = np.load(masks)
+        self.first = bits if self.first is None else self.first
+        row["iou"] = iou_of(bits, self.first) if self.options.ladder else 1.0
+        row["seconds"] = row["encoder"] + row["decoder"]
+        self.rows.append(row)
+        if not self.options.json:
+            self._print(row, what)
+        return row
+
+    def step(self, index):
+        step = STEPS[index]
+        command = [sys.executable, "-m", "weft.models.sam.ladder", *self.arguments, "--step", str(index)]
+        if index == BEST and self.options.points_per_side:
+            command += ["--everything-of", step.name]
+        return self.measure(step.name, step.adds, command)
+
+    def torch_steps(self):
+        """PyTorch beside, on the same weights, pixels and points."""
+        has = [self.options.torch, "-c", "import torch, torchvision, segment_anything"]
+        if not shutil.which(has[0]) or subprocess.run(has, capture_output=True).returncode != 0:
+            print(f"weft: bench sam: {self.options.torch} has no torch, torchvision and segment-anything",
+                  file=sys.stderr)  # fmt: skip
+            return
+        from .ladder_steps import pictures, points_of
+
+        inputs, checkpoint = self.folder / "inputs.npz", self.options.checkpoint
+        images = pictures(self.options)
+        points, _ = points_of(images)
+        np.savez(inputs, *images, **{f"points_{i}": x for i, x in enumerate(points)})
+        if not checkpoint:
+            checkpoint = self.folder / f"{self.options.shape}.pth"
+            weft.save(seeded_model(self.options).state_dict(), str(checkpoint))
+        for dtype, compiled, what in TORCH_STEPS:
+            name = f"torch {dtype}{', compiled' if compiled else ''}"
+            command = [self.options.torch, str(TORCH_WORKER), str(checkpoint), str(inputs), "--dtype", dtype,
+                       "--shape", self.options.shape, "--repetitions", str(self.options.repetitions)]  # fmt: skip
+            command += ["--compile"] * compiled
+            command += ["--threads", str(self.options.threads)] if self.options.threads else []
+            if self.options.points_per_side and not compiled and dtype == "float32":
+                command += ["--points-per-side", str(self.options.points_per_side)]
+                command += ["--open-wide"] * (not self.options.checkpoint)
+            if self.measure(name, what, command) is None:
+                print(f"weft: bench sam: '{name}' failed", file=sys.stderr)
+
+    def _print(self, row, what):
+        first = self.rows[0]
+        if row is first:
+            print("| step | img/s | times | encoder | decoder | processor | peak memory | mask IoU | |")
+            print("|---|---:|---:|---:|---:|---:|---:|---:|---|")
+        print(
+            f"| {row['step']} | {1 / row['seconds']:.3g} | {first['seconds'] / row['seconds']:.2f} "
+            f"| {row['encoder'] * 1e3:.0f} ms | {row['decoder'] * 1e3:.0f} ms | {row['processor'] * 1e3:.0f} ms "
+            f"| {row['peak'] / 1e9:.2f} GB | {row['iou']:.3f} | {what} |",
+            flush=True,
+        )
+
+    def print_everything(self):
+        rows = [row for row in self.rows if "everything" in row]
+        for row in rows:
+            parts = row["everything"]
+            total = sum(parts[name] for name in ("encoder", "decoder", "post-processing"))
+            print(
+                f"\neverything mode, {row['step']}, {parts['points']} points, {parts['masks']} masks: {total:.2f} s: "
+                f"encoder {parts['encoder']:.2f} s, decoder {parts['decoder']:.2f} s, "
+                f"post-processing {parts['post-processing']:.2f} s ({100 * parts['post-processing'] / total:.1f} %)"
+            )
 
 
 def main(arguments=None):
@@ -129,43 +155,18 @@ def main(arguments=None):
     options = parser().parse_args(arguments)
     if options.step is not None:
         return run_step(options, options.step)
-    rows, first = [], None
     with tempfile.TemporaryDirectory() as folder:
-        for index in range(len(STEPS)) if options.ladder else [len(STEPS) - 1]:
-            masks = pathlib.Path(folder) / f"{index}.npy"
-            command = [
-                sys.executable,
-                "-m",
-                "weft.models.sam.ladder",
-                *arguments,
-                "--step",
-                str(index),
-                "--masks",
-                str(masks),
-            ]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-            if done.returncode != 0:
-                return fail(f"bench sam: the step '{STEPS[index][0]}' failed", 1)
-            row, bits = json.loads(done.stdout.splitlines()[-1]), np.load(masks)
-            first = bits if first is None else first
-            row["iou"] = iou_of(bits, first) if options.ladder else math.nan
-            rows.append(row)
-            if not options.json:
-                _print_row(row, rows[0], STEPS[index][1], index == 0 or not options.ladder)
+        ladder = Ladder(options, arguments, folder)
+        for index in range(len(STEPS)) if options.ladder else [BEST]:
+            if ladder.step(index) is None:
+                return fail(f"bench sam: the step '{STEPS[index].name}' failed", 1)
+        if options.ladder and options.torch:
+            ladder.torch_steps()
     if options.json:
-        print(json.dumps({"shape": options.shape, "batch": options.batch, "steps": rows}, indent=1))
+        print(json.dumps({"shape": options.shape, "batch": options.batch, "steps": ladder.rows}, indent=1))
+    else:
+        ladder.print_everything()
     return 0
-
-
-def _print_row(row, first, what, is_first):
-    if is_first:
-        print("| step | img/s | times | peak memory | mask IoU | |")
-        print("|---|---:|---:|---:|---:|---|")
-    print(
-        f"| {row['step']} | {1 / row['seconds']:.3g} | {first['seconds'] / row['seconds']:.2f} "
-        f"| {row['peak'] / 1e9:.2f} GB | {row['iou']:.3f} | {what} |",
-        flush=True,
-    )
 
 
 if __name__ == "__main__":

@@ -5,14 +5,21 @@ source: Kirillov et al. 2023, Segment Anything; Carion et al. 2020; Cheng et al.
 
 import weft
 from weft import nn
+from weft.nested import NestedTensor
 
 from .image_encoder import MLP, LayerNorm2d
 
 F = nn.functional
 
 
+def of_rows(x, rows):
+    """x[rows] along its batch, or x where rows is None."""
+    return x if rows is None else weft.index_select(x, 0, rows)
+
+
 class Attention(nn.Module):
-    """Attention in `width` channels, of queries, keys and values with `channels`."""
+    """Attention in `width` channels, of queries, keys and values with `channels`. Query b attends to the keys
+    key_rows[b], and is query query_rows[b]: what several share is projected once."""
 
     def __init__(self, channels, heads, width):
         super().__init__()
@@ -25,8 +32,9 @@ class Attention(nn.Module):
     def split(self, x):
         return x.reshape(x.shape[0], x.shape[1], self.heads, -1).transpose(1, 2)  # [B, heads, N, C]
 
-    def forward(self, q, k, v):
-        q, k, v = self.split(self.q_proj(q)), self.split(self.k_proj(k)), self.split(self.v_proj(v))
+    def forward(self, q, k, v, query_rows=None, key_rows=None):
+        q, k, v = of_rows(self.q_proj(q), query_rows), self.k_proj(k), self.v_proj(v)
+        q, k, v = self.split(q), self.split(of_rows(k, key_rows)), self.split(of_rows(v, key_rows))
         x = F.scaled_dot_product_attention(q, k, v).transpose(1, 2)
         return self.out_proj(x.reshape(x.shape[0], x.shape[1], -1))
 
@@ -47,8 +55,9 @@ class TwoWayBlock(nn.Module):
         self.norm4 = nn.LayerNorm(channels)
         self.cross_attn_image_to_token = Attention(channels, heads, cross)
 
-    def forward(self, tokens, image, prompts, positions):
-        """tokens and prompts [B, N, C]; image and positions [B, H * W, C]."""
+    def forward(self, tokens, image, prompts, positions, rows=None):
+        """tokens and prompts [B, N, C]; image and positions [1 or B, H * W, C], or with rows [B], any number of images, of
+        which rows tells each prompt's. The image's result is [B, H * W, C]."""
         if self.first:
             tokens = self.self_attn(tokens, tokens, tokens)
         else:
@@ -56,10 +65,11 @@ class TwoWayBlock(nn.Module):
             tokens = tokens + self.self_attn(q, q, tokens)
         tokens = self.norm1(tokens)
         q, k = tokens + prompts, image + positions
-        tokens = self.norm2(tokens + self.cross_attn_token_to_image(q, k, image))
+        tokens = self.norm2(tokens + self.cross_attn_token_to_image(q, k, image, key_rows=rows))
         tokens = self.norm3(tokens + self.mlp(tokens))
         q = tokens + prompts
-        return tokens, self.norm4(image + self.cross_attn_image_to_token(k, q, tokens))
+        told = self.cross_attn_image_to_token(k, q, tokens, query_rows=rows)
+        return tokens, self.norm4(of_rows(image, rows) + told)
 
 
 class TwoWayTransformer(nn.Module):
@@ -70,10 +80,11 @@ class TwoWayTransformer(nn.Module):
         self.final_attn_token_to_image = Attention(channels, config.decoder_heads, config.cross_width)
         self.norm_final_attn = nn.LayerNorm(channels)
 
-    def forward(self, image, positions, prompts):
+    def forward(self, image, positions, prompts, rows=None):
         tokens = prompts
         for layer in self.layers:
-            tokens, image = layer(tokens, image, prompts, positions)
+            tokens, image = layer(tokens, image, prompts, positions, rows)
+            rows = None  # the image is each prompt's own now
         attended = self.final_attn_token_to_image(tokens + prompts, image + positions, image)
         return self.norm_final_attn(tokens + attended), image
 
@@ -115,12 +126,27 @@ class MaskDecoder(nn.Module):
         self.iou_prediction_head = Layers([channels, *hidden, masks])
 
     def forward(self, image, positions, sparse, dense, multimask):
-        """image and dense [1 or B, C, H, W] (dense: or [1, C, 1, 1]), positions [1, C, H, W], sparse [B, N, C]."""
+        """image and dense [1 or B, C, H, W] (dense: or [1, C, 1, 1]), positions [1, C, H, W], sparse [B, N, C].
+
+        Of images with different numbers of prompts: image [images, C, H, W], sparse nested [images, prompts, N, C], dense
+        nested, too, or [1, C, 1, 1]; the results are nested."""
+        if isinstance(sparse, NestedTensor):
+            rows = sparse._ids()
+            if isinstance(dense, NestedTensor):  # images differ by prompt from the start
+                image, dense, own_rows = weft.index_select(image, 0, rows), dense.values(), None
+            else:
+                own_rows = rows
+            masks, iou = self.masks_of(image, positions, sparse.values(), dense, multimask, own_rows)
+            return sparse._like(masks), sparse._like(iou)
+        return self.masks_of(image, positions, sparse, dense, multimask)
+
+    def masks_of(self, image, positions, sparse, dense, multimask, rows=None):
+        """forward, of tensors; rows [B]: which of the images is each prompt's."""
         B, (C, H, W) = sparse.shape[0], positions.shape[1:]
         own = weft.cat([self.iou_token.weight, self.mask_tokens.weight])
         tokens = weft.cat([own.expand(B, -1, -1), sparse], 1)
         image = (image + dense).reshape(-1, C, H * W).transpose(1, 2)
-        tokens, image = self.transformer(image, positions.reshape(1, C, H * W).transpose(1, 2), tokens)
+        tokens, image = self.transformer(image, positions.reshape(1, C, H * W).transpose(1, 2), tokens, rows)
         image = self.output_upscaling(image.transpose(1, 2).reshape(B, C, H, W))
         chosen = range(1, self.masks) if multimask else range(1)
         weights = weft.stack([self.output_hypernetworks_mlps[i](tokens[:, 1 + i]) for i in chosen], 1)

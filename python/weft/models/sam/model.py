@@ -11,12 +11,13 @@ from .config import SamConfig, config_of
 from .image_encoder import ImageEncoder
 from .mask_decoder import MaskDecoder
 from .prompt_encoder import PromptEncoder
+from .tiny_vit import TinyViT
 
 MEAN, DEVIATION = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
 
 
 class Sam(nn.Module):
-    """Segment Anything (Kirillov et al. 2023), ViT-B, L or H.
+    """Segment Anything (Kirillov et al. 2023), ViT-B, L or H, or MobileSAM (Zhang et al. 2023).
 
         sam = weft.models.Sam.from_checkpoint("sam_vit_b_01ec64.pth")
 
@@ -29,7 +30,7 @@ class Sam(nn.Module):
     def __init__(self, config=None):
         super().__init__()
         self.config = config = config or SamConfig.vit_b()
-        self.image_encoder = ImageEncoder(config)
+        self.image_encoder = TinyViT(config) if config.tiny else ImageEncoder(config)
         self.prompt_encoder = PromptEncoder(config)
         self.mask_decoder = MaskDecoder(config)
         for name, values in (("pixel_mean", MEAN), ("pixel_std", DEVIATION)):
@@ -37,11 +38,11 @@ class Sam(nn.Module):
         self.eval()
 
     @classmethod
-    def from_checkpoint(cls, path, *, dtype=None, decoder_heads=None):
-        """The model of a state dict in a file: sam_vit_b_01ec64.pth and its like, as they are.
+    def from_checkpoint(cls, path, *, dtype=None, decoder_heads=None, image_size=None):
+        """The model of a state dict in a file: sam_vit_b_01ec64.pth, mobile_sam.pt and their like, as they are.
 
-        Its sizes follow from the shapes. dtype: of weights and arithmetic (default float32). decoder_heads: 8 by default, or
-        what a config.json beside the file says. OSError, RuntimeError or ValueError that names the file and the weight.
+        Its sizes follow from the shapes. dtype: of weights and arithmetic (default float32). decoder_heads, and of MobileSAM
+        image_size: 8 and 1024 by default, or what a config.json beside the file says. OSError, RuntimeError or ValueError that names the file and the weight.
         """
         path = os.fspath(path)
         weights = weft.load(path)
@@ -49,7 +50,10 @@ class Sam(nn.Module):
             raise ValueError(f"'{path}': expected a state dict, got {type(weights).__name__}")
         weights = {name: x for name, x in weights.items() if isinstance(x, weft.Tensor)}
         config = config_of(
-            {name: x.shape for name, x in weights.items()}, path, decoder_heads or _heads_beside(path)
+            {name: x.shape for name, x in weights.items()},
+            path,
+            decoder_heads or _beside(path, "decoder_heads", 8),
+            image_size or _beside(path, "image_size", 1024),
         )
         with weft.device("meta"):
             model = cls(config)
@@ -72,9 +76,12 @@ class Sam(nn.Module):
                 raise ValueError(
                     f"'{path}': '{name}' has shape {list(x.shape)}, expected {list(own[name].shape)}"
                 )
+            if not own[name].is_floating_point():
+                continue  # batch normalization counts batches
             if not x.is_floating_point() or not bool(weft.isfinite(x).all()):
                 raise ValueError(f"'{path}': '{name}' holds what is no number: {x.dtype}, NaN or infinite")
-        self.load_state_dict({name: x.to(dtype) for name, x in weights.items()}, assign=True)
+        held = {name: x.to(dtype) if x.is_floating_point() else x for name, x in weights.items()}
+        self.load_state_dict(held, assign=True)
         for name, values in (("pixel_mean", MEAN), ("pixel_std", DEVIATION)):
             self.register_buffer(name, weft.tensor(values).reshape(3, 1, 1), persistent=False)
 
@@ -90,7 +97,8 @@ class Sam(nn.Module):
 
     def decode(self, embedding, points=None, labels=None, boxes=None, masks=None, multimask=True):
         """Logits [B, masks, 4 * grid, 4 * grid] and predicted IoUs [B, masks], float32, of prompts in pixels of the
-        model's image, for one embedding or one per prompt. See PromptEncoder."""
+        model's image, for one embedding or one per prompt; for images with different numbers of prompts, of nested ones:
+        nested [images, prompts, masks, ...]. See PromptEncoder."""
         sparse, dense = self.prompt_encoder(points, labels, boxes, masks)
         positions = self.prompt_encoder.dense_pe()
         dtype = self.dtype
@@ -101,14 +109,14 @@ class Sam(nn.Module):
 
     @property
     def dtype(self):
-        return self.image_encoder.pos_embed.dtype
+        return self.prompt_encoder.no_mask_embed.weight.dtype
 
 
-def _heads_beside(path):
-    """decoder_heads of a config.json in the file's folder, or 8."""
+def _beside(path, name, default):
+    """The number of that name in a config.json in the file's folder, or the default."""
     file = pathlib.Path(path).parent / "config.json"
     try:
-        heads = json.loads(file.read_text()).get("decoder_heads", 8)
+        number = json.loads(file.read_text()).get(name, default)
     except (OSError, ValueError, AttributeError):
-        return 8
-    return heads if isinstance(heads, int) and heads > 0 else 8
+        return default
+    return number if isinstance(number, int) and number > 0 else default

@@ -1,5 +1,7 @@
 """Masks of prompts in pixels of an image."""
 
+import itertools
+
 import numpy as np
 
 import weft
@@ -8,6 +10,8 @@ from ... import _models
 from . import prompts as _prompts
 
 __all__ = ["SamPredictor"]
+
+_ARGUMENTS = ("point_coords", "point_labels", "boxes", "mask_input")
 
 
 class SamPredictor:
@@ -23,7 +27,7 @@ class SamPredictor:
     def __init__(self, model, compile=True):
         self.model = model
         self._encode = weft.compile(model.encode, fullgraph=True) if compile else model.encode
-        self._decode = weft.compile(model.decode, fullgraph=True) if compile else model.decode
+        self._compile, self._decoders = compile, {}
         self.reset_image()
 
     def reset_image(self):
@@ -47,6 +51,14 @@ class SamPredictor:
             batch.append(self.model.preprocess(pixels.permute(2, 0, 1)))
         self._embeddings = self._encode(weft.stack(batch))
         self._originals, self._inputs = originals, inputs
+
+    def _decode(self, embeddings, multimask, **prompts):
+        """The model's decode, compiled for each form of prompts by itself."""
+        form = (multimask, *((name, type(x)) for name, x in prompts.items()))
+        if form not in self._decoders:
+            decode = self.model.decode
+            self._decoders[form] = weft.compile(decode, fullgraph=True) if self._compile else decode
+        return self._decoders[form](embeddings, **prompts, multimask=multimask)
 
     def get_image_embedding(self):
         """[images, C, grid, grid]."""
@@ -102,6 +114,58 @@ class SamPredictor:
         )
         return self._finish(image, low, iou, return_logits)
 
+    def predict_images(
+        self,
+        point_coords=None,
+        point_labels=None,
+        boxes=None,
+        mask_input=None,
+        multimask_output=True,
+        return_logits=False,
+    ):
+        """Of all images that are set, with a number of prompts of their own, in one call of the decoder: a list with
+        predict_batch's results for each.
+
+        Each argument a list with an entry for each image, as predict_batch takes it: point_coords [[B0, N, 2],
+        [B1, N, 2], ...], with one N, and so on; B may be 0. ValueError for lists of another length.
+        """
+        self._require_image("predict_images")
+        count = len(self._originals)
+        arguments = [point_coords, point_labels, boxes, mask_input]
+        for name, entries in zip(_ARGUMENTS, arguments):
+            if entries is not None and len(entries) != count:
+                raise ValueError(
+                    f"predict_images: {name}: expected {count} entries, one for each image, got {len(entries)}"
+                )
+        checked = [
+            self._check(image, *(x if x is None else x[image] for x in arguments), may_be_empty=True)
+            for image in range(count)
+        ]
+        if not checked[0]:
+            raise ValueError("predict_images: expected points, boxes or masks")
+        lengths = [len(next(iter(given.values()))) for given in checked]
+        if sum(lengths) == 0:
+            raise ValueError("predict_images: expected at least one prompt")
+        low, iou = self._decode(self._embeddings, multimask_output, **self._nested(checked, lengths))
+        return [
+            self._finish(image, *parts, return_logits)
+            for image, parts in enumerate(zip(low.unbind(), iou.unbind()))
+        ]
+
+    def _nested(self, checked, lengths):
+        """Prompts of all images, in pixels of the model's images, as nested tensors over the same offsets."""
+        offsets = weft.tensor([0, *itertools.accumulate(lengths)], dtype=weft.int64)
+        scaled = [self._scaled(image, given) for image, given in enumerate(checked)]
+        nested = {}
+        for name in checked[0]:
+            parts = [given[name] for given in scaled]
+            if len({part.shape[1:] for part in parts}) != 1:
+                shapes = [list(part.shape) for part in parts]
+                raise ValueError(f"predict_images: {name}: as many for each prompt, got shapes {shapes}")
+            values = weft.from_numpy(np.concatenate(parts))
+            nested[name] = weft.nested.nested_tensor_from_jagged(values, offsets, max_seqlen=max(lengths))
+        return nested
+
     def predict_logits(
         self,
         point_coords=None,
@@ -116,7 +180,7 @@ class SamPredictor:
         low, iou = self._run(image, given, multimask_output)
         return iou, low
 
-    def _check(self, image, point_coords, point_labels, boxes, mask_input, is_batch=True):
+    def _check(self, image, point_coords, point_labels, boxes, mask_input, is_batch=True, may_be_empty=False):
         self._require_image("predict")
         if not 0 <= image < len(self._originals):
             raise IndexError(f"predict: image {image} of {len(self._originals)}")
@@ -138,18 +202,24 @@ class SamPredictor:
             raise ValueError(
                 f"predict: as many prompts of each kind: got {({name: len(x) for name, x in given.items()})}"
             )
-        if any(len(x) == 0 for x in given.values()):
+        if not may_be_empty and any(len(x) == 0 for x in given.values()):
             raise ValueError("predict: expected at least one prompt")
         return given
 
     def _run(self, image, given, multimask):
+        scaled = self._scaled(image, given)
+        tensors = {name: weft.from_numpy(np.ascontiguousarray(x)) for name, x in scaled.items()}
+        return self._decode(self._embeddings[image : image + 1], multimask, **tensors)
+
+    def _scaled(self, image, given):
+        """Prompts in pixels of an image in those of the model's."""
         original, input = self._originals[image], self._inputs[image]
-        for name in ("points", "boxes"):
-            if name in given:
-                points = given[name].reshape(len(given[name]), -1, 2)
-                given[name] = _prompts.scaled(points, original, input).reshape(given[name].shape)
-        tensors = {name: weft.from_numpy(np.ascontiguousarray(x)) for name, x in given.items()}
-        return self._decode(self._embeddings[image : image + 1], **tensors, multimask=multimask)
+        return {
+            name: _prompts.scaled(x.reshape(-1, 2), original, input).reshape(x.shape)
+            if name in ("points", "boxes")
+            else x
+            for name, x in given.items()
+        }
 
     def _finish(self, image, low, iou, return_logits):
         batch, masks, *side = low.shape

@@ -7,6 +7,7 @@ import math
 
 import weft
 from weft import nn
+from weft.nested import NestedTensor, _operators
 
 from .image_encoder import LayerNorm2d
 
@@ -75,7 +76,24 @@ class PromptEncoder(nn.Module):
         return corners + weft.cat([self.point_embeddings[2].weight, self.point_embeddings[3].weight])
 
     def forward(self, points, labels, boxes, masks):
-        """Each None, or of one batch: [B, N, 2] with [B, N], [B, 4], [B, 1, 4 * grid, 4 * grid]."""
+        """Each None, or of one batch: [B, N, 2] with [B, N], [B, 4], [B, 1, 4 * grid, 4 * grid].
+
+        Of images with different numbers of prompts: each nested over the same offsets, [images, prompts, N, 2] and so on;
+        the results are nested, too, but dense ones without masks."""
+        nested = [x for x in (points, labels, boxes, masks) if isinstance(x, NestedTensor)]
+        if not nested:
+            return self.embed(points, labels, boxes, masks)
+        given = [None if x is None else self._beside(nested[0], x) for x in (points, labels, boxes, masks)]
+        sparse, dense = self.embed(*given)
+        return nested[0]._like(sparse), dense if masks is None else nested[0]._like(dense)
+
+    def _beside(self, nested, x):
+        if not isinstance(x, NestedTensor):
+            raise TypeError("prompts of several images: nested tensors, all of them or none")
+        _operators._same_offsets("prompts of several images", nested, x)
+        return x.values()
+
+    def embed(self, points, labels, boxes, masks):
         given = [x for x in (points, boxes, masks) if x is not None]
         batch = given[0].shape[0] if given else 1
         sparse = [weft.zeros(batch, 0, self.channels)]

@@ -1,0 +1,43 @@
+// MobileSAM without Python, on a small checkpoint: sam_mobile.npz has what tests/python/test_sam_mobile.py
+// gave for it in float64.
+#include <gtest/gtest.h>
+
+#include "weft/models/sam.h"
+#include "weft/npz.h"
+#include "weft/ops.h"
+
+namespace weft::models {
+namespace {
+
+const std::string kMobile = WEFT_TESTS_DIR "/models/sam_mobile";
+
+void expect_near(const Tensor& actual, const Tensor& expected) {
+  ASSERT_EQ(actual.shape(), expected.shape());
+  const auto largest = [](const Tensor& x) { return amax(abs(x.to(DType::F64))).item().to_double(); };
+  EXPECT_LE(largest(sub(actual, expected)), 1e-4 * largest(expected));
+}
+
+TEST(MobileSam, GivesWhatPythonGives) {
+  std::map<std::string, Tensor> expected;
+  for (const auto& [name, value] : load_npz(kMobile + ".npz")) expected[name] = value.to_tensor();
+  for (const bool compile : {false, true}) {
+    const auto sam = Sam::load(kMobile + ".pt", {.decoder_heads = 2, .image_size = 64, .compile = compile});
+    EXPECT_EQ(sam->config().stages,
+              (std::vector<SamConfig::Stage>{{4, 1, 0, 0}, {6, 1, 2, 3}, {8, 2, 1, 4}, {8, 1, 4, 5}}));
+    EXPECT_EQ(sam->config().grid(), 4);
+    const SamImage image = sam->set_image(expected.at("image").contiguous());
+    expect_near(image.embedding, expected.at("embedding"));
+    const SamMasks found = sam->predict(image, {.points = {{20, 10, 1}}, .box = {}, .mask = {}});
+    expect_near(found.logits, expected.at("logits"));
+    expect_near(found.iou, expected.at("iou"));
+    EXPECT_EQ(found.masks.shape(), (Shape{3, 40, 64}));
+  }
+}
+
+TEST(MobileSam, RefusesAnImageSizeWithoutAGrid) {
+  EXPECT_THROW(Sam::load(kMobile + ".pt", {.decoder_heads = 2, .image_size = 0}), Error);
+  EXPECT_THROW(Sam::load(kMobile + ".pt", {.decoder_heads = 2, .image_size = 100}), Error);
+}
+
+}  // namespace
+}  // namespace weft::models
