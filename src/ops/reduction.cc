@@ -1,7 +1,5 @@
 #include "ops/reduction.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -80,7 +78,7 @@ class RowsKernel {
   static const kernels::BuiltKernel* find(ReduceOp op, DType dtype) {
     static constexpr std::array<std::string_view, 9> kNames = {"", "sum", "prod", "amin", "amax",
                                                                "", "",    "any",  "all"};
-    return kernels::find_built(fmt::format("{}_rows_{}", kNames[static_cast<size_t>(op)], name(dtype)));
+    return kernels::find_built({kNames[static_cast<size_t>(op)], "_rows_", name(dtype)});
   }
   const ReductionKernels plain_;
   const int64_t element_size_, size_;
@@ -214,8 +212,7 @@ class ColumnSums {
  public:
   static constexpr size_t kAtOnce = 4;
   ColumnSums(ReduceOp op, DType read)
-      : built_(op == ReduceOp::Sum ? kernels::find_built(fmt::format("sum_columns_{}", name(read)))
-                                   : nullptr) {}
+      : built_(op == ReduceOp::Sum ? kernels::find_built({"sum_columns_", name(read)}) : nullptr) {}
   bool is_built() const { return built_ != nullptr; }
   void start(void* sums, int64_t bytes) const { std::memset(sums, 0, static_cast<size_t>(bytes)); }
   // Rows `first` to `stop`, at most so many: read(row, place) has one.

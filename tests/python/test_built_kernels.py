@@ -463,6 +463,34 @@ def test_sums_of_transposed_rows_have_the_bits_of_a_copy():
                 assert bits(got) == bits(expected)
 
 
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize(
+    "shape", [(2, 3, 4), (1, 1, 1), (70, 2, 3), (3, 0, 2), (1, 65, 3), (16, 16, 16), (17, 16, 16)]
+)
+@pytest.mark.parametrize("dtype", [np.bool_, np.int16, np.float32, np.complex128])
+def test_arrays_joined(shape, dim, dtype):
+    random = np.random.default_rng(23)
+    arrays = [random.integers(-9, 9, shape).astype(dtype) for _ in range(3)]
+    views = [random.integers(-9, 9, shape[::-1]).astype(dtype).T, arrays[0][::-1, :, ::-1], arrays[1][:, 1:]]
+    for given in (arrays, arrays + views[:2], [*arrays, *views] if dim == 1 else [views[0], arrays[2]]):
+        got = weft.concatenate([weft.from_numpy(np.array(array, order="K")) for array in given], dim)
+        np.testing.assert_array_equal(got.numpy(), np.concatenate(given, dim))
+
+
+def test_tensors_filled_with_zero():
+    for dtype in (weft.bool, weft.int64, weft.float16, weft.float32, weft.complex64):
+        for shape in ((), (0,), (3, 0), (5, 7), (100, 1000)):
+            for value in (0, False, 0.0, 1, True):
+                got = weft.full(shape, value, dtype=dtype)
+                assert got.shape == shape and got.dtype == dtype
+                assert (got.numpy() == value).all()
+            assert not weft.zeros(shape, dtype=dtype).numpy().any()
+            assert not weft.zeros_like(weft.ones(shape, dtype=dtype)).numpy().any()
+    assert np.signbit(weft.full((3,), -0.0, dtype=weft.float32).numpy()).all()
+    with pytest.raises(ValueError, match="negative"):
+        weft.zeros((2, -1))
+
+
 def bits(tensor):
     return tensor.to(weft.float64).numpy().tobytes()
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <complex>
 #include <span>
-#include <string>
 
 #include "core/index_arrays.h"
 #include "kernels/cpu/built.h"
@@ -181,7 +180,7 @@ void accumulate_blocks(const Tensor& result, const std::vector<Tensor>& indices,
   const Strides dense = contiguous_strides(block.shape);
   // What eager addition runs along longer rows.
   const BuiltKernel* const add =
-      kHow == Combine::Add ? find_built("add_" + std::string(name(result.dtype())) + "_nn") : nullptr;
+      kHow == Combine::Add ? find_built({"add_", name(result.dtype()), "_nn"}) : nullptr;
   constexpr int64_t kShort = 64;
   for (size_t b = 0; b < offsets.size(); ++b) {
     T* to = result.data_as<T>() + offsets[b];
