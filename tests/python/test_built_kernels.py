@@ -491,6 +491,35 @@ def test_tensors_filled_with_zero():
         weft.zeros((2, -1))
 
 
+@pytest.mark.parametrize("dtype", [weft.float16, weft.bfloat16])
+def test_what_needs_no_rounding_in_half_precision(dtype):
+    # Every value of it, beside every other one at some distance.
+    every = weft.from_numpy(np.arange(1 << 16).astype(np.uint16).view(np.int16)).view(dtype)
+    other = weft.roll(every, 12345)
+    wide, wide_other = every.to(weft.float32), other.to(weft.float32)
+
+    def functions(a, b):
+        return [
+            abs(a),
+            -a,
+            weft.maximum(a, b),
+            weft.minimum(a, b),
+            weft.where(a < b, -a, abs(b)),
+            weft.relu(a),
+        ]
+
+    compiled = weft.compile(functions)(every, other)
+    for got, again, expected in zip(
+        functions(every, other), compiled, functions(wide, wide_other), strict=True
+    ):
+        for result in (got, again):
+            assert result.dtype == dtype
+            found, exact = result.to(weft.float32).numpy(), expected.numpy()
+            np.testing.assert_array_equal(found, exact)
+            zero = exact == 0
+            np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(exact[zero]))
+
+
 def bits(tensor):
     return tensor.to(weft.float64).numpy().tobytes()
 
