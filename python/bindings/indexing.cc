@@ -330,6 +330,10 @@ void set_torch_refusals(bool on) { torch_refusals = on; }
 
 Tensor get_item(const Tensor& tensor, nb::handle index, Promotion rules) {
   if (is_recorded(tensor, index)) return RecordedSelector(tensor, index, rules).get();
+  // One mask for all dimensions needs no positions.
+  if (const Tensor* mask = tensor_of_python(index);
+      mask != nullptr && mask->dtype() == DType::Bool && mask->dim() > 0 && mask->shape() == tensor.shape())
+    return weft::index(tensor, {*mask});
   Selection selection = Selector(tensor, index, rules).finish();
   return selection.has_arrays ? index_get(selection.view, selection.arrays) : selection.view;
 }

@@ -205,6 +205,22 @@ std::string ExpressionPrinter::load(const KernelNode& node) {
   return fmt::format("lanes.gather({}, {})", at, sym(stride));
 }
 
+bool ExpressionPrinter::holds(NodeId id, DType dtype) const {
+  const KernelNode& node = nest_.node(id);
+  if (node.dtype == dtype) return true;
+  if (node.kind != KernelNode::Kind::Apply) return false;
+  switch (node.prim) {
+    case Prim::Cast:
+      return (node.dtype == DType::F32 || node.dtype == DType::F64) && holds(node.args[0], dtype);
+    case Prim::Neg:
+    case Prim::Abs: return holds(node.args[0], dtype);
+    case Prim::Min:
+    case Prim::Max: return holds(node.args[0], dtype) && holds(node.args[1], dtype);
+    case Prim::Select: return holds(node.args[1], dtype) && holds(node.args[2], dtype);
+    default: return false;
+  }
+}
+
 std::string ExpressionPrinter::cast(const KernelNode& node) {
   NodeId arg = node.args[0];
   DType from = nest_.node(arg).dtype, to = node.dtype;
@@ -214,7 +230,7 @@ std::string ExpressionPrinter::cast(const KernelNode& node) {
     text = fmt::format("from_bool<{}>({})", register_type(to), text);
   else if (compute_dtype(from) != compute_dtype(to))
     text = fmt::format("convert<{}>({})", register_type(to), text);
-  if (from == DType::Bool) return text;
+  if (from == DType::Bool || holds(arg, to)) return text;
   if (to == DType::F16) return fmt::format("round_f16({})", text);
   if (to == DType::BF16) return fmt::format("round_bf16({})", text);
   return text;

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/transpose.h"
 #include "weft/parallel.h"
 
 namespace weft {
@@ -14,7 +15,7 @@ namespace weft {
 namespace {
 
 constexpr int64_t kParallelBytes = 1 << 18;  // below this, starting threads costs more than it saves
-constexpr int64_t kTile = 32;
+constexpr int64_t kTile = kTransposedRows;
 
 struct Axis {
   int64_t size, to, from;
@@ -44,53 +45,6 @@ std::vector<Axis> simplify(const Shape& shape, const Strides& to, const Strides&
   if (merged.empty()) merged.push_back({1, 1, 1});
   return merged;
 }
-
-#if defined(__GNUC__)
-template <class Word>
-constexpr int64_t kBlockOfVectors = sizeof(Word) == 4   ? 8
-                                    : sizeof(Word) == 8 ? 4
-                                                        : 0;
-using Words32 = uint32_t __attribute__((vector_size(32)));
-using Words64 = uint64_t __attribute__((vector_size(32)));
-
-// Eight rows of eight, which lie `from_stride` apart, as eight columns of rows that lie `to_stride` apart.
-inline void transpose_block(const uint32_t* from, int64_t from_stride, uint32_t* to, int64_t to_stride) {
-  Words32 a[8], b[8];
-  for (int64_t i = 0; i < 8; ++i) std::memcpy(&a[i], from + i * from_stride, sizeof(Words32));
-  for (int64_t i = 0; i < 8; i += 2) {
-    b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-    b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
-  }
-  for (int64_t i = 0; i < 8; i += 4) {
-    a[i] = __builtin_shufflevector(b[i], b[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-    a[i + 1] = __builtin_shufflevector(b[i], b[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-    a[i + 2] = __builtin_shufflevector(b[i + 1], b[i + 3], 0, 1, 8, 9, 4, 5, 12, 13);
-    a[i + 3] = __builtin_shufflevector(b[i + 1], b[i + 3], 2, 3, 10, 11, 6, 7, 14, 15);
-  }
-  for (int64_t i = 0; i < 4; ++i) {
-    b[i] = __builtin_shufflevector(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-    b[i + 4] = __builtin_shufflevector(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-  }
-  for (int64_t i = 0; i < 8; ++i) std::memcpy(to + i * to_stride, &b[i], sizeof(Words32));
-}
-// The same of four rows of four.
-inline void transpose_block(const uint64_t* from, int64_t from_stride, uint64_t* to, int64_t to_stride) {
-  Words64 a[4], b[4];
-  for (int64_t i = 0; i < 4; ++i) std::memcpy(&a[i], from + i * from_stride, sizeof(Words64));
-  for (int64_t i = 0; i < 4; i += 2) {
-    b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 4, 2, 6);
-    b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 1, 5, 3, 7);
-  }
-  for (int64_t i = 0; i < 2; ++i) {
-    a[i] = __builtin_shufflevector(b[i], b[i + 2], 0, 1, 4, 5);
-    a[i + 2] = __builtin_shufflevector(b[i], b[i + 2], 2, 3, 6, 7);
-  }
-  for (int64_t i = 0; i < 4; ++i) std::memcpy(to + i * to_stride, &a[i], sizeof(Words64));
-}
-#else
-template <class Word>
-constexpr int64_t kBlockOfVectors = 0;
-#endif
 
 class Copy {
  public:
@@ -207,35 +161,6 @@ class Copy {
     convert_(to_ + to * to_size_, axes_.back().to, from_ + from * from_size_, axes_.back().from, n);
   }
 
-  // Through a buffer, of which the source's lines are read as a whole: rows that lie a multiple of 4 KiB
-  // apart share their places in the first-level cache.
-  template <class Word>
-  void transpose(int64_t to, int64_t from, int64_t start, int64_t stop) const {
-    const Axis &outer = axes_[axes_.size() - 2], &inner = axes_.back();
-    Word* const target = reinterpret_cast<Word*>(to_) + to;
-    const Word* const source = reinterpret_cast<const Word*>(from_) + from;
-    const int64_t rows = stop - start;
-    Word buffer[kTile][kTile];
-    for (int64_t j = 0; j < inner.size; j += kTile) {
-      const int64_t columns = std::min(kTile, inner.size - j);
-      int64_t first = 0;
-      if constexpr (constexpr int64_t kSide = kBlockOfVectors<Word>; kSide > 0) {
-        if (rows == kTile)
-          for (; first + kSide <= columns; first += kSide)
-            for (int64_t i = 0; i < kTile; i += kSide)
-              transpose_block(source + start + i + (j + first) * inner.from, inner.from, &buffer[i][first],
-                              kTile);
-      }
-      for (int64_t k = first; k < columns; ++k) {
-        const Word* const line = source + start + (j + k) * inner.from;
-        for (int64_t i = 0; i < rows; ++i) buffer[i][k] = line[i];
-      }
-      for (int64_t i = 0; i < rows; ++i)
-        std::memcpy(target + (start + i) * outer.to + j, buffer[i],
-                    static_cast<size_t>(columns) * sizeof(Word));
-    }
-  }
-
   void copy_tiles(int64_t outer_index, int64_t start) const {
     const size_t num_outer = axes_.size() - 2;
     const Axis &outer = axes_[num_outer], &inner = axes_.back();
@@ -248,15 +173,9 @@ class Copy {
       }
       return;
     }
-    if (is_plain_) {
-      switch (to_size_) {
-        case 1: return transpose<uint8_t>(to, from, start, stop);
-        case 2: return transpose<uint16_t>(to, from, start, stop);
-        case 4: return transpose<uint32_t>(to, from, start, stop);
-        case 8: return transpose<uint64_t>(to, from, start, stop);
-        default: break;
-      }
-    }
+    if (const Transpose transpose = is_plain_ ? transpose_function(to_size_) : nullptr; transpose != nullptr)
+      return transpose(to_ + (to + start * outer.to) * to_size_, outer.to,
+                       from_ + (from + start) * from_size_, inner.from, stop - start, inner.size);
     for (int64_t j = 0; j < inner.size; j += kTile) {
       const int64_t n = std::min(kTile, inner.size - j);
       for (int64_t i = start; i < stop; ++i) {

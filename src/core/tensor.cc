@@ -146,6 +146,14 @@ using ElementRoom = std::complex<double>;  // no element is larger
 Tensor Tensor::full(const Shape& shape, Scalar value, DType dtype, Device device) {
   Tensor result = empty(shape, dtype, device);
   if (!has_memory(device)) return result;
+  const bool is_zero = value.kind() == WeakKind::Bool  ? !value.to_bool()
+                       : value.kind() == WeakKind::Int ? value.to_int() == 0
+                                                       : false;
+  if (is_zero && is_on_host(device) && !is_stored_only(dtype)) {  // no bit of it is set
+    if (result.numel() > 0)
+      std::memset(result.data(), 0, static_cast<size_t>(result.numel() * itemsize(dtype)));
+    return result;
+  }
   const Strides zero(shape.size(), 0);
   const auto fill = [&](DType from, auto element) {
     if (is_on_host(device))

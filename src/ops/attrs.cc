@@ -19,6 +19,12 @@ struct AttrPrinter {
   std::string operator()(const SymShape& value) const { return weft::str(value); }
 };
 
+// Most are the same memory, or differ in length or at the first letter, which needs no call.
+bool is_same(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  return a.data() == b.data() || (!a.empty() && a.front() == b.front() && a == b);
+}
+
 }  // namespace
 
 std::string TensorType::str() const {
@@ -29,7 +35,7 @@ std::string str(const Attr& attr) { return std::visit(AttrPrinter{}, attr); }
 
 const Attr* Attrs::find(std::string_view name) const {
   const auto found =
-      std::find_if(items_.begin(), items_.end(), [&](const auto& item) { return item.first == name; });
+      std::find_if(items_.begin(), items_.end(), [&](const auto& item) { return is_same(item.first, name); });
   return found == items_.end() ? nullptr : &found->second;
 }
 
@@ -46,11 +52,13 @@ bool Attrs::is_none(std::string_view name) const {
 
 void Attrs::set(std::string_view name, Attr value) {
   for (auto& item : items_) {
-    if (item.first == name) {
+    if (is_same(item.first, name)) {
       item.second = std::move(value);
       return;
     }
   }
+  constexpr size_t kUsual = 6;
+  if (items_.capacity() == 0) items_.reserve(kUsual);
   items_.emplace_back(name, std::move(value));
 }
 

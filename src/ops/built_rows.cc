@@ -1,7 +1,5 @@
 #include "ops/built_rows.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <vector>
 
@@ -17,8 +15,7 @@ Tensor run_built_rows(std::string_view name, const Tensor& x, int64_t dim, const
     return {};
   const int64_t length = x.shape().back();
   if (length > longest || x.numel() == 0) return {};
-  const kernels::BuiltKernel* const kernel =
-      kernels::find_built(fmt::format("{}_rows_{}", name, weft::name(x.dtype())));
+  const kernels::BuiltKernel* const kernel = kernels::find_built({name, "_rows_", weft::name(x.dtype())});
   if (kernel == nullptr) return {};
   const Tensor out = Tensor::empty(result, dtype.value_or(x.dtype()));
   const Tensor rows = x.contiguous();

@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "core/default_dtype.h"
+#include "core/memory_limit.h"
+#include "core/profiling.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
 #include "weft/detail/visit_dtype.h"
@@ -104,15 +106,26 @@ Tensors eager_iota(const OpDef& op, std::span<const Tensor>, const Attrs& attrs)
 
 // ---- composites
 // --------------------------------------------------------------------------------------------
+// As build::full has it: on the host without the way through the operator.
+Tensor full(const SymShape& shape, Scalar value, DType dtype, Device device) {
+  static const OpDef& op = get_op("full");
+  if (device != Device() || profiling::is_on() || is_recorded(op, {}))
+    return build::full(shape, value, dtype, device);
+  check_sizes(op, shape);
+  const Shape sizes = constants(shape);
+  check_fits_memory(op.name, sizes, dtype);
+  return Tensor::full(sizes, value, dtype);
+}
+
 Tensors filled(const OpArgs& args, Scalar value) {
-  return {build::full(list_arg(args.attrs, "shape"), value,
-                      dtype_arg(args.attrs).value_or(made_float(args.rules)), device_arg(args.attrs))};
+  return {full(list_arg(args.attrs, "shape"), value, dtype_arg(args.attrs).value_or(made_float(args.rules)),
+               device_arg(args.attrs))};
 }
 
 Tensors filled_like(const OpArgs& args, Scalar value) {
   const Tensor& x = args.tensors[0];
   const Device device = args.attrs.is_none("device") ? x.device() : device_arg(args.attrs);
-  return {build::full(sym_shape(x), value, dtype_arg(args.attrs).value_or(x.dtype()), device)};
+  return {full(sym_shape(x), value, dtype_arg(args.attrs).value_or(x.dtype()), device)};
 }
 
 Tensors empty(const OpDef& op, const OpArgs& args) {

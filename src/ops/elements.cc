@@ -128,6 +128,13 @@ const std::byte* ElementReader::gather(int64_t start, int64_t count, std::byte* 
   return target;
 }
 
+void ElementReader::read_columns(int64_t row, int64_t count, std::byte* target) const {
+  const int64_t length = sizes_[1];
+  const Strides to = {length, 1}, from = {1, strides_[1] / element_size_};
+  const std::byte* const first = base_ + row * element_size_;
+  weft::copy_strided({target, dtype_, to}, {const_cast<std::byte*>(first), dtype_, from}, {count, length});
+}
+
 const void* ElementReader::read(int64_t start, int64_t count, BlockBuffer scratch[2]) const {
   const std::byte* elements = gather(start, count, scratch[0].bytes);
   if (dtype_ == as_) return elements;

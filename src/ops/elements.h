@@ -34,6 +34,18 @@ class ElementReader {
   const void* read(int64_t start, int64_t count, BlockBuffer scratch[2]) const;
   // The elements from `start` on, where they lie there together in the right dtype; else null.
   const std::byte* in_place(int64_t start, int64_t count) const;
+  // in_place(row * length, length).
+  const std::byte* row_in_place(int64_t row, int64_t length) const {
+    if (dtype_ != as_ || sizes_.size() != 2 || sizes_[1] != length || strides_[1] != element_size_)
+      return in_place(row * length, length);
+    return base_ + row * strides_[0];
+  }
+  // Rows of `length` of which each element's next one in memory is that of the next row.
+  bool are_columns(int64_t length) const {
+    return dtype_ == as_ && sizes_.size() == 2 && sizes_[1] == length && strides_[0] == element_size_;
+  }
+  // `count` of those, from `row` on, one after the other.
+  void read_columns(int64_t row, int64_t count, std::byte* target) const;
   // The same element everywhere.
   bool is_constant() const { return sizes_.size() == 1 && (strides_[0] == 0 || sizes_[0] == 1); }
   // The first of them, where all lie contiguously in the right dtype; else null.

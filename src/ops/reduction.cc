@@ -1,10 +1,9 @@
 #include "ops/reduction.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -79,7 +78,7 @@ class RowsKernel {
   static const kernels::BuiltKernel* find(ReduceOp op, DType dtype) {
     static constexpr std::array<std::string_view, 9> kNames = {"", "sum", "prod", "amin", "amax",
                                                                "", "",    "any",  "all"};
-    return kernels::find_built(fmt::format("{}_rows_{}", kNames[static_cast<size_t>(op)], name(dtype)));
+    return kernels::find_built({kNames[static_cast<size_t>(op)], "_rows_", name(dtype)});
   }
   const ReductionKernels plain_;
   const int64_t element_size_, size_;
@@ -138,7 +137,7 @@ void reduce_rows(const Problem& problem, const ElementReader& reader, std::byte*
     parallel_for(0, problem.kept, std::max<int64_t>(1, kChunk / length), [&](int64_t begin, int64_t end) {
       std::array<BlockBuffer, 2> scratch;
       for (int64_t row = begin; row < end; ++row) {
-        const void* elements = reader.in_place(row * length, length);
+        const void* elements = reader.row_in_place(row, length);
         if (elements == nullptr) elements = reader.read(row * length, length, scratch.data());
         reduce(partials + row * size, elements, 1, length);
       }
@@ -192,28 +191,81 @@ void reduce_rows(const Problem& problem, const ElementReader& reader, std::byte*
   }
 }
 
+// Rows that are columns in memory: they are put one after the other, a few at a time.
+void reduce_transposed_rows(const Problem& problem, const ElementReader& reader, std::byte* partials) {
+  constexpr int64_t kRows = 32;
+  const RowsKernel reduce(problem.op, problem.read, problem.accumulate);
+  const int64_t size = itemsize(problem.accumulate), length = problem.reduced;
+  const int64_t groups = (problem.kept + kRows - 1) / kRows;
+  parallel_for(0, groups, std::max<int64_t>(1, kChunk / (kRows * length)), [&](int64_t begin, int64_t end) {
+    std::vector<std::byte> rows(static_cast<size_t>(kRows * length * reduce.element_size()));
+    for (int64_t group = begin; group < end; ++group) {
+      const int64_t row = group * kRows, count = std::min(kRows, problem.kept - row);
+      reader.read_columns(row, count, rows.data());
+      reduce(partials + row * size, rows.data(), count, length);
+    }
+  });
+}
+
+// Adds `kAtOnce` rows, one after the other, to sums of the dtype that they are taken in.
+class ColumnSums {
+ public:
+  static constexpr size_t kAtOnce = 4;
+  ColumnSums(ReduceOp op, DType read)
+      : built_(op == ReduceOp::Sum ? kernels::find_built({"sum_columns_", name(read)}) : nullptr) {}
+  bool is_built() const { return built_ != nullptr; }
+  void start(void* sums, int64_t bytes) const { std::memset(sums, 0, static_cast<size_t>(bytes)); }
+  // Rows `first` to `stop`, at most so many: read(row, place) has one.
+  template <class Read>
+  void add(void* sums, int64_t first, int64_t stop, int64_t count, const Read& read) const {
+    alignas(64) static constexpr std::array<std::byte, kBlock * kMaxElementSize> kZeros{};
+    std::array<const void*, kAtOnce + 1> operands{sums};
+    for (size_t k = 0; k < kAtOnce; ++k) {
+      const int64_t row = first + static_cast<int64_t>(k);
+      operands[k + 1] = row < stop ? read(row, k) : kZeros.data();
+    }
+    run_built(*built_, sums, operands, std::span(&count, 1), /*is_parallel=*/false);
+  }
+
+ private:
+  const kernels::BuiltKernel* const built_;
+};
+
 // Reduced elements lie `problem.inner` apart: whole rows are added up, a block of columns at a time.
-void reduce_columns(const Problem& problem, const ElementReader& reader, std::byte* partials) {
+void reduce_columns(const Problem& problem, const ElementReader& reader, int64_t element_size,
+                    std::byte* partials) {
   const ReductionKernels kernels = reduction_kernels(problem.op, problem.accumulate);
+  const ColumnSums sums(problem.op, problem.read);
   constexpr int64_t kSequential = 16;  // rows added one after the other before the pairwise stack
-  const int64_t size = itemsize(problem.accumulate);
-  const int64_t width = std::min(problem.inner, kBlock), blocks = (problem.inner + width - 1) / width;
-  const int64_t outer = problem.kept / problem.inner;
+  const int64_t size = itemsize(problem.accumulate), outer = problem.kept / problem.inner;
+  // As wide as a buffer is, where the threads have something to do each.
+  int64_t width = kBlock * kMaxElementSize / std::max(size, element_size);
+  while (width > kBlock && outer * ((problem.inner + width - 1) / width) < 4 * get_num_threads()) width /= 2;
+  width = std::min(problem.inner, width);
+  const int64_t blocks = (problem.inner + width - 1) / width;
   const int64_t grain = std::max<int64_t>(1, kChunk / (problem.reduced * width));
   parallel_for(0, outer * blocks, grain, [&](int64_t begin, int64_t end) {
-    std::array<BlockBuffer, 3> scratch;
+    std::array<BlockBuffer, 2 * ColumnSums::kAtOnce + 1> scratch;
+    std::byte* const sequential = scratch.back().bytes;
     for (int64_t task = begin; task < end; ++task) {
       const int64_t group = task / blocks, column = task % blocks * width;
       const int64_t count = std::min(width, problem.inner - column);
       PairwiseStack stack(kernels, count, size);
-      for (int64_t r = 0; r < problem.reduced; ++r) {
-        const void* row =
-            reader.read((group * problem.reduced + r) * problem.inner + column, count, scratch.data());
-        if (r % kSequential == 0)
-          std::copy_n(static_cast<const std::byte*>(row), count * size, scratch[2].bytes);
-        else
-          kernels.combine(scratch[2].bytes, row, count);
-        if (r % kSequential == kSequential - 1 || r == problem.reduced - 1) stack.push(scratch[2].bytes);
+      const auto read = [&](int64_t r, size_t place) {
+        return reader.read((group * problem.reduced + r) * problem.inner + column, count,
+                           &scratch[2 * place]);
+      };
+      for (int64_t r = 0; r < problem.reduced; stack.push(sequential)) {
+        const int64_t stop = std::min(r + kSequential, problem.reduced);
+        if (sums.is_built()) {
+          sums.start(sequential, count * size);
+          for (; r < stop; r += static_cast<int64_t>(ColumnSums::kAtOnce))
+            sums.add(sequential, r, stop, count, read);
+          r = stop;
+        } else {
+          std::copy_n(static_cast<const std::byte*>(read(r++, 0)), count * size, sequential);
+          for (; r < stop; ++r) kernels.combine(sequential, read(r, 0), count);
+        }
       }
       std::copy_n(static_cast<const std::byte*>(stack.finish()), count * size,
                   partials + (group * problem.inner + column) * size);
@@ -283,6 +335,27 @@ DType accumulation_dtype(ReduceOp op, DType operand, DType result) {
   return op == ReduceOp::Any || op == ReduceOp::All ? DType::Bool : compute_dtype(operand);
 }
 
+// What elements are read as: halves as they are, where a kernel is built for them.
+DType read_dtype(ReduceOp op, DType dtype, DType accumulate, bool columns) {
+  const bool is_half = dtype == DType::F16 || dtype == DType::BF16;
+  const bool is_read = is_half && accumulate == DType::F32 &&
+                       (columns ? ColumnSums(op, dtype).is_built() : RowsKernel::is_built(op, dtype));
+  return is_read ? dtype : accumulate;
+}
+
+// Elements of rows that reduce_transposed_rows takes: as many as are added up without pairs.
+constexpr int64_t kLongestTransposed = 2 * kBlock;
+
+bool are_rows_transposed(ReduceOp op, const Tensor& x, const std::vector<int64_t>& axes, DType result) {
+  if (x.is_contiguous() || x.numel() == 0 || !RowsKernel::is_built(op, x.dtype())) return false;
+  const DType accumulate = accumulation_dtype(op, x.dtype(), result);
+  Problem problem{op, accumulate, accumulate};
+  const Layout layout = arrange(x, axes, /*may_have_columns=*/true, problem);
+  if (layout.columns || problem.reduced > kLongestTransposed) return false;
+  const DType read = read_dtype(op, x.dtype(), accumulate, /*columns=*/false);
+  return ElementReader(x, layout.shape, layout.strides, read).are_columns(problem.reduced);
+}
+
 // Dimensions from the one that lies widest in memory to the one that lies densest; those of one element stay
 // where they are, and all do where elements are repeated.
 std::vector<size_t> memory_order(const Tensor& x) {
@@ -327,7 +400,8 @@ Tensor run_reduction(ReduceOp op, const Tensor& given, const std::vector<int64_t
   const bool is_arg = op == ReduceOp::ArgMin || op == ReduceOp::ArgMax;
   const bool is_rounded = (op == ReduceOp::Sum || op == ReduceOp::Prod) && is_inexact(result);
   // Rounded sums do not depend on the layout: they are taken in C order.
-  const Tensor x = is_rounded ? in_reading_order(given) : given;
+  const Tensor x =
+      is_rounded && !are_rows_transposed(op, given, axes, result) ? in_reading_order(given) : given;
   Shape shape;
   for (int64_t d = 0; d < x.dim(); ++d) {
     if (!std::binary_search(axes.begin(), axes.end(), d))
@@ -357,10 +431,7 @@ Tensor run_reduction(ReduceOp op, const Tensor& given, const std::vector<int64_t
                     identity, 1);
     return out;
   }
-  const bool is_half = x.dtype() == DType::F16 || x.dtype() == DType::BF16;
-  if (is_half && !is_arg && !layout.columns && accumulate == DType::F32 &&
-      RowsKernel::is_built(op, x.dtype()))
-    problem.read = x.dtype();
+  if (!is_arg) problem.read = read_dtype(op, x.dtype(), accumulate, layout.columns);
   const ElementReader reader(x, layout.shape, layout.strides, problem.read);
   if (is_arg) {
     if (layout.columns)
@@ -373,7 +444,9 @@ Tensor run_reduction(ReduceOp op, const Tensor& given, const std::vector<int64_t
   std::vector<std::byte> converted(direct ? 0 : static_cast<size_t>(out.numel() * size));
   std::byte* partials = direct ? static_cast<std::byte*>(out.data()) : converted.data();
   if (layout.columns)
-    reduce_columns(problem, reader, partials);
+    reduce_columns(problem, reader, itemsize(x.dtype()), partials);
+  else if (is_rounded && reader.are_columns(problem.reduced) && problem.reduced <= kLongestTransposed)
+    reduce_transposed_rows(problem, reader, partials);
   else
     reduce_rows(problem, reader, partials);
   if (op == ReduceOp::Sum && is_inexact(problem.accumulate)) start_from_zero(problem, partials, out.numel());

@@ -180,7 +180,12 @@ std::vector<TensorType> infer_reshape(const OpDef& op, std::span<const TensorTyp
 
 std::vector<Tensor> eager_reshape(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   const Tensor& x = operands[0];
-  const Shape shape = concrete(resolve_shape(op.name, sym_shape(x), list_arg(attrs, "shape")));
+  const SymShape given = list_arg(attrs, "shape");
+  Shape shape;
+  for (const Sym& size : given) shape.push_back(size.is_constant() ? size.constant() : -1);
+  const bool is_known = std::none_of(shape.begin(), shape.end(), [](int64_t size) { return size < 0; });
+  if (!is_known || weft::numel(shape) != x.numel())
+    shape = concrete(resolve_shape(op.name, sym_shape(x), given));
   if (auto strides = view_strides(x.shape(), x.strides(), shape))
     return as_view(x, shape, std::move(*strides), x.offset());
   const Tensor copy = x.clone();

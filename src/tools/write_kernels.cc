@@ -172,6 +172,21 @@ void write_rows(int vector_bytes, std::vector<Written>& all) {
   add("sum", DType::I64, sums);
 }
 
+// A sum of each column, and four more rows, one after the other.
+void write_columns(int vector_bytes, std::vector<Written>& all) {
+  for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) {
+    const DType compute = compute_dtype(dtype);
+    all.push_back(write_kernel(fmt::format("sum_columns_{}", weft::name(dtype)), {{0}, {0}, {0}, {0}, {0}},
+                               {compute, dtype, dtype, dtype, dtype}, vector_bytes,
+                               [&](const std::vector<Tensor>& operands) {
+                                 Tensor sum = operands[0];
+                                 for (size_t row = 1; row < operands.size(); ++row)
+                                   sum = ops::call1("add", {sum, operands[row].to(compute)});
+                                 return sum;
+                               }));
+  }
+}
+
 constexpr std::string_view kTable =
 #include "embedded/built_table.h"
     ;
@@ -215,6 +230,7 @@ int main(int argc, char** argv) {
     std::vector<Written> all;
     write_pointwise(vector_bytes, all);
     write_rows(vector_bytes, all);
+    write_columns(vector_bytes, all);
     std::erase_if(all, [](const Written& written) { return written.name.empty(); });
     for (int part = 0; part < files; ++part) {
       std::string bodies, table;

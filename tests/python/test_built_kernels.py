@@ -356,7 +356,7 @@ def test_variances_of_rows(size):
             )
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.float64, np.complex128])
 @pytest.mark.parametrize("shape", [(31, 33), (32, 32), (64, 100), (100, 64), (3, 70, 65), (8, 7), (200, 9)])
 def test_transposed_copies(shape, dtype):
     x = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
@@ -438,6 +438,126 @@ def test_what_a_mask_selects(layout, dtype):
     for mask in (x.real > 2, x.real > 100, x.real > -100):
         got = weft.from_numpy(seen(x, layout))[weft.from_numpy(seen(mask, "transposed"))]
         np.testing.assert_array_equal(got.numpy(), x[mask])
+
+
+@pytest.mark.parametrize("portion", [0.0, 0.001, 0.05, 0.07, 0.5, 0.93, 0.95, 0.999, 1.0])
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 16384, 16385, 40007])
+def test_masks_of_any_density(size, portion):
+    random = np.random.default_rng(19)
+    mask = random.random(size) < portion
+    for dtype in (np.int8, np.float16, np.float32, np.float64, np.complex128):
+        x = random.integers(-99, 99, size).astype(dtype)
+        for start in (0, min(3, size)):
+            got = weft.from_numpy(x)[start:][weft.from_numpy(mask)[start:]]
+            np.testing.assert_array_equal(got.numpy(), x[start:][mask[start:]])
+
+
+def test_sums_of_transposed_rows_have_the_bits_of_a_copy():
+    random = np.random.default_rng(20)
+    for rows, length in ((1, 300), (31, 40), (33, 1024), (70, 1023), (5, 1025), (40, 9)):
+        x = weft.from_numpy(random.standard_normal((length, rows)))
+        for dtype in (weft.float64, weft.float32, weft.float16, weft.bfloat16):
+            columns = x.to(dtype).transpose(0, 1)
+            for function in (weft.sum, weft.prod):
+                got, expected = function(columns, 1), function(columns.contiguous(), 1)
+                assert bits(got) == bits(expected)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize(
+    "shape", [(2, 3, 4), (1, 1, 1), (70, 2, 3), (3, 0, 2), (1, 65, 3), (16, 16, 16), (17, 16, 16)]
+)
+@pytest.mark.parametrize("dtype", [np.bool_, np.int16, np.float32, np.complex128])
+def test_arrays_joined(shape, dim, dtype):
+    random = np.random.default_rng(23)
+    arrays = [random.integers(-9, 9, shape).astype(dtype) for _ in range(3)]
+    views = [random.integers(-9, 9, shape[::-1]).astype(dtype).T, arrays[0][::-1, :, ::-1], arrays[1][:, 1:]]
+    for given in (arrays, arrays + views[:2], [*arrays, *views] if dim == 1 else [views[0], arrays[2]]):
+        got = weft.concatenate([weft.from_numpy(np.array(array, order="K")) for array in given], dim)
+        np.testing.assert_array_equal(got.numpy(), np.concatenate(given, dim))
+
+
+def test_tensors_filled_with_zero():
+    for dtype in (weft.bool, weft.int64, weft.float16, weft.float32, weft.complex64):
+        for shape in ((), (0,), (3, 0), (5, 7), (100, 1000)):
+            for value in (0, False, 0.0, 1, True):
+                got = weft.full(shape, value, dtype=dtype)
+                assert got.shape == shape and got.dtype == dtype
+                assert (got.numpy() == value).all()
+            assert not weft.zeros(shape, dtype=dtype).numpy().any()
+            assert not weft.zeros_like(weft.ones(shape, dtype=dtype)).numpy().any()
+    assert np.signbit(weft.full((3,), -0.0, dtype=weft.float32).numpy()).all()
+    with pytest.raises(ValueError, match="negative"):
+        weft.zeros((2, -1))
+
+
+@pytest.mark.parametrize("dtype", [weft.float16, weft.bfloat16])
+def test_what_needs_no_rounding_in_half_precision(dtype):
+    # Every value of it, beside every other one at some distance.
+    every = weft.from_numpy(np.arange(1 << 16).astype(np.uint16).view(np.int16)).view(dtype)
+    other = weft.roll(every, 12345)
+    wide, wide_other = every.to(weft.float32), other.to(weft.float32)
+
+    def functions(a, b):
+        return [
+            abs(a),
+            -a,
+            weft.maximum(a, b),
+            weft.minimum(a, b),
+            weft.where(a < b, -a, abs(b)),
+            weft.relu(a),
+        ]
+
+    compiled = weft.compile(functions)(every, other)
+    for got, again, expected in zip(
+        functions(every, other), compiled, functions(wide, wide_other), strict=True
+    ):
+        for result in (got, again):
+            assert result.dtype == dtype
+            found, exact = result.to(weft.float32).numpy(), expected.numpy()
+            np.testing.assert_array_equal(found, exact)
+            zero = exact == 0
+            np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(exact[zero]))
+
+
+def bits(tensor):
+    return tensor.to(weft.float64).numpy().tobytes()
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4, 5, 16, 17, 100])
+@pytest.mark.parametrize("columns", [8, 513, 2049, 5000])
+def test_sums_of_columns_are_exact_for_integers(rows, columns):
+    x = np.random.default_rng(21).integers(-9, 9, (rows, columns)).astype(np.float64)
+    for dtype in (weft.float64, weft.float32, weft.float16, weft.bfloat16):
+        # Beside one another, with gaps, and repeated.
+        for array in (x, np.repeat(x, 2, 1)[:, ::2], np.broadcast_to(x[:1], x.shape)):
+            got = weft.sum(weft.from_numpy(array).to(dtype), 0)
+            expected = weft.from_numpy(array.sum(0)).to(dtype)
+            assert bits(got) == bits(expected)
+    x[rows // 2, 3] = np.nan
+    assert np.isnan(weft.sum(weft.from_numpy(x).to(weft.bfloat16), 0).to(weft.float64).numpy()).nonzero()[
+        0
+    ] == [3]
+
+
+@pytest.mark.parametrize("columns", [1, 63, 64, 65, 1000])
+def test_rows_and_elements_added_where_an_index_says(columns):
+    random = np.random.default_rng(22)
+    x, values = random.integers(-9, 9, (2, 30, columns)).astype(np.float64)
+    rows, places = random.integers(0, 30, 30), random.integers(0, columns, (30, columns))
+    by_rows, by_places = x.copy(), x.copy()
+    np.add.at(by_rows, rows, values)
+    np.add.at(by_places, (np.arange(30)[:, None], places), values)
+    for dtype in (weft.float64, weft.float32, weft.bfloat16, weft.int64):
+        base, given = weft.from_numpy(x).to(dtype), weft.from_numpy(values).to(dtype)
+        got = weft.index_add(base, 0, weft.from_numpy(rows), given)
+        np.testing.assert_array_equal(got.to(weft.float64).numpy(), by_rows)
+        got = weft.scatter_add(base, 1, weft.from_numpy(places), given)
+        np.testing.assert_array_equal(got.to(weft.float64).numpy(), by_places)
+    for wrong in (columns, 1 << 40):
+        places[29, 0] = wrong
+        with pytest.raises((IndexError, RuntimeError)):
+            weft.scatter_add(weft.from_numpy(x), 1, weft.from_numpy(places), weft.from_numpy(values))
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int8, np.uint8, np.float32])

@@ -65,6 +65,18 @@ const BuiltKernel* find_built(std::string_view name) {
   return found != table().end() ? found->second : nullptr;
 }
 
+const BuiltKernel* find_built(std::initializer_list<std::string_view> parts) {
+  constexpr size_t kLongest = 64;
+  std::array<char, kLongest> name;
+  size_t length = 0;
+  for (const std::string_view part : parts) {
+    if (length + part.size() > kLongest) return nullptr;
+    std::copy(part.begin(), part.end(), name.begin() + length);
+    length += part.size();
+  }
+  return find_built(std::string_view(name.data(), length));
+}
+
 void run_built(const BuiltKernel& kernel, void* result, std::span<const void* const> operands,
                std::span<const int64_t> sizes, bool is_parallel) {
   constexpr int kMost = 8;

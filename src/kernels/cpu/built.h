@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
@@ -12,6 +13,8 @@ namespace weft::kernels {
 
 // Of this processor's level; null where there is none of the name (in the program that writes them, of any).
 const BuiltKernel* find_built(std::string_view name);
+// The same of a name in parts: "sum", "_rows_", "float32".
+const BuiltKernel* find_built(std::initializer_list<std::string_view> parts);
 
 // Contiguous operands and result, which may be one of the operands where the kernel goes element by element.
 // `sizes`: those of the operands' dimensions that differ, in order. `is_parallel`: on all threads, else on

@@ -1,10 +1,13 @@
 #include "kernels/cpu/indexing.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
+#include <span>
 
 #include "core/index_arrays.h"
+#include "kernels/cpu/built.h"
 #include "kernels/cpu/rows.h"
 #include "weft/detail/visit_dtype.h"
 #include "weft/error.h"
@@ -175,6 +178,10 @@ void accumulate_blocks(const Tensor& result, const std::vector<Tensor>& indices,
   const Block block = kept_block(result, plan);
   const Tensor source = place(values, shape.size(), plan.position).contiguous();
   const Strides dense = contiguous_strides(block.shape);
+  // What eager addition runs along longer rows.
+  const BuiltKernel* const add =
+      kHow == Combine::Add ? find_built({"add_", name(result.dtype()), "_nn"}) : nullptr;
+  constexpr int64_t kShort = 64;
   for (size_t b = 0; b < offsets.size(); ++b) {
     T* to = result.data_as<T>() + offsets[b];
     const T* from = source.data_as<T>() + static_cast<int64_t>(b) * block.count;
@@ -186,6 +193,9 @@ void accumulate_blocks(const Tensor& result, const std::vector<Tensor>& indices,
       if (row.stride[0] == 1 && row.stride[1] == 1) {
         T* __restrict const into = to + row.offset[0];
         const T* __restrict const values_of_row = from + row.offset[1];
+        if (add != nullptr && row.size >= kShort)
+          return run_built(*add, into, std::array<const void*, 2>{into, values_of_row},
+                           std::span(&row.size, 1), /*is_parallel=*/false);
         for (int64_t i = 0; i < row.size; ++i) combine_into<kHow>(into[i], values_of_row[i]);
         return;
       }
@@ -243,22 +253,25 @@ WEFT_ONE_BY_ONE void take(T* to, const T* from, const int64_t* at, int64_t count
 }
 #undef WEFT_ONE_BY_ONE
 
+// No index from the end or out of range.
+bool are_within(const int64_t* at, int64_t count, int64_t size) {
+  // None is larger than the bits of all together.
+  uint64_t bits = 0;
+  for (int64_t i = 0; i < count; ++i) bits |= static_cast<uint64_t>(at[i]);
+  if (bits < static_cast<uint64_t>(size)) return true;
+  bool is_outside = false;
+  for (int64_t i = 0; i < count; ++i)
+    is_outside |= static_cast<uint64_t>(at[i]) >= static_cast<uint64_t>(size);
+  return !is_outside;
+}
+
 // The usual row: everything in one piece, and no index from the end or out of range. False for any other.
 template <class T>
 bool gather_contiguous(const Row<3>& row, T* target, const T* source, const int64_t* positions, int64_t size,
                        int64_t stride) {
   if (row.stride[0] != 1 || row.stride[2] != 1 || row.stride[1] != 0 || stride != 1) return false;
   const int64_t* const at = positions + row.offset[2];
-  // No index is larger than the bits of all together.
-  uint64_t bits = 0;
-  for (int64_t i = 0; i < row.size; ++i) bits |= static_cast<uint64_t>(at[i]);
-  bool is_outside = bits >= static_cast<uint64_t>(size);
-  if (is_outside) {
-    is_outside = false;
-    for (int64_t i = 0; i < row.size; ++i)
-      is_outside |= static_cast<uint64_t>(at[i]) >= static_cast<uint64_t>(size);
-  }
-  if (is_outside) return false;
+  if (!are_within(at, row.size, size)) return false;
   take(target + row.offset[0], source + row.offset[1], at, row.size);
   return true;
 }
@@ -311,6 +324,14 @@ Tensor scattered(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
     const int64_t* positions = index.data_as<int64_t>();
     for_each_row<3>(index.shape(), {strides, source.strides(), index.strides()}, 0, num_rows(index.shape()),
                     [&](const Row<3>& row) {
+                      const int64_t* const at_of_row = positions + row.offset[2];
+                      if (stride == 1 && row.stride == std::array<int64_t, 3>{0, 1, 1} &&
+                          are_within(at_of_row, row.size, size)) {
+                        T* const to = target + row.offset[0];
+                        const T* const values = from + row.offset[1];
+                        for (int64_t i = 0; i < row.size; ++i) write(to[at_of_row[i]], values[i]);
+                        return;
+                      }
                       for (int64_t i = 0; i < row.size; ++i) {
                         const int64_t at =
                             checked_index(positions[row.offset[2] + i * row.stride[2]], size, axis);

@@ -16,6 +16,8 @@ namespace {
 
 constexpr int64_t kChunk = 1 << 14;  // flags
 constexpr int64_t kWord = sizeof(uint64_t);
+constexpr int64_t kMany =
+    16;  // flags: those that differ are looked for where they are less than one in so many
 constexpr uint64_t kAllTrue = 0x0101010101010101;
 
 // Eight flags as bytes of 0 and 1, whatever stands for true in memory that was something else before.
@@ -80,18 +82,40 @@ void for_each_chunk(const std::vector<int64_t>& starts, int64_t count, const Wri
   });
 }
 
+// Calls select(i, place) for i of the range in order; what counts is the last call for each of the `count`
+// places, which is for a true flag: no branch depends on one.
+template <class Select>
+void for_each_place(const bool* flags, int64_t begin, int64_t end, int64_t count, const Select& select) {
+  int64_t i = begin, place = 0;
+  for (; i + kWord <= end && place + kWord <= count; i += kWord) {
+    uint64_t word = word_at(flags + i);
+    for (int64_t k = 0; k < kWord; ++k, word >>= 8) {
+      select(i + k, place);
+      place += static_cast<int64_t>(word & 1);
+    }
+  }
+  for (; place < count; ++i)
+    if (flag_at(flags + i)) select(i, place++);
+}
+
 template <class T>
 void select_elements(const Tensor& x, const bool* flags, const std::vector<int64_t>& starts, Tensor& result) {
   const T* from = static_cast<const T*>(x.data());
   T* to = static_cast<T*>(result.data());
   for_each_chunk(starts, x.numel(), [&](int64_t begin, int64_t end, int64_t first) {
-    T* out = to + first;
-    for_each_true(
-        flags, begin, end, [&](int64_t i) { *out++ = from[i]; },
-        [&](int64_t i) {
-          std::memcpy(out, from + i, kWord * sizeof(T));
-          out += kWord;
-        });
+    T* const out = to + first;
+    const int64_t count = starts[static_cast<size_t>(begin / kChunk) + 1] - first;
+    if (std::min(count, end - begin - count) * kMany < end - begin) {
+      T* next = out;
+      for_each_true(
+          flags, begin, end, [&](int64_t i) { *next++ = from[i]; },
+          [&](int64_t i) {
+            std::memcpy(next, from + i, kWord * sizeof(T));
+            next += kWord;
+          });
+    } else {
+      for_each_place(flags, begin, end, count, [&](int64_t i, int64_t place) { out[place] = from[i]; });
+    }
   });
 }
 

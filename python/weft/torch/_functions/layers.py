@@ -131,17 +131,22 @@ def batch_norm_update_stats(input, running_mean, running_var, momentum):
 
 def softmax(input, dim=None, dtype=None, *, out=None, axis=None):
     """exp(input) / the sum of exp(input) along `dim`."""
-    return written(out, _softmax("softmax", _weft.softmax, input, dim if axis is None else axis, dtype))
+    dim = dim if axis is None else axis
+    result = _softmax("softmax", _weft.softmax, input, dim, dtype)
+    return result if out is None else written(out, result)
 
 
 def log_softmax(input, dim=None, dtype=None, *, out=None, axis=None):
     """The logarithm of softmax."""
-    return written(
-        out, _softmax("log_softmax", _weft.log_softmax, input, dim if axis is None else axis, dtype)
-    )
+    dim = dim if axis is None else axis
+    result = _softmax("log_softmax", _weft.log_softmax, input, dim, dtype)
+    return result if out is None else written(out, result)
 
 
 def _softmax(function, operator, input, dim, dtype):
+    if isinstance(input, _weft.Tensor) and dim is not None and dtype is None:
+        if input.is_floating_point() and input.numel() > 1:  # no number, which has no dimension
+            return operator(input, dim)
     need_tensor(function, input)
     if dim is None:
         raise TypeError(f"{function}() missing 1 required positional argument: 'dim'")

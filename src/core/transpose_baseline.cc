@@ -1,0 +1,2 @@
+#define WEFT_TRANSPOSE kTransposeBaseline
+#include "core/transpose.inc"
