@@ -147,7 +147,10 @@ void set_requires_grad(nb::handle self, bool value) {
     throw_error(ErrorKind::Runtime,
                 fmt::format("requires_grad: expected a tensor of floating-point or complex numbers, got {}",
                             describe(own<Tensor>(self))));
-  nb::setattr(self, kRequiresGrad, nb::bool_(value));
+  if (value)
+    nb::setattr(self, kRequiresGrad, nb::bool_(true));
+  else if (requires_grad(self))
+    nb::delattr(self, kRequiresGrad);
 }
 
 nb::object part(nb::handle self, const char* name) {

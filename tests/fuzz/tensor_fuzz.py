@@ -22,6 +22,7 @@ import functools
 import importlib
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import threading
@@ -37,6 +38,7 @@ from tensor_values import TOLERANCE, Difference, compare
 SECONDS_PER_STEP = 30  # of the processor's time
 SECONDS_TO_SHRINK = 60
 PROGRAMS_PER_PROCESS = 400
+BYTES_PER_PROCESS = 2 << 30  # statements that need more are not generated
 MODES = {
     "interpreted": {"WEFT_INTERPRET": "1", "WEFT_KERNEL_OPTIMIZATION": "0"},
     "quick": {"WEFT_INTERPRET": "0", "WEFT_KERNEL_OPTIMIZATION": "0"},
@@ -276,6 +278,7 @@ def library_of(options):
 
 def run_seeds(options, seeds, state):
     """In one process, which lives for some programs only, since kernels stay loaded."""
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES_PER_PROCESS, resource.getrlimit(resource.RLIMIT_AS)[1]))
     library = library_of(options)
     for seed in seeds:
         if time.monotonic() > options.deadline:
