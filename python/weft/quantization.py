@@ -14,6 +14,7 @@ traced as any other.
 
 from weft import nn
 from weft.nn.modules.quantized import DynamicInt8Linear, Int4Linear, Int8Linear
+from weft.sparse import SparseInt8Linear, SparseLinear
 
 __all__ = [
     "int4_weight_only",
@@ -26,8 +27,8 @@ __all__ = [
 class _Scheme:
     """How a Linear is replaced."""
 
-    def __init__(self, text, make, fits=lambda layer: True):
-        self._text, self.make, self.fits = text, make, fits
+    def __init__(self, text, make, fits=lambda layer: True, of_sparse=None):
+        self._text, self.make, self.fits, self.of_sparse = text, make, fits, of_sparse
 
     def __repr__(self):
         return self._text
@@ -35,7 +36,9 @@ class _Scheme:
 
 def int8_dynamic_activation_int8_weight():
     return _Scheme(
-        "int8_dynamic_activation_int8_weight()", lambda layer: DynamicInt8Linear(layer.weight, layer.bias)
+        "int8_dynamic_activation_int8_weight()",
+        lambda layer: DynamicInt8Linear(layer.weight, layer.bias),
+        of_sparse=SparseInt8Linear,
     )
 
 
@@ -58,7 +61,8 @@ def quantize_(model, config, filter_fn=None):
     """Replaces the Linear layers within `model`, in place; the modules that are quantized already stay.
 
     config: what one of the functions above gives.
-    filter_fn(module, name): which layers, by default every nn.Linear; not subclasses of it.
+    filter_fn(module, name): which layers, by default every nn.Linear; not subclasses of it. 2:4 sparse layers
+    (weft.sparse.sparsify_) become int8 ones by int8_dynamic_activation_int8_weight(), and stay with the others.
     Raises: TypeError for a model that is a Linear itself (nothing could hold the new layer) or no module; ValueError for
     weights that are not finite.
     """
@@ -73,8 +77,11 @@ def quantize_(model, config, filter_fn=None):
     for name, module in list(model.named_modules()):
         for child_name, child in list(module._modules.items()):
             full = f"{name}.{child_name}" if name else child_name
-            if type(child) is not nn.Linear or not config.fits(child) or not wanted(child, full):
+            make = config.of_sparse if type(child) is SparseLinear else config.make
+            if make is None or type(child) not in (nn.Linear, SparseLinear):
+                continue
+            if not config.fits(child) or not wanted(child, full):
                 continue
             if child not in replaced:
-                replaced[child] = config.make(child).train(child.training)
+                replaced[child] = make(child).train(child.training)
             setattr(module, child_name, replaced[child])

@@ -18,11 +18,12 @@ constexpr int64_t kMostSparseRows = 16;
 bool is_sparse_dtype(DType dtype) { return dtype == DType::F32 || dtype == DType::BF16; }
 
 // The rows of the weight, as the operands have them after `first`.
-Sym check_sparse_weight(const OpDef& op, Types operands, size_t first) {
+Sym check_sparse_weight(const OpDef& op, Types operands, size_t first, bool may_be_int8) {
   const TensorType &values = operands[first], &lanes = operands[first + 1];
-  WEFT_CHECK_TYPE(is_sparse_dtype(values.dtype) && lanes.dtype == DType::U8,
-                  fmt::format("{}: expected values of float32 or bfloat16 and lanes of uint8{}", op.name,
-                              describe_operands(op, operands)));
+  const bool fits = is_sparse_dtype(values.dtype) || (may_be_int8 && values.dtype == DType::I8);
+  WEFT_CHECK_TYPE(fits && lanes.dtype == DType::U8,
+                  fmt::format("{}: expected values of float32{} or bfloat16 and lanes of uint8{}", op.name,
+                              may_be_int8 ? ", int8" : "", describe_operands(op, operands)));
   WEFT_CHECK(values.shape.size() == 2 && lanes.shape.size() == 2 && sym_eq(values.shape[0], lanes.shape[0]) &&
                  sym_eq(values.shape[1], lanes.shape[1] * 4),
              fmt::format("{}: expected values [n, k / 2] and lanes [n, k / 8]{}", op.name,
@@ -31,7 +32,7 @@ Sym check_sparse_weight(const OpDef& op, Types operands, size_t first) {
 }
 
 std::vector<TensorType> infer_sparse_linear(const OpDef& op, Types operands, const Attrs&) {
-  const Sym rows = check_sparse_weight(op, operands, 1);
+  const Sym rows = check_sparse_weight(op, operands, 1, false);
   WEFT_CHECK_TYPE(is_sparse_dtype(operands[0].dtype), fmt::format("{}: expected x of float32 or bfloat16{}",
                                                                   op.name, describe_operands(op, operands)));
   const SymShape& shape = operands[0].shape;
@@ -51,7 +52,7 @@ kernels::SparseWeight weight_of(const Tensor& values, const Tensor& lanes) {
 
 Tensor expanded(const Tensor& values, const Tensor& lanes) {
   Tensor dense = Tensor::empty({values.size(0), values.size(1) * 2}, values.dtype());
-  kernels::expand_sparse(weight_of(values, lanes), dense.data_as<std::byte>());
+  kernels::expand_sparse(weight_of(values, lanes), itemsize(values.dtype()), dense.data_as<std::byte>());
   return dense;
 }
 
@@ -75,7 +76,7 @@ Tensors eager_sparse_linear(const OpDef&, std::span<const Tensor> operands, cons
 }
 
 std::vector<TensorType> infer_sparse_dense(const OpDef& op, Types operands, const Attrs&) {
-  const Sym rows = check_sparse_weight(op, operands, 0);
+  const Sym rows = check_sparse_weight(op, operands, 0, true);
   return {TensorType{operands[0].dtype, {rows, operands[0].shape[1] * 2}, operands[0].device}};
 }
 
@@ -99,7 +100,8 @@ Tensors eager_sparse_dense(const OpDef&, std::span<const Tensor> operands, const
     &register_op({.name = "sparse_dense",
                   .schema = "(Tensor values, Tensor lanes) -> Tensor",
                   .doc = "The dense weight [n, k] of a 2:4 sparse one (sparse_linear), with zeros where "
-                         "nothing is kept.",
+                         "nothing is kept.\n"
+                         "dtype:  values: float32, bfloat16 or int8.",
                   .infer = infer_sparse_dense,
                   .eager = eager_sparse_dense}),
 };

@@ -114,6 +114,43 @@ def test_models_and_their_state():
     assert [type(one).__name__ for one in some] == ["Linear", "GELU", "SparseLinear", "Linear"]
 
 
+@pytest.mark.parametrize("keep_dense", [False, True])
+def test_with_dynamic_int8(keep_dense):
+    from weft.quantization import int8_dynamic_activation_int8_weight, int8_weight_only, quantize_
+
+    def make():
+        return weft.nn.Sequential(
+            weft.nn.Linear(24, 40), weft.nn.GELU(), weft.nn.Linear(40, 12), weft.nn.Linear(12, 3)
+        )
+
+    model = prune_(make())
+    dense = copy.deepcopy(model)
+    quantize_(dense, int8_dynamic_activation_int8_weight())
+    sparse = sparsify_(copy.deepcopy(model), keep_dense=keep_dense)
+    unchanged = copy.deepcopy(sparse)
+    quantize_(unchanged, int8_weight_only())
+    assert [type(unchanged[i]).__name__ for i in (0, 3)] == ["SparseLinear", "Int8Linear"]
+    quantize_(sparse, int8_dynamic_activation_int8_weight())
+    names = ["SparseInt8Linear", "GELU", "SparseInt8Linear", "DynamicInt8Linear"]
+    assert [type(one).__name__ for one in sparse] == names
+    assert {"0.values", "0.positions", "0.scales", "0.bias"} == {
+        x for x in sparse.state_dict() if x[:2] == "0."
+    }
+    assert sparse[0].values.dtype == weft.int8 and tuple(sparse[0].values.shape) == (40, 12)
+    other = sparsify_(prune_(make()), keep_dense=keep_dense)
+    quantize_(other, int8_dynamic_activation_int8_weight())
+    other.load_state_dict(sparse.state_dict())
+    for rows in (1, 2, 17):  # the numbers are the dense int8 model's
+        x = weight_of(rows, 24)
+        for found in (sparse, weft.compile(sparse, fullgraph=True), other):
+            np.testing.assert_allclose(found(x).numpy(), dense(x).numpy(), rtol=1e-6, atol=1e-6)
+    half, x = copy.deepcopy(sparse).to(weft.bfloat16), weight_of(3, 24, weft.bfloat16)
+    assert half[0].scales.dtype == weft.float32 and half(x).dtype == weft.bfloat16
+    np.testing.assert_allclose(
+        half(x).to(weft.float32).numpy(), dense(x.to(weft.float32)).numpy(), rtol=0.1, atol=0.05
+    )
+
+
 def test_pytorchs_metadata():
     """values and metadata that PyTorch 2.15's sparse_semi_structured_from_dense_cutlass gives."""
     recorded = json.loads((pathlib.Path(__file__).parent / "sparse_cutlass.json").read_text())

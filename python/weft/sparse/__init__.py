@@ -6,24 +6,30 @@
 
 A product of few rows can read half the bytes of a dense one's weight. With more, arithmetic is the limit, and processors have no
 sparse arithmetic. With keep_dense=True (sparsify_'s default) the dense weight is held beside and used where it measured faster:
-everywhere but for one or two rows of float32. With keep_dense=False the weight takes 9/16 of the memory, and is expanded for
+everywhere but for few rows. With keep_dense=False the weight takes 9/16 of the memory, and is expanded for
 products of more than 16 rows. docs/SPARSITY.md has the measurements.
 """
 
 import weft
+from weft import _C
 from weft._errors import ArgumentError, ArgumentTypeError
+from weft.nn.modules.quantized import DynamicInt8Linear
 
 from . import _cutlass
 
-__all__ = """SparseSemiStructuredTensor prune prune_ sparsify_ to_sparse_semi_structured""".split()
+__all__ = (
+    """SparseInt8Linear SparseSemiStructuredTensor prune prune_ sparsify_ to_sparse_semi_structured""".split()
+)
 
 _DTYPES = (weft.float32, weft.bfloat16)
-_MOST_ROWS = 2  # of float32 inputs, for which the sparse weight measured faster than the dense one
+# Rows of inputs for which the sparse weight measured faster than the dense one (docs/SPARSITY.md), of float32 and bfloat16,
+# by the bytes of the processor's vectors.
+_MOST_ROWS, _MOST_HALF_ROWS = {32: (4, 16), 64: (2, 0)}.get(_C._host_vector_bytes(), (0, 0))
 
 
 def _gains(x, columns):
     """Is a product with the sparse weight faster than one with the dense weight?"""
-    return x.dtype == weft.float32 and x.numel() <= _MOST_ROWS * columns
+    return x.numel() <= (_MOST_ROWS if x.dtype == weft.float32 else _MOST_HALF_ROWS) * columns
 
 
 def _check_weight(name, weight):
@@ -146,6 +152,11 @@ def to_sparse_semi_structured(dense, *, keep_dense=False):
     return SparseSemiStructuredTensor(values, positions, dense if keep_dense else None)
 
 
+def _follow_loaded(module, local_metadata):
+    pending = local_metadata.get("pending")
+    module._follow() if pending is None else pending.append(module._follow)
+
+
 class SparseLinear(weft.nn.Module):
     """A Linear layer with a 2:4 sparse weight: what sparsify_ makes of one. Its state: values, positions and bias."""
 
@@ -161,8 +172,7 @@ class SparseLinear(weft.nn.Module):
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *others):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *others)
-        pending = local_metadata.get("pending")
-        self._follow() if pending is None else pending.append(self._follow)
+        _follow_loaded(self, local_metadata)
 
     def _follow(self):
         """What is made of positions and values, anew."""
@@ -179,6 +189,36 @@ class SparseLinear(weft.nn.Module):
         return (
             f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
         )
+
+
+class SparseInt8Linear(DynamicInt8Linear):
+    """A SparseLinear with dynamic int8: what weft.quantization.quantize_ makes of one. Its numbers are those of the expanded weight;
+    values [n, k / 2] are int8, and a product is that of the int8 weight, which is held beside as the SparseLinear held its own, or
+    expanded for each product: 5/8 of its memory, and never faster. Its state: values, positions, scales and bias."""
+
+    def __init__(self, sparse):
+        super().__init__(weft.sparse_dense(sparse.values, sparse.lanes), sparse.bias)
+        values, positions = _cutlass.compress("quantize_", self.weight)
+        self.register_buffer("values", values)
+        self.register_buffer("positions", positions)
+        self.register_buffer("lanes", _cutlass.lanes_of(positions), persistent=False)
+        dense = None if sparse.dense is None else self.weight
+        self.register_buffer("weight", dense, persistent=False)
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *others):
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *others)
+        _follow_loaded(self, local_metadata)
+
+    def _follow(self):
+        self.lanes = _cutlass.lanes_of(self.positions)
+        if self.weight is not None:
+            self.weight = weft.sparse_dense(self.values, self.lanes)
+
+    def forward(self, x):
+        weight = self.weight
+        if weight is None:
+            weight = weft.sparse_dense(self.values, self.lanes)
+        return weft.nn.functional._linear_dynamic_int8(x, weight, self.scales, self.bias)
 
 
 def sparsify_(model, accepts=None, keep_dense=True):

@@ -42,7 +42,7 @@ void sparse_rows_baseline(int64_t m, const float* x, const SparseWeight& weight,
 
 bool has_sparse_products() {
 #if defined(__x86_64__)
-  static const bool has = runtime::host_vector_bytes() >= 64;
+  static const bool has = runtime::host_vector_bytes() >= 32;
   return has;
 #else
   return false;
@@ -52,15 +52,15 @@ bool has_sparse_products() {
 void sparse_product(int64_t m, const float* x, const SparseWeight& weight, const float* bias, float* out) {
   detail::SparseRows rows = &detail::sparse_rows_baseline;
 #if defined(__x86_64__)
-  if (has_sparse_products()) rows = &detail::sparse_rows_avx512;
+  if (has_sparse_products())
+    rows = runtime::host_vector_bytes() >= 64 ? &detail::sparse_rows_avx512 : &detail::sparse_rows_avx2;
 #endif
   const int64_t grain = std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, weight.k));
   parallel_for(0, weight.n, grain,
                [&](int64_t begin, int64_t end) { rows(m, x, weight, bias, out, begin, end); });
 }
 
-void expand_sparse(const SparseWeight& weight, void* dense) {
-  const int64_t size = weight.is_bfloat16 ? 2 : 4;
+void expand_sparse(const SparseWeight& weight, int64_t size, void* dense) {
   const int64_t grain = std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, weight.k));
   parallel_for(0, weight.n, grain, [&](int64_t begin, int64_t end) {
     auto* const bytes = static_cast<std::byte*>(dense);

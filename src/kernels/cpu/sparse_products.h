@@ -15,15 +15,15 @@ struct SparseWeight {
   bool is_bfloat16;
 };
 
-// Does the processor expand vectors by a mask? Where it does not, dense products are faster.
+// Does the processor spread values over lanes (AVX2, AVX-512)? Where it does not, dense products are faster.
 bool has_sparse_products();
 
 // out[m, n] = x[m, k] weight^T (+ bias[n]) on all threads; x, bias and out are contiguous float32. Sums are
 // in float32, in an order that does not depend on the number of threads or rows.
 void sparse_product(int64_t m, const float* x, const SparseWeight& weight, const float* bias, float* out);
 
-// dense[n, k], with zeros where nothing is kept, of the values' dtype.
-void expand_sparse(const SparseWeight& weight, void* dense);
+// dense[n, k], with zeros where nothing is kept, of the values' dtype, which has so many bytes.
+void expand_sparse(const SparseWeight& weight, int64_t size, void* dense);
 
 namespace detail {
 // Rows of the weight [begin, end) for all m rows of x.
@@ -31,6 +31,8 @@ using SparseRows = void (*)(int64_t m, const float* x, const SparseWeight& weigh
                             float* out, int64_t begin, int64_t end);
 void sparse_rows_baseline(int64_t m, const float* x, const SparseWeight& weight, const float* bias,
                           float* out, int64_t begin, int64_t end);
+void sparse_rows_avx2(int64_t m, const float* x, const SparseWeight& weight, const float* bias, float* out,
+                      int64_t begin, int64_t end);
 void sparse_rows_avx512(int64_t m, const float* x, const SparseWeight& weight, const float* bias, float* out,
                         int64_t begin, int64_t end);
 }  // namespace detail
