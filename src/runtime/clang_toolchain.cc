@@ -12,6 +12,7 @@
 #include "runtime/files.h"
 #include "runtime/log.h"
 #include "runtime/precompiled_prelude.h"
+#include "runtime/under_way.h"
 #include "weft/env.h"
 #include "weft/error.h"
 
@@ -76,6 +77,7 @@ Plugin load(const std::string& path) {
   static const int registered = pthread_atfork(
       [] { compile_mutex().lock(); }, [] { compile_mutex().unlock(); }, [] { compile_mutex().unlock(); });
   (void)registered;
+  wait_for_work_at_exit();
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   log::write(log::Channel::Cache, fmt::format("loaded {} in {:.1f} ms", path, elapsed.count()));
   return plugin;
@@ -153,6 +155,7 @@ class ClangToolchain final : public Toolchain {
 }  // namespace
 
 std::string compile_with_clang(const CompileRequest& request, const std::vector<std::string>& flags) {
+  const UnderWay under_way;
   const std::lock_guard<std::mutex> lock(compile_mutex());
   const Plugin& clang = plugin();
   if (!clang.error.empty()) throw_error(ErrorKind::Runtime, "clang: " + clang.error);
@@ -172,6 +175,7 @@ std::string compile_with_clang(const CompileRequest& request, const std::vector<
 }
 
 std::string shipped_prelude(std::string_view prelude, const std::vector<std::string>& flags) {
+  const UnderWay under_way;
   const std::lock_guard<std::mutex> lock(compile_mutex());
   const Plugin& clang = plugin();
   if (!clang.error.empty()) throw_error(ErrorKind::Runtime, "clang: " + clang.error);

@@ -14,6 +14,7 @@
 #include "runtime/log.h"
 #include "runtime/module.h"
 #include "runtime/toolchain.h"
+#include "runtime/under_way.h"
 #include "weft/env.h"
 #include "weft/error.h"
 
@@ -122,6 +123,7 @@ const Toolchain& toolchain(std::string_view name) {
 }
 
 LoadedKernel load_kernel(const CompileRequest& request, std::string_view toolchain_name) {
+  const UnderWay under_way;
   check_name(request.name);
   const std::vector<const Toolchain*> choices = candidates(toolchain_name);
   std::string ids;

@@ -1,5 +1,6 @@
 """Programs end well whatever weft's threads are at."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -111,8 +112,45 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_daemon_threads_and_tasks(tmp_path, name, after):
     (tmp_path / "program.py").write_text(START + textwrap.dedent(PROGRAMS[name]) + after + "\n")
-    for _ in range(2):
+    # Kernels are loaded, or compiled while the program ends.
+    for cache in ({}, {"WEFT_CACHE_DIR": str(tmp_path / "cache")}):
         done = subprocess.run(
-            [sys.executable, "program.py"], capture_output=True, text=True, timeout=120, cwd=tmp_path
+            [sys.executable, "program.py"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=tmp_path,
+            env=os.environ | cache,
         )
         assert done.returncode == 0, f"{done.returncode} {done.stderr}"
+
+
+def test_a_forked_child_ends(tmp_path):
+    """A thread that compiles exists in the parent only; the child's end does not wait for it."""
+    program = """
+        import os, sys, time, warnings
+        warnings.simplefilter("ignore")
+
+        def compile_another(number=[0]):
+            number[0] += 1
+            weft.compile(lambda v, n=number[0]: v * 2 + n)(np.ones(number[0]))
+
+        for_ever(compile_another)
+        child = os.fork()
+        if child == 0:
+            sys.exit(3)
+        status = os.waitpid(child, 0)[1]
+        assert os.waitstatus_to_exitcode(status) == 3
+    """
+    (tmp_path / "program.py").write_text(START + textwrap.dedent(program))
+    environment = os.environ | {"WEFT_CACHE_DIR": str(tmp_path / "cache")}
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "program.py"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            cwd=tmp_path,
+            env=environment,
+        )
+        assert done.returncode == 0, done.stderr

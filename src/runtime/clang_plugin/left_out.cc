@@ -28,3 +28,8 @@ extern "C" {
 llvm::PassPluginLibraryInfo getPollyPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "Polly", LLVM_VERSION_STRING, [](llvm::PassBuilder&) {}};
 }
+
+// Nothing of LLVM's is destroyed as the program ends: a thread may be compiling then.
+extern "C" __attribute__((visibility("hidden"))) int __wrap___cxa_atexit(void (*)(void*), void*, void*) {
+  return 0;
+}

@@ -1,0 +1,76 @@
+#include "runtime/under_way.h"
+
+#include <pthread.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+
+#include "runtime/interop.h"
+
+namespace weft::runtime {
+namespace {
+
+constexpr std::chrono::seconds kLongestWait(30);
+
+struct Gate {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int count = 0;
+  bool is_closed = false;
+};
+
+Gate& gate() {
+  static Gate& instance = *new Gate;
+  return instance;
+}
+
+thread_local int own = 0;         // of the gate's count
+thread_local bool exits = false;  // this thread has called exit
+
+void close() {
+  Gate& g = gate();
+  std::unique_lock lock(g.mutex);
+  exits = true;
+  g.is_closed = true;
+  g.changed.wait_for(lock, kLongestWait, [&] { return g.count <= own; });
+}
+
+// A child has only the thread that forked.
+void register_handlers() {
+  static const int registered = pthread_atfork([] { gate().mutex.lock(); }, [] { gate().mutex.unlock(); },
+                                               [] {
+                                                 gate().count = own;
+                                                 gate().mutex.unlock();
+                                               });
+  (void)registered;
+  std::atexit(close);
+}
+
+}  // namespace
+
+UnderWay::UnderWay() {
+  static const bool registered = (register_handlers(), true);
+  (void)registered;
+  Gate& g = gate();
+  std::unique_lock lock(g.mutex);
+  if (g.is_closed && !exits && own == 0) {
+    lock.unlock();
+    sleep_until_exit();
+  }
+  ++g.count;
+  ++own;
+}
+
+UnderWay::~UnderWay() {
+  Gate& g = gate();
+  const std::lock_guard lock(g.mutex);
+  --g.count;
+  --own;
+  g.changed.notify_all();
+}
+
+void wait_for_work_at_exit() { std::atexit(close); }
+
+}  // namespace weft::runtime
