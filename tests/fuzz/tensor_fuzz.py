@@ -17,13 +17,11 @@ whose sums are rounded have a tolerance. A program that differs is shrunk, and p
 from __future__ import annotations
 
 import argparse
-import contextlib
 import functools
 import importlib
 import multiprocessing
 import os
 import resource
-import signal
 import sys
 import threading
 import time
@@ -34,6 +32,7 @@ import tensor_programs
 import weft
 from program_shrink import without_lines
 from tensor_values import TOLERANCE, Difference, compare
+from time_limits import TimedOut, time_limit
 
 SECONDS_PER_STEP = 30  # of the processor's time
 SECONDS_TO_SHRINK = 60
@@ -46,27 +45,6 @@ MODES = {
 }
 # Of a namespace, what is not compared: what every namespace has.
 USUAL = {"calls", *tensor_programs.namespace(weft, True, None), "__builtins__"} - {"GENERATOR"}
-
-
-class TimedOut(BaseException):
-    """Not an Exception: no program handles it."""
-
-
-@contextlib.contextmanager
-def time_limit(seconds):
-    def time_out(*_):
-        raise TimedOut(f"more than {seconds} s")
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    saved = signal.signal(signal.SIGPROF, time_out)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, saved)
 
 
 class Side:

@@ -19,8 +19,10 @@ import weft.nn.functional as F
 from tensor_calls import CONVERTING, DECIDING, EXACT, IN_PLACE, RANDOM, ROUNDED, entries
 from tensor_surroundings import MODULES, SURROUNDINGS, for_owner
 from tensor_values import arg, filled
+from time_limits import TimedOut, time_limit
 from weft import nn
 
+SECONDS_PER_STATEMENT = 3
 DTYPES = ["float32"] * 5 + ["float64", "int64", "int32", "bool", "bfloat16", "float16", "uint8", "int8"]
 LAYOUTS = ["C"] * 6 + ["transposed", "strided", "offset", "expanded", "unaligned"]
 SIZES = [0, 1, 2, 3, 4, 5, 8]
@@ -331,8 +333,9 @@ class Generator:
             if "global " in text:
                 continue
             try:
-                exec(compile(text, "<statement>", "exec"), self.scope)
-            except SyntaxError:
+                with time_limit(SECONDS_PER_STATEMENT):
+                    exec(compile(text, "<statement>", "exec"), self.scope)
+            except (SyntaxError, TimedOut):
                 continue
             except Exception:
                 if not self.chance(0.004):

@@ -87,8 +87,8 @@ class FewQueries {
     if (shape_.mask == AttentionMask::Bool) {
       const auto* mask = reinterpret_cast<const uint8_t*>(mask_of(row));
       cut(
-          seen, bias,
-          [mask](uint8_t value) { return value ? 0.0f : -std::numeric_limits<float>::infinity(); }, mask);
+          seen, bias, [](uint8_t value) { return value ? 0.0f : -std::numeric_limits<float>::infinity(); },
+          mask);
     } else if (shape_.mask == AttentionMask::Additive) {
       const auto* mask = reinterpret_cast<const float*>(mask_of(row));
       cut(seen, bias, [](float value) { return in_units_of_log2(value); }, mask);
