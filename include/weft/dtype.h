@@ -90,14 +90,14 @@ DType promote_weak(DType array, WeakKind scalar, Promotion rules);
 
 template <class T>
 struct dtype_of;
-#define WEFT_FOR_EACH_DTYPE(X)                                                                   \
-  X(Bool, bool)                                                                                  \
-  X(U8, uint8_t)                                                                                 \
-  X(I8, int8_t)                                                                                  \
-  X(U16, uint16_t)                                                                               \
-  X(I16, int16_t) X(U32, uint32_t) X(I32, int32_t) X(U64, uint64_t) X(I64, int64_t) X(F16, Half) \
-      X(BF16, BFloat16) X(F32, float) X(F64, double) X(C64, std::complex<float>)                 \
-          X(C128, std::complex<double>)
+#define WEFT_FOR_EACH_DTYPE(X)                                                                     \
+  X(Bool, bool)                                                                                    \
+  X(U8, uint8_t)                                                                                   \
+  X(I8, int8_t)                                                                                    \
+  X(U16, uint16_t)                                                                                 \
+  X(I16, int16_t)                                                                                  \
+  X(U32, uint32_t) X(I32, int32_t) X(U64, uint64_t) X(I64, int64_t) X(F16, Half) X(BF16, BFloat16) \
+      X(F32, float) X(F64, double) X(C64, std::complex<float>) X(C128, std::complex<double>)
 #define WEFT_DTYPE_OF(NAME, TYPE)               \
   template <>                                   \
   struct dtype_of<TYPE> {                       \

@@ -32,7 +32,7 @@ class Plan {
   std::shared_ptr<const ir::Graph> graph_;
   std::vector<Strides> input_strides_;
   Program program_;
-  const char* name_;                  // of its runs in profiles
+  const char* name_;  // of its runs in profiles
   const bool autotunes_;
   std::unique_ptr<CallLists> lists_;  // null: runs are not prepared
 

@@ -442,40 +442,40 @@ V order_of(Evaluator& ev, CallArgs& args) {
 
 #define WEFT_MATH(NAME) \
   V math_##NAME(Evaluator& ev, CallArgs& args) { return fold(ev, "math", #NAME, args); }
-#define WEFT_FOR_EACH_MATH(X)                                                                              \
-  X(sqrt)                                                                                                  \
-  X(exp)                                                                                                   \
-  X(log)                                                                                                   \
-  X(log2)                                                                                                  \
-  X(log10)                                                                                                 \
-  X(log1p)                                                                                                 \
-  X(expm1)                                                                                                 \
-  X(sin)                                                                                                   \
-  X(cos)                                                                                                   \
-  X(tan)                                                                                                   \
-  X(asin)                                                                                                  \
-  X(acos)                                                                                                  \
-  X(atan) X(atan2) X(sinh) X(cosh) X(tanh) X(floor) X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd)        \
-      X(factorial) X(isnan) X(isinf) X(isfinite) X(copysign) X(fmod) X(degrees) X(radians) X(erf) X(gamma) \
-          X(prod) X(isqrt) X(comb) X(isclose) X(fsum) X(dist) X(lcm) X(perm) X(frexp) X(modf) X(ldexp)     \
-              X(asinh) X(acosh) X(atanh) X(erfc) X(lgamma) X(remainder) X(cbrt) X(exp2) X(nextafter) X(ulp)
+#define WEFT_FOR_EACH_MATH(X)                                                                            \
+  X(sqrt)                                                                                                \
+  X(exp)                                                                                                 \
+  X(log)                                                                                                 \
+  X(log2)                                                                                                \
+  X(log10)                                                                                               \
+  X(log1p)                                                                                               \
+  X(expm1)                                                                                               \
+  X(sin)                                                                                                 \
+  X(cos)                                                                                                 \
+  X(tan)                                                                                                 \
+  X(asin)                                                                                                \
+  X(acos)                                                                                                \
+  X(atan)                                                                                                \
+  X(atan2) X(sinh) X(cosh) X(tanh) X(floor) X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd) X(factorial) \
+      X(isnan) X(isinf) X(isfinite) X(copysign) X(fmod) X(degrees) X(radians) X(erf) X(gamma) X(prod)    \
+          X(isqrt) X(comb) X(isclose) X(fsum) X(dist) X(lcm) X(perm) X(frexp) X(modf) X(ldexp) X(asinh)  \
+              X(acosh) X(atanh) X(erfc) X(lgamma) X(remainder) X(cbrt) X(exp2) X(nextafter) X(ulp)
 WEFT_FOR_EACH_MATH(WEFT_MATH)
 #undef WEFT_MATH
 
-#define WEFT_FOR_EACH_CMATH(X)                                                                     \
-  X(exp)                                                                                           \
-  X(log)                                                                                           \
-  X(log10)                                                                                         \
-  X(sqrt)                                                                                          \
-  X(phase)                                                                                         \
-  X(polar)                                                                                         \
-  X(rect)                                                                                          \
-  X(sin)                                                                                           \
-  X(cos)                                                                                           \
-  X(tan)                                                                                           \
-  X(asin)                                                                                          \
-  X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(isnan) X(isinf) X(isfinite) \
-      X(isclose)
+#define WEFT_FOR_EACH_CMATH(X) \
+  X(exp)                       \
+  X(log)                       \
+  X(log10)                     \
+  X(sqrt)                      \
+  X(phase)                     \
+  X(polar)                     \
+  X(rect)                      \
+  X(sin)                       \
+  X(cos)                       \
+  X(tan)                       \
+  X(asin)                      \
+  X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(isnan) X(isinf) X(isfinite) X(isclose)
 #define WEFT_CMATH(NAME) \
   V cmath_##NAME(Evaluator& ev, CallArgs& args) { return fold(ev, "cmath", #NAME, args); }
 WEFT_FOR_EACH_CMATH(WEFT_CMATH)

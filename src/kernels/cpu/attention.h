@@ -59,8 +59,8 @@ void attention(const AttentionShape& shape, std::span<const AttentionHead> heads
 struct BFloat16Kernels;
 void attention_bfloat16(const BFloat16Kernels& engine, const AttentionShape& shape,
                         std::span<const AttentionHead> heads);
-// Few queries, as when text is generated: keys and values are read where they lie, and only those that a query
-// sees. `attends_where_they_lie`: whether this pays, and the shape allows it.
+// Few queries, as when text is generated: keys and values are read where they lie, and only those that a
+// query sees. `attends_where_they_lie`: whether this pays, and the shape allows it.
 bool attends_where_they_lie(const AttentionShape& shape, std::span<const AttentionHead> heads);
 void attention_where_they_lie(const AttentionShape& shape, std::span<const AttentionHead> heads);
 

@@ -16,9 +16,10 @@ struct CachedQueries {
   const void* values;
   int64_t key_stride, value_stride, positions;
   float scale;
-  const float* bias;  // [positions], in units of log2, added to each query's scores; null: nothing. -inf: unseen
-  float* scores;      // scratch, [count][positions]
-  float* output;      // [count][head_dim]; zeros where no position is seen
+  const float*
+      bias;       // [positions], in units of log2, added to each query's scores; null: nothing. -inf: unseen
+  float* scores;  // scratch, [count][positions]
+  float* output;  // [count][head_dim]; zeros where no position is seen
 };
 
 struct CachedAttentionKernels {
