@@ -18,6 +18,7 @@
 #include "ops/build.h"
 #include "ops/iteration_order.h"
 #include "ops/view.h"
+#include "requires_grad.h"
 #include "tensor_forms.h"
 #include "weft/error.h"
 
@@ -129,28 +130,6 @@ Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle devi
   const MemoryFormat memory = memory_format(format, MemoryFormat::Preserve);
   if (memory != MemoryFormat::Preserve && !lies_in(result, memory)) return clone_in(result, memory);
   return copy && result.impl() == tensor.impl() ? clone_in(result, MemoryFormat::Preserve) : result;
-}
-
-// A flag that weft keeps and does nothing with: it computes no gradients.
-constexpr const char* kRequiresGrad = "_requires_grad";
-
-bool requires_grad(nb::handle self) {
-  PyObject** const attributes = _PyObject_GetDictPtr(self.ptr());
-  PyObject* const flag =
-      attributes && *attributes ? PyDict_GetItemString(*attributes, kRequiresGrad) : nullptr;
-  return flag && flag == Py_True;
-}
-
-void set_requires_grad(nb::handle self, bool value) {
-  const DType dtype = own<Tensor>(self).dtype();
-  if (value && !is_inexact(dtype))
-    throw_error(ErrorKind::Runtime,
-                fmt::format("requires_grad: expected a tensor of floating-point or complex numbers, got {}",
-                            describe(own<Tensor>(self))));
-  if (value)
-    nb::setattr(self, kRequiresGrad, nb::bool_(true));
-  else if (requires_grad(self))
-    nb::delattr(self, kRequiresGrad);
 }
 
 nb::object part(nb::handle self, const char* name) {

@@ -7,27 +7,42 @@
 #include "scalar/number.h"
 
 // (primitive's number after kFirstSpecial, name)
-#define WEFT_FOR_EACH_SPECIAL_UNARY(X)                                                         \
-  X(0, airy_ai)                                                                                \
-  X(1, bessel_j0)                                                                              \
-  X(2, bessel_j1)                                                                              \
-  X(3, bessel_y0)                                                                              \
-  X(4, bessel_y1)                                                                              \
-  X(5, i0e)                                                                                    \
-  X(6, i1)                                                                                     \
-  X(7, i1e) X(8, modified_bessel_k0) X(9, modified_bessel_k1) X(10, scaled_modified_bessel_k0) \
-      X(11, scaled_modified_bessel_k1) X(12, spherical_bessel_j0) X(13, erfcx) X(14, ndtri) X(15, log_ndtr)
-#define WEFT_FOR_EACH_SPECIAL_BINARY(X)                                                                  \
-  X(16, zeta)                                                                                            \
-  X(17, polygamma)                                                                                       \
-  X(18, igamma)                                                                                          \
-  X(19, igammac)                                                                                         \
-  X(20, chebyshev_polynomial_t)                                                                          \
-  X(21, chebyshev_polynomial_u)                                                                          \
-  X(22, chebyshev_polynomial_v) X(23, chebyshev_polynomial_w) X(24, shifted_chebyshev_polynomial_t)      \
-      X(25, shifted_chebyshev_polynomial_u) X(26, shifted_chebyshev_polynomial_v)                        \
-          X(27, shifted_chebyshev_polynomial_w) X(28, hermite_polynomial_h) X(29, hermite_polynomial_he) \
-              X(30, laguerre_polynomial_l) X(31, legendre_polynomial_p)
+// clang-format off: it never comes to rest with these
+#define WEFT_FOR_EACH_SPECIAL_UNARY(X) \
+  X(0, airy_ai)                        \
+  X(1, bessel_j0)                      \
+  X(2, bessel_j1)                      \
+  X(3, bessel_y0)                      \
+  X(4, bessel_y1)                      \
+  X(5, i0e)                            \
+  X(6, i1)                             \
+  X(7, i1e)                            \
+  X(8, modified_bessel_k0)             \
+  X(9, modified_bessel_k1)             \
+  X(10, scaled_modified_bessel_k0)     \
+  X(11, scaled_modified_bessel_k1)     \
+  X(12, spherical_bessel_j0)           \
+  X(13, erfcx)                         \
+  X(14, ndtri)                         \
+  X(15, log_ndtr)
+#define WEFT_FOR_EACH_SPECIAL_BINARY(X) \
+  X(16, zeta)                           \
+  X(17, polygamma)                      \
+  X(18, igamma)                         \
+  X(19, igammac)                        \
+  X(20, chebyshev_polynomial_t)         \
+  X(21, chebyshev_polynomial_u)         \
+  X(22, chebyshev_polynomial_v)         \
+  X(23, chebyshev_polynomial_w)         \
+  X(24, shifted_chebyshev_polynomial_t) \
+  X(25, shifted_chebyshev_polynomial_u) \
+  X(26, shifted_chebyshev_polynomial_v) \
+  X(27, shifted_chebyshev_polynomial_w) \
+  X(28, hermite_polynomial_h)           \
+  X(29, hermite_polynomial_he)          \
+  X(30, laguerre_polynomial_l)          \
+  X(31, legendre_polynomial_p)
+// clang-format on
 
 extern "C" {
 #define WEFT_DECLARE_UNARY(NUMBER, NAME) \

@@ -42,12 +42,12 @@ from program_values import (  # noqa: F401  (the corpus imports them from here)
     Difference,
     Number,
     Program,
-    TimedOut,
     compare,
     run,
     shares,
 )
 from program_variants import variants
+from time_limits import TimedOut
 
 GENERATORS = {
     "arrays": program_arrays.generate,

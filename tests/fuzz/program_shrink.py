@@ -4,7 +4,8 @@ import dataclasses
 import re
 import time
 
-from program_values import SECONDS_PER_PLAIN_RUN, Argument, TimedOut, run
+from program_values import SECONDS_PER_PLAIN_RUN, Argument, run
+from time_limits import TimedOut
 
 SECONDS = 240  # then what is small so far is good enough
 

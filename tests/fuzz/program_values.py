@@ -6,14 +6,12 @@ not promise bit for bit has a bound, which the generator carries from statement 
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
-import signal
-import threading
 
 import numpy as np
 import program_helpers
+from time_limits import time_limit
 
 # Which zero is the larger of 0.0 and -0.0 depends on NumPy's vector instructions.
 UNORDERED_ZEROS = (
@@ -156,29 +154,6 @@ class Program:
 
 class Difference(Exception):
     """The compiled program did something else."""
-
-
-class TimedOut(BaseException):
-    """A run took too long. Not an Exception: whoever compares or handles those must not see it."""
-
-
-@contextlib.contextmanager
-def time_limit(seconds):
-    """Raises TimedOut in the main thread; other threads have no limit."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def time_out(*_):
-        raise TimedOut(f"more than {seconds} s")
-
-    saved = signal.signal(signal.SIGALRM, time_out)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, saved)
 
 
 def run(function, program, seconds=SECONDS_PER_RUN):

@@ -63,7 +63,7 @@ class Side:
         if self.ambient:
             self.enter()
         try:
-            with time_limit(SECONDS_PER_STEP):
+            with time_limit(SECONDS_PER_STEP, of_processor=True):
                 exec(compile(text, "<program>", "exec"), self.namespace)
             return None
         except RecursionError:

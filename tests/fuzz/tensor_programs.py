@@ -333,7 +333,7 @@ class Generator:
             if "global " in text:
                 continue
             try:
-                with time_limit(SECONDS_PER_STATEMENT):
+                with time_limit(SECONDS_PER_STATEMENT, of_processor=True):
                     exec(compile(text, "<statement>", "exec"), self.scope)
             except (SyntaxError, TimedOut):
                 continue

@@ -108,20 +108,24 @@ PROGRAMS = {
 }
 
 
+def run_program(folder, environment, timeout):
+    return subprocess.run(
+        [sys.executable, "program.py"],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        cwd=folder,
+        env=environment,
+    )
+
+
 @pytest.mark.parametrize("after", ["", "time.sleep(0.05)", "raise SystemExit(0)"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_daemon_threads_and_tasks(tmp_path, name, after):
     (tmp_path / "program.py").write_text(START + textwrap.dedent(PROGRAMS[name]) + after + "\n")
     # Kernels are loaded, or compiled while the program ends.
     for cache in ({}, {"WEFT_CACHE_DIR": str(tmp_path / "cache")}):
-        done = subprocess.run(
-            [sys.executable, "program.py"],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            cwd=tmp_path,
-            env=os.environ | cache,
-        )
+        done = run_program(tmp_path, os.environ | cache, timeout=120)
         assert done.returncode == 0, f"{done.returncode} {done.stderr}"
 
 
@@ -145,12 +149,5 @@ def test_a_forked_child_ends(tmp_path):
     (tmp_path / "program.py").write_text(START + textwrap.dedent(program))
     environment = os.environ | {"WEFT_CACHE_DIR": str(tmp_path / "cache")}
     for _ in range(3):
-        done = subprocess.run(
-            [sys.executable, "program.py"],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            cwd=tmp_path,
-            env=environment,
-        )
+        done = run_program(tmp_path, environment, timeout=20)
         assert done.returncode == 0, done.stderr

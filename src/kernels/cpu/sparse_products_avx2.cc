@@ -62,28 +62,8 @@ void some_products(const float* x, const SparseWeight& weight, const float* bias
       out[i * weight.n + row + w] = total(sums[w][i]) + (bias ? bias[row + w] : 0);
 }
 
-template <bool IsBFloat16, int Weights>
-void rows_of_weights(int64_t m, const float* x, const SparseWeight& weight, const float* bias, float* out,
-                     int64_t row) {
-  for (int64_t i = 0; i < m; i += 4) {
-    const float* const from = x + i * weight.k;
-    float* const to = out + i * weight.n;
-    switch (m - i) {
-      case 1: some_products<IsBFloat16, Weights, 1>(from, weight, bias, to, row); break;
-      case 2: some_products<IsBFloat16, Weights, 2>(from, weight, bias, to, row); break;
-      case 3: some_products<IsBFloat16, Weights, 3>(from, weight, bias, to, row); break;
-      default: some_products<IsBFloat16, Weights, 4>(from, weight, bias, to, row); break;
-    }
-  }
-}
-
-template <bool IsBFloat16>
-void all_rows(int64_t m, const float* x, const SparseWeight& weight, const float* bias, float* out,
-              int64_t begin, int64_t end) {
-  int64_t row = begin;
-  for (; row + 2 <= end; row += 2) rows_of_weights<IsBFloat16, 2>(m, x, weight, bias, out, row);
-  for (; row < end; ++row) rows_of_weights<IsBFloat16, 1>(m, x, weight, bias, out, row);
-}
+constexpr int kWeights = 2;  // rows of them at once
+#include "kernels/cpu/sparse_rows.inc"
 
 }  // namespace
 
