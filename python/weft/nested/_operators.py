@@ -16,7 +16,7 @@ _ELEMENTWISE = dict.fromkeys(
 )
 _ELEMENTWISE.update(
     (name, True)
-    for name, value in vars(weft).items()
+    for name, value in vars(weft).copy().items()  # other threads may be importing parts of weft
     if isinstance(value, weft.Operator) and value.definition["kind"] == "pointwise"
 )
 _NAMES = {
