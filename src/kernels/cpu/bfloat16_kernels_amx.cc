@@ -32,6 +32,7 @@ struct AmxTiles {
     const auto up = static_cast<uint8_t>(upper), low = static_cast<uint8_t>(lower);
     const uint8_t rows[8] = {up, up, low, low, up, low, 16, 16};
     for (int i = 0; i < 8; ++i) config.rows[i] = rows[i], config.row_bytes[i] = rows[i] > 0 ? 64 : 0;
+    __asm__ volatile("" : : "r"(&config) : "memory");  // g++ 12 believes that eight bytes of it are read
     _tile_loadconfig(&config);
   }
   static void release() { _tile_release(); }
