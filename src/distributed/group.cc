@@ -65,7 +65,7 @@ void collective(const char* what, int64_t bytes, F&& body) {
   try {
     body(ranks);
   } catch (const Error& error) {
-    ranks.failure = fmt::format("{}: {}", ranks.name, error.what());
+    ranks.failure = fmt::format("{}: {}: {}", ranks.name, what, error.what());
     throw_error(ErrorKind::Runtime, ranks.failure);
   }
   ++ranks.statistics.calls;
@@ -188,7 +188,7 @@ void destroy_process_group() {
   try {
     ranks.transport->finish();
   } catch (const Error& error) {
-    ranks.failure = fmt::format("{}: {}", ranks.name, error.what());
+    ranks.failure = fmt::format("{}: destroy_process_group: {}", ranks.name, error.what());
     throw_error(ErrorKind::Runtime, ranks.failure);
   }
   ranks.size = 0;

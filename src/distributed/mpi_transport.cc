@@ -74,7 +74,7 @@ int32_t op_of(ReduceOp op) {
 class MpiTransport final : public Transport {
  public:
   explicit MpiTransport(double timeout) : mpi_(load_interface()), timeout_(timeout) {
-    check(mpi_.start(&rank_, &size_), "init_process_group");
+    check(mpi_.start(&rank_, &size_));
   }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -84,59 +84,56 @@ class MpiTransport final : public Transport {
     for (int64_t done = 0; done < count; done += kMostCount)
       run(mpi_.all_reduce(bytes + done * itemsize(dtype),
                           static_cast<int32_t>(std::min(kMostCount, count - done)), type_of(dtype),
-                          op_of(op)),
-          "all_reduce");
+                          op_of(op)));
   }
   void all_gather(const void* from, void* to, int64_t bytes) override {
-    check_size(bytes, "all_gather");
-    run(mpi_.all_gather(from, to, static_cast<int32_t>(bytes)), "all_gather");
+    check_size(bytes);
+    run(mpi_.all_gather(from, to, static_cast<int32_t>(bytes)));
   }
   void reduce_scatter(void* from, void* to, int64_t count, DType dtype, ReduceOp op) override {
-    check_size(count, "reduce_scatter");
-    run(mpi_.reduce_scatter(from, to, static_cast<int32_t>(count), type_of(dtype), op_of(op)),
-        "reduce_scatter");
+    check_size(count);
+    run(mpi_.reduce_scatter(from, to, static_cast<int32_t>(count), type_of(dtype), op_of(op)));
   }
   void broadcast(void* data, int64_t bytes, int root) override {
     auto* at = static_cast<std::byte*>(data);
     for (int64_t done = 0; done < bytes; done += kMostCount)
-      run(mpi_.broadcast(at + done, static_cast<int32_t>(std::min(kMostCount, bytes - done)), root),
-          "broadcast");
+      run(mpi_.broadcast(at + done, static_cast<int32_t>(std::min(kMostCount, bytes - done)), root));
   }
-  void barrier() override { run(mpi_.barrier(), "barrier"); }
+  void barrier() override { run(mpi_.barrier()); }
   void finish() override {
     barrier();  // with a timeout, which MPI's own end has not
-    check(mpi_.finish(), "destroy_process_group");
+    check(mpi_.finish());
   }
   void abort(int status) override { mpi_.abort(status); }
 
  private:
-  void check(int32_t error, const char* what) const {
+  void check(int32_t error) const {
     if (error == 0) return;
     std::array<char, 512> text{};
     mpi_.describe(error, text.data(), static_cast<int32_t>(text.size()));
-    throw_error(ErrorKind::Runtime, fmt::format("{}: MPI: {}", what, text.data()));
+    throw_error(ErrorKind::Runtime, fmt::format("MPI: {}", text.data()));
   }
-  static void check_size(int64_t size, const char* what) {
+  static void check_size(int64_t size) {
     if (size > kMostCount)
       throw_error(ErrorKind::Runtime,
-                  fmt::format("{}: {} is more than the {} that one message holds", what, size, kMostCount));
+                  fmt::format("{} is more than the {} that one message holds", size, kMostCount));
   }
-  void run(int32_t error, const char* what) const {
-    check(error, what);
+  void run(int32_t error) const {
+    check(error);
     int32_t is_done = 0;
     for (int tests = 0; tests < kTestsBeforeYield; ++tests) {
-      check(mpi_.test(&is_done), what);
+      check(mpi_.test(&is_done));
       if (is_done) return;
     }
     const auto start = Clock::now();
     while (true) {
-      check(mpi_.test(&is_done), what);
+      check(mpi_.test(&is_done));
       if (is_done) return;
       const auto waited = Clock::now() - start;
       if (waited > std::chrono::duration<double>(timeout_))
-        throw_error(ErrorKind::Runtime,
-                    fmt::format("{}: waited {} s for the other ranks; one has ended, or is in another call",
-                                what, timeout_));
+        throw_error(
+            ErrorKind::Runtime,
+            fmt::format("waited {} s for the other ranks; one has ended, or is in another call", timeout_));
       if (waited < kBeforeSleep) {
         ::sched_yield();
       } else {

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "models/support.h"
 #include "weft/error.h"
 #include "weft/ops.h"
@@ -37,8 +39,7 @@ TEST(LlamaRanks, PartsFollowEachOther) {
           EXPECT_GT(rows.size(), 0);
           // Logits of one row lie one behind the other.
           EXPECT_EQ(rows.begin, rank * vocab_range(config, 0, ranks).size());
-          if (const int64_t group = QuantizationScheme::parse(quantize).group_size)
-            EXPECT_EQ(between % group, 0);
+          EXPECT_EQ(between % std::max<int64_t>(1, QuantizationScheme::parse(quantize).group_size), 0);
           between = columns.end;
           words = rows.end;
         }

@@ -60,7 +60,10 @@ def collectives():
     assert functional.all_reduce(weft.tensor([1.5]).to(weft.bfloat16)).tolist() == [1.5 * ranks]
     assert "cannot be reduced so" in raised(TypeError, functional.all_reduce, flags)
     assert "did you mean 'sum'" in raised(ValueError, functional.all_reduce, x, "sun")
-    assert f"multiple of {ranks} ranks" in raised(ValueError, functional.reduce_scatter, weft.ones(ranks + 1))
+    if ranks > 1:
+        assert f"multiple of {ranks} ranks" in raised(
+            ValueError, functional.reduce_scatter, weft.ones(ranks + 1)
+        )
     assert "at least one dimension" in raised(ValueError, functional.all_gather, weft.tensor(1.0))
     assert f"between 0 and {ranks - 1}" in raised(ValueError, functional.broadcast, x, ranks)
     # PyTorch's forms.

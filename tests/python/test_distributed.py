@@ -33,6 +33,10 @@ needs_stories = pytest.mark.skipif(
 )
 
 
+# The command finds its Python there.
+PATH = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+
+
 def mpirun(ranks, *command, status=0, **options):
     """As many processes as ranks, on however few cores, which they leave to each other."""
     environment = os.environ | {
@@ -42,6 +46,7 @@ def mpirun(ranks, *command, status=0, **options):
         "OMPI_MCA_hwloc_base_binding_policy": "none",
         "OMPI_MCA_mpi_yield_when_idle": "1",
         "OMP_NUM_THREADS": "1",
+        "PATH": PATH,
     }
     done = subprocess.run(
         ["mpirun", "-n", str(ranks), sys.executable, *command],
@@ -232,7 +237,7 @@ def test_generate(options):
             assert rank["collective_calls"] >= 80 * (2 * 5 + 1) and rank["collective_seconds"] > 0
     expected = json.loads((pathlib.Path(STORIES) / "expected.json").read_text())
     if options[1] == "float32":
-        assert expected["text"].startswith(alone["text"]) or alone["text"].startswith(expected["text"])
+        assert alone["generated_tokens"] == 80 and expected["greedy_text"].startswith(alone["text"])
 
 
 @needs_mpi
@@ -304,6 +309,7 @@ def test_segment_deals_images(tmp_path):
         [sys.executable, "-m", "weft", "segment", *images, *options, "--output", str(alone)],
         check=True,
         timeout=300,
+        env=os.environ | {"PATH": PATH},
     )
     names = sorted(path.name for path in alone.iterdir())
     assert len(names) >= 3
