@@ -2,6 +2,7 @@
 
 #include "array.h"
 #include "bindings.h"
+#include "distributed.h"
 #include "errors.h"
 #include "ivalue.h"
 #include "jit.h"
@@ -65,6 +66,7 @@ NB_MODULE(_C, m) {
   bind_operators(m);
   bind_array(m);
   bind_threads(m);
+  bind_distributed(m);
   bind_profiler(m);
   bind_serialization(m);
   bind_storage(m);

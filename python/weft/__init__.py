@@ -59,6 +59,7 @@ _LAZY = {
     "compile": "weft.compiler",
     "compiler": None,
     "config": None,
+    "distributed": None,
     "jit": None,
     "jagged": "weft.nested",
     "kernel": "weft._kernel",

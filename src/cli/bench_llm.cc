@@ -8,11 +8,13 @@
 
 #include "cli/llm.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/usage.h"
 #include "models/llama_weights.h"
 #include "runtime/ceilings.h"
 #include "runtime/host.h"
 #include "runtime/toolchain.h"
+#include "weft/distributed.h"
 #include "weft/error.h"
 #include "weft/models/generation.h"
 #include "weft/parallel.h"
@@ -28,9 +30,10 @@ double seconds_since(Clock::time_point start) {
 
 struct Row {
   std::string model, weights, test, execution;
-  double gigabytes = 0;            // of weights per token
-  double mean = 0, deviation = 0;  // tokens per second
-  double share = 0;                // decode: of the read ceiling; prefill: GFLOP/s
+  double gigabytes = 0;                 // of weights per token
+  double mean = 0, deviation = 0;       // tokens per second
+  double share = 0;                     // decode: of the read ceiling; prefill: GFLOP/s
+  std::vector<RankFigures> ranks = {};  // none without tensor parallelism
 };
 
 class Bench {
@@ -48,6 +51,8 @@ class Bench {
     check(arguments.shape.empty() || arguments.random_weights,
           "--shape has no weights of its own: add --random-weights");
     check(arguments.draft_shape.empty() || arguments.ladder, "--draft-shape is for --ladder");
+    // Ranks measure together, as they compute.
+    if (start_ranks(arguments.model.tensor_parallel)) distributed::barrier();
     read_gbs_ = runtime::measure_read_bandwidth();
   }
 
@@ -133,10 +138,13 @@ class Bench {
                F&& once) {
     Progress progress(test);
     once();  // warm: plans, page tables, clocks
-    double sum = 0, squares = 0;
+    const bool is_parallel = model.num_ranks() > 1;
+    if (is_parallel) distributed::reset_statistics();
+    double sum = 0, squares = 0, seconds = 0;
     for (int i = 0; i < arguments_.repetitions; ++i) {
       progress.update(i, arguments_.repetitions);
-      const double rate = static_cast<double>(tokens) / once();
+      const double took = once(), rate = static_cast<double>(tokens) / took;
+      seconds += took;
       sum += rate;
       squares += rate * rate;
     }
@@ -148,7 +156,16 @@ class Bench {
             static_cast<double>(model.bytes_per_token()) * 1e-9,
             sum / n,
             0,
-            0};
+            0,
+            {}};
+    if (is_parallel) {
+      const distributed::Statistics statistics = distributed::statistics();
+      row.ranks = gather_figures({.weight_bytes = static_cast<double>(model.bytes_per_token()),
+                                  .read_gbs = read_gbs_,
+                                  .collective_seconds = statistics.seconds,
+                                  .collective_calls = static_cast<double>(statistics.calls),
+                                  .seconds = seconds});
+    }
     row.deviation = n > 1 ? std::sqrt(std::max(0.0, (squares - sum * sum / n) / (n - 1))) : 0;
     rows_.push_back(row);
   }
@@ -253,15 +270,31 @@ class Bench {
   }
 
   void print_markdown() const {
-    fmt::print("{}, {} threads, reading memory at {:.1f} GB/s\n\n", runtime::host_cpu_brand(),
-               get_num_threads(), read_gbs_);
+    fmt::print("{}, {}{} threads, reading memory at {:.1f} GB/s\n\n", runtime::host_cpu_brand(),
+               num_ranks() > 1 ? fmt::format("{} ranks of ", num_ranks()) : "", get_num_threads(), read_gbs_);
     fmt::print(
         "| model | weights | GB/token | execution | test | tokens/s | of the ceiling "
         "|\n|---|---|--:|---|---|--:|--:|\n");
     for (const Row& row : rows_)
       fmt::print("| {} | {} | {:.3f} | {} | {} | {:.2f} ± {:.2f} | {} |\n", row.model, row.weights,
                  row.gigabytes, row.execution, row.test, row.mean, row.deviation, share_text(row));
+    if (num_ranks() == 1) return;
+    fmt::print(
+        "\n| weights | test | rank | GB/token | read GB/s | of the ceiling | in collectives | µs per "
+        "collective "
+        "|\n|---|---|--:|--:|--:|--:|--:|--:|\n");
+    for (const Row& row : rows_)
+      for (size_t rank = 0; rank < row.ranks.size(); ++rank) {
+        const RankFigures& figures = row.ranks[rank];
+        fmt::print(
+            "| {} | {} | {} | {:.3f} | {:.1f} | {} | {:.1f}% | {:.1f} |\n", row.weights, row.test, rank,
+            figures.weight_bytes * 1e-9, figures.read_gbs,
+            row.test.starts_with("tg") ? fmt::format("{:.1f}%", 100 * figures.utilization(row.mean)) : "",
+            100 * figures.collective_share(),
+            1e6 * figures.collective_seconds / std::max(1.0, figures.collective_calls));
+      }
   }
+  static int num_ranks() { return distributed::is_initialized() ? distributed::get_world_size() : 1; }
   void print_csv() const {
     fmt::print("model,weights,gb_per_token,execution,test,tokens_per_second,deviation,share\n");
     for (const Row& row : rows_)
@@ -273,7 +306,7 @@ class Bench {
                                      {"threads", get_num_threads()},
                                      {"read_gb_per_second", read_gbs_}};
     result["tests"] = nlohmann::ordered_json::array();
-    for (const Row& row : rows_)
+    for (const Row& row : rows_) {
       result["tests"].push_back({{"model", row.model},
                                  {"weights", row.weights},
                                  {"gb_per_token", row.gigabytes},
@@ -282,6 +315,15 @@ class Bench {
                                  {"tokens_per_second", row.mean},
                                  {"deviation", row.deviation},
                                  {row.test.starts_with("tg") ? "share_of_read" : "gflops", row.share}});
+      for (const RankFigures& figures : row.ranks)
+        result["tests"].back()["ranks"].push_back(
+            {{"gb_per_token", figures.weight_bytes * 1e-9},
+             {"read_gb_per_second", figures.read_gbs},
+             {"share_of_read", figures.utilization(row.mean)},
+             {"share_in_collectives", figures.collective_share()},
+             {"seconds_per_collective",
+              figures.collective_seconds / std::max(1.0, figures.collective_calls)}});
+    }
     std::printf("%s\n", result.dump(2).c_str());
   }
 

@@ -12,8 +12,10 @@
 
 #include "cli/llm.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/usage.h"
 #include "runtime/ceilings.h"
+#include "weft/distributed.h"
 #include "weft/error.h"
 #include "weft/models/generation.h"
 #include "weft/models/tokenizer.h"
@@ -41,12 +43,20 @@ double peak_memory_bytes() {
   return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
+// With several ranks, the first one's signal counts, for all at the same token.
+bool is_interrupted(const Llama& model) {
+  const bool is = model.agreed(interrupted != 0);
+  if (model.num_ranks() > 1) interrupted = is;
+  return is;
+}
+
 // Generated text and figures; the figures of several answers add up.
 struct Session {
   std::shared_ptr<const Llama> model, draft;
   std::shared_ptr<const Tokenizer> tokenizer;
   std::shared_ptr<Context> context =
-      std::make_shared<Context>();  // of a conversation: its turns are computed once
+      std::make_shared<Context>();              // of a conversation: its turns are computed once
+  std::chrono::steady_clock::time_point start;  // once it is loaded
   GenerationStats stats;
   double first_token_seconds = 0;  // of the last answer
   FinishReason finish_reason = FinishReason::None;
@@ -72,7 +82,7 @@ GenerationOptions generation_options(const GenerateArguments& arguments, const S
   options.prompt_lookup = arguments.draft == "prompt-lookup";
   options.speculate_k = arguments.speculate_k;
   options.context = session.context;
-  options.is_cancelled = [] { return interrupted != 0; };
+  options.is_cancelled = [model = session.model] { return is_interrupted(*model); };
   return options;
 }
 
@@ -85,7 +95,7 @@ std::string write_answer(const GenerateArguments& arguments, Session& session, s
   if (!arguments.json) std::fputs(before.c_str(), stdout);
   std::string answer;
   bool is_first = true;
-  while (!interrupted) {
+  while (!is_interrupted(*session.model)) {
     const std::optional<std::string> piece = generation.next();
     if (is_first)
       session.first_token_seconds =
@@ -109,12 +119,19 @@ std::string write_answer(const GenerateArguments& arguments, Session& session, s
 
 struct Summary {
   double prefill_rate = 0, decode_rate = 0, read_gbs = 0, utilization = 0, peak_bytes = 0;
+  distributed::Statistics collectives;
+  double seconds = 0;  // since the statistics began
 };
 
 Summary summarize(const Session& session) {
   const GenerationStats& stats = session.stats;
   Summary summary;
   summary.peak_bytes = peak_memory_bytes();  // before the memory that the bandwidth is measured with
+  if (session.model->num_ranks() > 1) {
+    summary.collectives = distributed::statistics();
+    summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - session.start).count();
+    distributed::barrier();  // the ranks measure together, as they compute
+  }
   if (stats.prefill_seconds > 0)
     summary.prefill_rate =
         static_cast<double>(stats.prompt_tokens - stats.kept_tokens) / stats.prefill_seconds;
@@ -127,9 +144,22 @@ Summary summarize(const Session& session) {
   return summary;
 }
 
+// All ranks', on all ranks; none without tensor parallelism.
+std::vector<RankFigures> figures_of_ranks(const Session& session, const Summary& summary) {
+  if (session.model->num_ranks() == 1) return {};
+  return gather_figures({.weight_bytes = static_cast<double>(session.model->bytes_per_token()),
+                         .read_gbs = summary.read_gbs,
+                         .collective_seconds = summary.collectives.seconds,
+                         .collective_calls = static_cast<double>(summary.collectives.calls),
+                         .seconds = summary.seconds,
+                         .peak_bytes = summary.peak_bytes});
+}
+
 void print_summary(const Session& session, double load_seconds) {
   const GenerationStats& stats = session.stats;
   const Summary summary = summarize(session);
+  const std::vector<RankFigures> ranks = figures_of_ranks(session, summary);
+  if (!is_first_rank()) return;
   std::string text = fmt::format("\nload     {:.2f} s\n", load_seconds);
   text += fmt::format("prefill  {} tokens{}, {:.1f} tokens/s; first token after {:.3f} s\n",
                       stats.prompt_tokens - stats.kept_tokens,
@@ -145,6 +175,15 @@ void print_summary(const Session& session, double load_seconds) {
                         100.0 * static_cast<double>(stats.accepted) / static_cast<double>(stats.proposed),
                         1.0 + static_cast<double>(stats.accepted) / static_cast<double>(stats.rounds));
   text += fmt::format("memory   {} at most\n", bytes_text(summary.peak_bytes));
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    const RankFigures& figures = ranks[rank];
+    text += fmt::format(
+        "rank {:<3} {} per token: {:.1f}% of {:.1f} GB/s; in collectives {:.3f} s, {:.1f}% of the time; "
+        "memory {}\n",
+        rank, bytes_text(figures.weight_bytes), 100 * figures.utilization(summary.decode_rate),
+        figures.read_gbs, figures.collective_seconds, 100 * figures.collective_share(),
+        bytes_text(figures.peak_bytes));
+  }
   std::fputs(text.c_str(), stderr);
 }
 
@@ -167,6 +206,14 @@ void print_json(const Session& session, const std::string& answer, double load_s
                                    {"accepted", stats.accepted},
                                    {"speculation_stopped", stats.speculation_stopped},
                                    {"peak_memory_bytes", static_cast<int64_t>(summary.peak_bytes)}};
+  for (const RankFigures& figures : figures_of_ranks(session, summary))
+    result["ranks"].push_back({{"weight_bytes_per_token", static_cast<int64_t>(figures.weight_bytes)},
+                               {"read_gb_per_second", figures.read_gbs},
+                               {"model_bandwidth_utilization", figures.utilization(summary.decode_rate)},
+                               {"collective_seconds", figures.collective_seconds},
+                               {"share_in_collectives", figures.collective_share()},
+                               {"collective_calls", static_cast<int64_t>(figures.collective_calls)},
+                               {"peak_memory_bytes", static_cast<int64_t>(figures.peak_bytes)}});
   std::printf("%s\n", result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
@@ -191,9 +238,17 @@ std::string converse(const GenerateArguments& arguments, Session& session, ChatT
   std::vector<ChatMessage> messages = opening;
   const bool is_terminal = ::isatty(STDIN_FILENO) != 0;
   std::string line = first, answers;
-  for (bool is_given = !first.empty(); !interrupted; is_given = false) {
-    if (is_terminal && !is_given) std::fputs("\n> ", stderr);
-    if (!is_given && !std::getline(std::cin, line)) break;
+  // A line behind a mark, or nothing at the end.
+  const auto read_line = [&]() -> std::string {
+    if (is_terminal) std::fputs("\n> ", stderr);
+    return std::getline(std::cin, line) ? "." + line : "";
+  };
+  for (bool is_given = !first.empty(); !is_interrupted(*session.model); is_given = false) {
+    if (!is_given) {
+      const std::string read = text_of_first_rank(read_line);
+      if (read.empty()) break;
+      line = read.substr(1);
+    }
     if (line.empty()) continue;
     if (line == "/new") {
       messages = opening;
@@ -207,7 +262,7 @@ std::string converse(const GenerateArguments& arguments, Session& session, ChatT
     }
     const std::string answer = write_answer(arguments, session, std::move(ids));
     if (!arguments.json) std::fputs("\n", stdout);
-    if (session.finish_reason == FinishReason::ContextFull)
+    if (session.finish_reason == FinishReason::ContextFull && is_first_rank())
       fmt::print(stderr, "the context of {} tokens is full; /new begins another conversation\n",
                  session.model->max_positions());
     messages.push_back({"assistant", answer});
@@ -230,7 +285,8 @@ void check_usage(const GenerateArguments& arguments) {
   struct stat input{};
   const bool has_input = ::fstat(STDIN_FILENO, &input) == 0 &&
                          (S_ISFIFO(input.st_mode) || S_ISREG(input.st_mode) || S_ISSOCK(input.st_mode));
-  check(arguments.prompt || !arguments.prompt_file.empty() || arguments.interactive || has_input,
+  check(arguments.prompt || !arguments.prompt_file.empty() || arguments.interactive || has_input ||
+            !is_first_rank(),
         "give --prompt TEXT, --prompt-file FILE, text on standard input, or --interactive");
 }
 
@@ -254,7 +310,8 @@ std::string prompt_of(const GenerateArguments& arguments) {
 
 int generate(const GenerateArguments& arguments) {
   check_usage(arguments);
-  const std::string prompt = prompt_of(arguments);
+  start_ranks(arguments.model.tensor_parallel);
+  const std::string prompt = text_of_first_rank([&] { return prompt_of(arguments); });
   const auto start = std::chrono::steady_clock::now();
   Session session;
   session.model = arguments.model.load();
@@ -269,10 +326,16 @@ int generate(const GenerateArguments& arguments) {
   const ChatTemplate chat = arguments.chat_template.empty()
                                 ? chat_template_for(*session.tokenizer, session.model->config().model_type)
                                 : chat_template_from_name(arguments.chat_template);
+  if (session.model->num_ranks() > 1) distributed::reset_statistics();
+  session.start = std::chrono::steady_clock::now();
   struct sigaction action{};
   action.sa_handler = on_interrupt;
   ::sigaction(SIGINT, &action, nullptr);
-  if (!arguments.profile.empty()) profiler::start(arguments.profile);
+  // Each rank has a timeline of its own.
+  if (!arguments.profile.empty())
+    profiler::start(session.model->num_ranks() > 1
+                        ? fmt::format("{}.rank{}", arguments.profile, distributed::get_rank())
+                        : arguments.profile);
   std::string answer;
   if (arguments.interactive) {
     answer = converse(arguments, session, chat, prompt);

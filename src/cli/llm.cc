@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/usage.h"
 #include "runtime/files.h"
 #include "weft/error.h"
@@ -57,6 +58,10 @@ void ModelArguments::add_to(CLI::App* command) {
       ->check(integer_in(1, kMostTokens));
   command->add_option("--threads", threads, "Number of threads (default: all cores)")
       ->check(integer_in(1, 1024));
+  command
+      ->add_option("--tensor-parallel", tensor_parallel,
+                   "Processes that share the model (default: as many as mpirun started)")
+      ->check(integer_in(1, 4096));
   command->add_flag("--compile,!--no-compile", compile,
                     "Steps as prepared call lists (default), or function by function");
 }
@@ -67,7 +72,8 @@ models::LlamaOptions ModelArguments::options() const {
           .activations = activations,
           .cache_dtype = cache_dtype,
           .max_positions = max_positions,
-          .execution = compile ? models::Execution::Compiled : models::Execution::Static};
+          .execution = compile ? models::Execution::Compiled : models::Execution::Static,
+          .tensor_parallel = start_ranks(tensor_parallel)};
 }
 
 std::shared_ptr<const models::Llama> ModelArguments::load() const {

@@ -19,7 +19,7 @@ std::string read_text(const std::string& path);
 struct ModelArguments {
   std::string folder, dtype, quantize, cache_dtype, activations;
   int64_t max_positions = 0;
-  int threads = 0;
+  int threads = 0, tensor_parallel = 0;  // 0: as many ranks as there are
   bool compile = true;
   void add_to(CLI::App* command);
   // With progress on a terminal.

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/llm.h"
+#include "cli/ranks.h"
 #include "cli/usage.h"
 #include "weft/env.h"
 #include "weft/error.h"
@@ -128,7 +129,11 @@ int main(int argc, char** argv) {
     weft::env::check();
     if (run->parsed()) return weft::cli::run(run_options);
     if (inspect->parsed()) return weft::cli::inspect(inspect_options);
-    if (models.is_asked()) return models.run();
+    if (models.is_asked()) {
+      const int status = models.run();
+      weft::cli::finish_ranks();
+      return status;
+    }
     if (info->parsed()) return weft::cli::info(json);
     if (parallel->parsed()) {
       std::fputs(weft::parallel_info().c_str(), stdout);

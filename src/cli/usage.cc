@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <thread>
 
 #include "core/printable.h"
 #include "core/suggest.h"
+#include "weft/distributed.h"
 
 namespace weft::cli {
 namespace {
@@ -110,7 +113,13 @@ int fail(const std::string& message, int status) {
     text += printable(std::string_view(message).substr(begin, end - begin), 4000) + "\n";
     begin = end + 1;
   }
-  std::fprintf(stderr, "weft: %s", text.c_str());
+  // Ranks mostly fail for one reason, which the first of them says; then it ends the others.
+  const auto launched = distributed::launch();
+  if (launched && launched->rank > 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const std::string rank = distributed::rank_name();
+  const bool is_named = rank.empty() || message.find(rank) != std::string::npos;
+  std::fprintf(stderr, "weft: %s%s", is_named ? "" : (rank + ": ").c_str(), text.c_str());
+  if (!rank.empty()) distributed::abort_process_group(status);
   return status;
 }
 

@@ -221,7 +221,8 @@ void Generation::judge_speculation() {
     return;
   stats_.plain_seconds_per_token = plain_seconds_ / static_cast<double>(plain_tokens_);
   stats_.speculative_seconds_per_token = speculative_seconds_ / static_cast<double>(speculative_tokens_);
-  stats_.speculation_stopped = stats_.speculative_seconds_per_token > stats_.plain_seconds_per_token;
+  stats_.speculation_stopped =
+      model_->agreed(stats_.speculative_seconds_per_token > stats_.plain_seconds_per_token);
   speculative_tokens_ = speculative_rounds_ = 0;
   speculative_seconds_ = 0;
 }

@@ -113,8 +113,9 @@ class OneLayerWeights : public LlamaWeights {
   Tensor vector(const std::string& name, int64_t size) override {
     return name.starts_with(kFirst) ? source_.vector(own(name), size) : Tensor::full({size}, 1.0, DType::F32);
   }
-  LinearWeight linear(const std::string& name, int64_t out, int64_t in, bool bias) override {
-    LinearWeight weight = source_.linear(own(name), out, in, bias);
+  LinearWeight linear(const std::string& name, int64_t out, int64_t in, bool bias,
+                      const MatrixPart& part) override {
+    LinearWeight weight = source_.linear(own(name), out, in, bias, part);
     if (const auto found = quantized_.find(own(name)); found != quantized_.end())
       weight.weight = dequantize(found->second.weight);
     return weight;
@@ -122,7 +123,7 @@ class OneLayerWeights : public LlamaWeights {
   Tensor embedding(const std::string&, int64_t rows, int64_t columns) override {
     return Tensor::full({rows, columns}, 0.0, DType::F32);
   }
-  LinearWeight tied_head(const std::string&, int64_t rows, int64_t columns) override {
+  LinearWeight tied_head(const std::string&, int64_t rows, int64_t columns, const MatrixPart&) override {
     return {.weight = embedding("", rows, columns)};
   }
 

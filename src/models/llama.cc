@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "models/llama_plan.h"
+#include "models/llama_ranks.h"
 #include "models/llama_weights.h"
 #include "weft/error.h"
 #include "weft/ops.h"
@@ -82,23 +83,34 @@ Llama::Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights)
   if (options_.max_positions == 0)
     options_.max_positions = std::min(config_.max_position_embeddings, kMostPositionsByDefault);
   precision_ = parse_precision(options_.activations);
+  divide();
+  const auto part_of = [&](int64_t own) { return Range{share_.rank * own, (share_.rank + 1) * own}; };
+  const Range query_rows = part_of(share_.heads * config_.head_dim),
+              kv_rows = part_of(share_.kv_heads * config_.head_dim),
+              between = intermediate_range(config_, options_.quantize, share_.rank, share_.size),
+              words = vocab_range(config_, share_.rank, share_.size);
+  const bool is_divided = share_.size > 1;
+  const auto rows = [&](Range range) { return is_divided ? MatrixPart{.rows = range} : MatrixPart{}; };
+  const auto columns = [&](Range range) { return is_divided ? MatrixPart{.columns = range} : MatrixPart{}; };
   const int64_t steps = config_.num_layers + 1;
   for (int64_t i = 0; i < config_.num_layers; ++i) {
     const std::string prefix = fmt::format("model.layers.{}.", i);
     Layer layer;
     layer.attention_norm = weights.vector(prefix + "input_layernorm.weight", config_.hidden_size);
     layer.mlp_norm = weights.vector(prefix + "post_attention_layernorm.weight", config_.hidden_size);
-    const int64_t heads = config_.num_heads * config_.head_dim, kv = config_.num_kv_heads * config_.head_dim;
-    layer.qkv = PackedLinear(
-        std::vector{weights.linear(prefix + "self_attn.q_proj", heads, config_.hidden_size, config_.qkv_bias),
-                    weights.linear(prefix + "self_attn.k_proj", kv, config_.hidden_size, config_.qkv_bias),
-                    weights.linear(prefix + "self_attn.v_proj", kv, config_.hidden_size, config_.qkv_bias)});
-    layer.output = PackedLinear(weights.linear(prefix + "self_attn.o_proj", config_.hidden_size, heads));
+    const int64_t heads = config_.num_heads * config_.head_dim, kv = config_.num_kv_heads * config_.head_dim,
+                  hidden = config_.hidden_size, intermediate = config_.intermediate_size;
+    layer.qkv = PackedLinear(std::vector{
+        weights.linear(prefix + "self_attn.q_proj", heads, hidden, config_.qkv_bias, rows(query_rows)),
+        weights.linear(prefix + "self_attn.k_proj", kv, hidden, config_.qkv_bias, rows(kv_rows)),
+        weights.linear(prefix + "self_attn.v_proj", kv, hidden, config_.qkv_bias, rows(kv_rows))});
+    layer.output =
+        PackedLinear(weights.linear(prefix + "self_attn.o_proj", hidden, heads, false, columns(query_rows)));
     layer.gate_up = PackedLinear::gated(
-        weights.linear(prefix + "mlp.gate_proj", config_.intermediate_size, config_.hidden_size),
-        weights.linear(prefix + "mlp.up_proj", config_.intermediate_size, config_.hidden_size));
-    layer.down = PackedLinear(
-        weights.linear(prefix + "mlp.down_proj", config_.hidden_size, config_.intermediate_size));
+        weights.linear(prefix + "mlp.gate_proj", intermediate, hidden, false, rows(between)),
+        weights.linear(prefix + "mlp.up_proj", intermediate, hidden, false, rows(between)));
+    layer.down =
+        PackedLinear(weights.linear(prefix + "mlp.down_proj", hidden, intermediate, false, columns(between)));
     layers_.push_back(std::move(layer));
     if (options_.progress) options_.progress(i + 1, steps);
   }
@@ -106,8 +118,9 @@ Llama::Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights)
   embedding_ = weights.embedding("model.embed_tokens.weight", config_.vocab_size, config_.hidden_size);
   lm_head_ = PackedLinear(
       config_.tie_word_embeddings
-          ? weights.tied_head("model.embed_tokens.weight", config_.vocab_size, config_.hidden_size)
-          : weights.linear("lm_head", config_.vocab_size, config_.hidden_size));
+          ? weights.tied_head("model.embed_tokens.weight", config_.vocab_size, config_.hidden_size,
+                              rows(words))
+          : weights.linear("lm_head", config_.vocab_size, config_.hidden_size, false, rows(words)));
   rope_ = rope_table(config_, options_.max_positions);
   if (options_.progress) options_.progress(steps, steps);
   options_.progress = nullptr;  // what it refers to may be gone when loading is over
@@ -132,7 +145,7 @@ KVCache Llama::make_cache(int64_t capacity) const {
   const DType dtype = *dtype_from_name(options_.cache_dtype);
   for (size_t i = 0; i < layers_.size(); ++i)
     for (auto* list : {&cache.keys, &cache.values})
-      list->push_back(Tensor::full({config_.num_kv_heads, cache.capacity, config_.head_dim}, 0.0, dtype));
+      list->push_back(Tensor::full({share_.kv_heads, cache.capacity, config_.head_dim}, 0.0, dtype));
   return cache;
 }
 
@@ -177,14 +190,14 @@ void Llama::check_cache(const KVCache& cache, int64_t new_tokens, Execution exec
       const Tensor& tensor = (*tensors)[i];
       WEFT_CHECK(tensor.defined(), fmt::format("forward: the cache has no {} of layer {}", what, i));
       const bool has_sizes =
-          tensor.dim() == 3 && tensor.size(0) == config_.num_kv_heads && tensor.size(2) == config_.head_dim;
+          tensor.dim() == 3 && tensor.size(0) == share_.kv_heads && tensor.size(2) == config_.head_dim;
       WEFT_CHECK(
           has_sizes && (grows ? tensor.size(1) >= cache.length
                               : tensor.size(1) == cache.capacity && tensor.is_contiguous()),
           fmt::format("forward: the cache's {} of layer {} are {}, expected a contiguous [{}, {}, {}]: "
                       "[key-value heads, capacity, head dimension]; "
                       "it is another model's, or eager execution has grown it",
-                      what, i, describe(tensor), config_.num_kv_heads, cache.capacity, config_.head_dim));
+                      what, i, describe(tensor), share_.kv_heads, cache.capacity, config_.head_dim));
       const DType dtype = tensor.dtype();
       WEFT_CHECK_TYPE(dtype == cache.keys[0].dtype() &&
                           (dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16),
@@ -209,8 +222,16 @@ Tensor Llama::forward_functions(std::span<const int64_t> tokens, KVCache& cache,
   embed(tokens, x.data_as<float>());
   for (size_t i = 0; i < layers_.size(); ++i) x = run_layer(i, x, cache, static_cache);
   if (!all_logits) x = slice(x, 0, x.size(0) - 1, x.size(0));  // [1, hidden]
-  return lm_head_(rms_norm(x, {config_.hidden_size}, norm_, config_.rms_norm_eps),
-                  {.precision = precision_});  // [tokens or 1, vocab]
+  const Tensor own = lm_head_(rms_norm(x, {config_.hidden_size}, norm_, config_.rms_norm_eps),
+                              {.precision = precision_});  // [tokens or 1, vocab]
+  if (share_.size == 1) return own;
+  const int64_t rows = own.size(0), block = share_.vocab_block;
+  const Tensor padded = Tensor::full({rows, block}, 0.0, DType::F32),
+               others = Tensor::empty({share_.size, rows, block}, DType::F32),
+               logits = Tensor::empty({rows, config_.vocab_size}, DType::F32);
+  slice(padded, 1, 0, share_.vocab).copy_from(own);
+  gather_logits(padded, others, logits);
+  return logits;
 }
 
 Tensor Llama::run_layer(size_t i, const Tensor& x, KVCache& cache, bool static_cache,
@@ -228,19 +249,24 @@ Tensor Llama::run_layer(size_t i, const Tensor& x, KVCache& cache, bool static_c
                                              config_.sliding_window, config_.rope_interleaved)
                    : attend_growing(qkv, cache, i);  // [tokens, heads head_dim]
   tell("output", attended);
-  const Tensor added = layer.output(attended, {.residual = &x, .precision = precision_});  // [tokens, hidden]
+  const Tensor added =
+      layer.output(attended, {.residual = residual(x), .precision = precision_});  // [tokens, hidden]
+  sum_over_ranks(added);
   normed = rms_norm(added, {config_.hidden_size}, layer.mlp_norm, config_.rms_norm_eps);
   tell("gate_up", normed);
   const Tensor gated = layer.gate_up(
       normed, {.activation = LinearActivation::Silu, .precision = precision_});  // [tokens, intermediate]
   tell("down", gated);
-  return layer.down(gated, {.residual = &added, .precision = precision_});  // [tokens, hidden]
+  const Tensor result =
+      layer.down(gated, {.residual = residual(added), .precision = precision_});  // [tokens, hidden]
+  sum_over_ranks(result);
+  return result;
 }
 
 // Keys and values grow by concatenation, and every mask is made anew: attention written with plain tensor
 // functions.
 Tensor Llama::attend_growing(const Tensor& qkv, KVCache& cache, size_t i) const {
-  const int64_t tokens = qkv.size(0), heads = config_.num_heads, kv_heads = config_.num_kv_heads,
+  const int64_t tokens = qkv.size(0), heads = share_.heads, kv_heads = share_.kv_heads,
                 dim = config_.head_dim, half = dim / 2;
   const int64_t past = cache.length, total = past + tokens;
   const Tensor split = reshape(qkv, {tokens, heads + 2 * kv_heads, dim});

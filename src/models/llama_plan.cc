@@ -39,14 +39,15 @@ std::unique_ptr<LlamaPlan::Step> LlamaPlan::make_step(const Llama& model, int64_
   const auto buffer = [&](int64_t rows, int64_t columns) {
     return Tensor::empty({rows, columns}, DType::F32);
   };
-  const int64_t hidden = config.hidden_size, heads = config.num_heads * config.head_dim;
+  const Llama::Share& share = model.share_;
+  const int64_t hidden = config.hidden_size, heads = share.heads * config.head_dim;
   auto step = std::make_unique<Step>(
       Step{.tokens = tokens, .all_logits = all_logits, .x = {}, .logits = {}, .calls = {}});
   auto& calls = step->calls;
   const Tensor x = step->x = buffer(tokens, hidden), normed = buffer(tokens, hidden),
                attended = buffer(tokens, heads);
-  const Tensor qkv = buffer(tokens, heads + 2 * config.num_kv_heads * config.head_dim),
-               gated = buffer(tokens, config.intermediate_size);
+  const Tensor qkv = buffer(tokens, heads + 2 * share.kv_heads * config.head_dim),
+               gated = buffer(tokens, share.intermediate);
   const auto norm = [&](const Tensor& from, const Tensor& weight, const Tensor& to) {
     calls.push_back([=, eps = config.rms_norm_eps, hidden = hidden] {
       kernels::normalize_rows(from, hidden, false, eps, weight, Tensor(), to);
@@ -55,11 +56,13 @@ std::unique_ptr<LlamaPlan::Step> LlamaPlan::make_step(const Llama& model, int64_
   enum class Then { Nothing, Add, Gate };
   const auto product = [&](const PackedLinear& weights, const Tensor& from, const Tensor& to, Then then) {
     const LinearActivation activation = then == Then::Gate ? LinearActivation::Silu : LinearActivation::None;
-    calls.push_back([=, &weights, precision = model.precision_] {
-      weights.forward(
-          from, to,
-          {.activation = activation, .residual = then == Then::Add ? &to : nullptr, .precision = precision});
+    calls.push_back([=, &weights, &model, precision = model.precision_] {
+      weights.forward(from, to,
+                      {.activation = activation,
+                       .residual = then == Then::Add ? model.residual(to) : nullptr,
+                       .precision = precision});
     });
+    if (then == Then::Add && share.size > 1) calls.push_back([&model, to] { model.sum_over_ranks(to); });
   };
   for (size_t i = 0; i < model.layers_.size(); ++i) {
     const Llama::Layer& layer = model.layers_[i];
@@ -72,8 +75,8 @@ std::unique_ptr<LlamaPlan::Step> LlamaPlan::make_step(const Llama& model, int64_
         .value_cache = values_[i].data(),
         .dtype = keys_[i].dtype(),
         .tokens = tokens,
-        .heads = config.num_heads,
-        .kv_heads = config.num_kv_heads,
+        .heads = share.heads,
+        .kv_heads = share.kv_heads,
         .head_dim = config.head_dim,
         .capacity = capacity_,
         .position = 0,
@@ -93,9 +96,21 @@ std::unique_ptr<LlamaPlan::Step> LlamaPlan::make_step(const Llama& model, int64_
   const int64_t rows = all_logits ? tokens : 1;
   const Tensor last = x.as_strided({rows, hidden}, {hidden, 1}, (tokens - rows) * hidden),
                final_normed = buffer(rows, hidden);
-  step->logits = buffer(rows, config.vocab_size);
   norm(last, model.norm_, final_normed);
-  product(model.lm_head_, final_normed, step->logits, Then::Nothing);
+  if (share.size == 1) {
+    step->logits = buffer(rows, config.vocab_size);
+    product(model.lm_head_, final_normed, step->logits, Then::Nothing);
+    return step;
+  }
+  const int64_t block = share.vocab_block;
+  const Tensor own = Tensor::full({rows, block}, 0.0, DType::F32),
+               others = Tensor::empty({share.size, rows, block}, DType::F32);
+  // Of one row, the ranks' parts lie one behind the other.
+  const Tensor logits = step->logits =
+      rows == 1 ? others.as_strided({1, config.vocab_size}, {config.vocab_size, 1}, 0)
+                : buffer(rows, config.vocab_size);
+  product(model.lm_head_, final_normed, own.as_strided({rows, share.vocab}, {block, 1}, 0), Then::Nothing);
+  calls.push_back([=, &model] { model.gather_logits(own, others, logits); });
   return step;
 }
 

@@ -33,6 +33,46 @@ void complete(LlamaOptions& options, const std::string& own_dtype) {
   QuantizationScheme::parse(options.quantize);
 }
 
+Tensor cut(const Tensor& tensor, int64_t dim, const std::optional<Range>& range) {
+  return range ? slice(tensor, dim, range->begin, range->end) : tensor;
+}
+
+// Part of a quantized matrix [out, in].
+LinearWeight cut(const LinearWeight& weight, const std::string& name, const MatrixPart& part) {
+  LinearWeight result = weight;
+  const bool is_int4 = weight.group_size > 0;
+  if (part.rows) {
+    result.weight = cut(result.weight, 0, part.rows);
+    result.scales = cut(result.scales, is_int4 ? 1 : 0, part.rows);
+  }
+  if (part.columns && !is_int4) result.weight = cut(result.weight, 1, part.columns);
+  if (part.columns && is_int4) {
+    const auto [begin, end] = *part.columns;
+    const int64_t group = weight.group_size;
+    WEFT_CHECK(
+        begin % 2 == 0 && (begin % group == 0 || begin / group == (end - 1) / group),
+        fmt::format(
+            "'{}': a rank's inputs {} to {} begin within one group of {} weights and end in another; take "
+            "smaller groups, fewer ranks or int8",
+            name, begin, end - 1, group));
+    result.weight = cut(result.weight, 1, Range{begin / 2, (end + 1) / 2});
+    result.scales = cut(result.scales, 0, Range{begin / group, (end + group - 1) / group});
+  }
+  result.weight = result.weight.contiguous();
+  result.scales = result.scales.contiguous();
+  return result;
+}
+
+// The columns that have to be quantized together to give those of the part: whole groups; for int8, whole
+// rows.
+std::optional<Range> quantized_together(const QuantizationScheme& scheme, const MatrixPart& part,
+                                        int64_t in) {
+  if (!part.columns || scheme.kind == QuantizationScheme::Kind::Int8) return std::nullopt;
+  const int64_t group = scheme.group_size;
+  return Range{part.columns->begin / group * group,
+               std::min(in, (part.columns->end + group - 1) / group * group)};
+}
+
 class CheckpointWeights : public LlamaWeights {
  public:
   CheckpointWeights(std::shared_ptr<const Checkpoint> checkpoint, const LlamaOptions& options)
@@ -43,20 +83,22 @@ class CheckpointWeights : public LlamaWeights {
   Tensor vector(const std::string& name, int64_t size) override {
     return floating(name, {size}).to(DType::F32).contiguous();
   }
-  LinearWeight linear(const std::string& name, int64_t out, int64_t in, bool bias) override {
+  LinearWeight linear(const std::string& name, int64_t out, int64_t in, bool bias,
+                      const MatrixPart& part) override {
     LinearWeight weight = checkpoint_->has(name + ".scales")
-                              ? quantized(name, out, in)
-                              : converted(floating(name + ".weight", {out, in}));
+                              ? cut(quantized(name, out, in), name, part)
+                              : converted(floating(name + ".weight", {out, in}), name, part);
     if (bias && checkpoint_->has(name + ".bias"))
-      weight.bias = floating(name + ".bias", {out}).to(DType::F32);
+      weight.bias = cut(floating(name + ".bias", {out}), 0, part.rows).to(DType::F32);
     return weight;
   }
   Tensor embedding(const std::string& name, int64_t rows, int64_t columns) override {
     return floating(name, {rows, columns}).to(dtype_).contiguous();
   }
-  LinearWeight tied_head(const std::string& name, int64_t rows, int64_t columns) override {
-    return checkpoint_->has("lm_head.scales") ? quantized("lm_head", rows, columns)
-                                              : converted(floating(name, {rows, columns}));
+  LinearWeight tied_head(const std::string& name, int64_t rows, int64_t columns,
+                         const MatrixPart& part) override {
+    return checkpoint_->has("lm_head.scales") ? cut(quantized("lm_head", rows, columns), "lm_head", part)
+                                              : converted(floating(name, {rows, columns}), name, part);
   }
 
  private:
@@ -75,9 +117,15 @@ class CheckpointWeights : public LlamaWeights {
     return fmt::format("'{}': tensor '{}' is {}, expected {}", checkpoint_->file_of(name), name,
                        weft::name(tensor.dtype()), expected);
   }
-  LinearWeight converted(const Tensor& tensor) const {
-    if (scheme_.kind != QuantizationScheme::Kind::None) return quantize(tensor, scheme_);
-    return {.weight = tensor.to(dtype_).contiguous()};
+  LinearWeight converted(const Tensor& tensor, const std::string& name, const MatrixPart& part) const {
+    const Tensor rows = cut(tensor, 0, part.rows);
+    if (scheme_.kind == QuantizationScheme::Kind::None)
+      return {.weight = cut(rows, 1, part.columns).to(dtype_).contiguous()};
+    const std::optional<Range> together = quantized_together(scheme_, part, tensor.size(1));
+    const LinearWeight whole = quantize(cut(rows, 1, together), scheme_);
+    if (!part.columns) return whole;
+    const int64_t first = together ? together->begin : 0;
+    return cut(whole, name, {.columns = Range{part.columns->begin - first, part.columns->end - first}});
   }
   LinearWeight quantized(const std::string& name, int64_t out, int64_t in) const {
     const QuantizationScheme scheme = QuantizationScheme::parse(checkpoint_->quantization());
@@ -108,21 +156,23 @@ class RandomWeights : public LlamaWeights {
         scheme_(QuantizationScheme::parse(options.quantize)) {}
 
   Tensor vector(const std::string&, int64_t size) override { return Tensor::full({size}, 1.0, DType::F32); }
-  LinearWeight linear(const std::string&, int64_t out, int64_t in, bool bias) override {
+  LinearWeight linear(const std::string& name, int64_t out, int64_t in, bool bias,
+                      const MatrixPart& part) override {
     LinearWeight weight;
     if (scheme_.kind == QuantizationScheme::Kind::None)
-      weight = {.weight = uniform(out, in, dtype_)};
+      weight = {.weight = cut(cut(uniform(out, in, dtype_), 0, part.rows), 1, part.columns).contiguous()};
     else
-      weight = quantize(uniform(out, in, DType::BF16), scheme_);
-    if (bias) weight.bias = Tensor::full({out}, 0.0, DType::F32);
+      weight = cut(quantize(uniform(out, in, DType::BF16), scheme_), name, part);
+    if (bias) weight.bias = Tensor::full({part.rows ? part.rows->size() : out}, 0.0, DType::F32);
     return weight;
   }
   Tensor embedding(const std::string&, int64_t rows, int64_t columns) override {
     return embedding_ = uniform(rows, columns, dtype_);
   }
-  LinearWeight tied_head(const std::string&, int64_t, int64_t) override {
-    return scheme_.kind == QuantizationScheme::Kind::None ? LinearWeight{.weight = embedding_}
-                                                          : quantize(embedding_, scheme_);
+  LinearWeight tied_head(const std::string& name, int64_t, int64_t, const MatrixPart& part) override {
+    if (scheme_.kind == QuantizationScheme::Kind::None)
+      return {.weight = cut(embedding_, 0, part.rows).contiguous()};
+    return cut(quantize(embedding_, scheme_), name, part);
   }
 
  private:

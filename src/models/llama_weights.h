@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "models/checkpoint.h"
@@ -26,15 +27,29 @@ LinearWeight quantize(const Tensor& weight, const QuantizationScheme& scheme);
 // Back to float32 [out, in].
 Tensor dequantize(const LinearWeight& weight);
 
+// Places begin to end - 1.
+struct Range {
+  int64_t begin = 0, end = 0;
+  int64_t size() const { return end - begin; }
+};
+
+// What a rank has of a matrix; all of what is not said. Columns of quantized weights keep their groups whole,
+// or lie within one: ValueError naming the matrix otherwise.
+struct MatrixPart {
+  std::optional<Range> rows = std::nullopt, columns = std::nullopt;
+};
+
 class LlamaWeights {
  public:
   virtual ~LlamaWeights() = default;
   virtual Tensor vector(const std::string& name, int64_t size) = 0;  // float32
-  // `name` without ".weight".
-  virtual LinearWeight linear(const std::string& name, int64_t out, int64_t in, bool bias = false) = 0;
+  // `name` without ".weight"; the sizes are those of the whole matrix, of which `part` alone is read.
+  virtual LinearWeight linear(const std::string& name, int64_t out, int64_t in, bool bias = false,
+                              const MatrixPart& part = {}) = 0;
   virtual Tensor embedding(const std::string& name, int64_t rows, int64_t columns) = 0;
   // The embedding as the last linear layer.
-  virtual LinearWeight tied_head(const std::string& name, int64_t rows, int64_t columns) = 0;
+  virtual LinearWeight tied_head(const std::string& name, int64_t rows, int64_t columns,
+                                 const MatrixPart& part = {}) = 0;
 };
 
 // `options` gets what was left to the checkpoint: its dtype and the cache's.

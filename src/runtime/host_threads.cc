@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "runtime/host.h"
+#include "runtime/launcher.h"
 #include "runtime/log.h"
 #include "weft/env.h"
 #include "weft/parallel.h"
@@ -110,6 +111,13 @@ ThreadDefault default_num_threads() {
   }
   const int cores = affinity_cores();
   const int limit = cgroup_cpu_limit("/proc/self/cgroup", "/sys/fs/cgroup");
+  // The ranks of one machine share it; a launcher may have bound each to some cores already.
+  if (const std::optional<Launch> launched = launch(); launched && launched->local_size > 1) {
+    const int all = smaller_limit(limit, static_cast<int>(std::thread::hardware_concurrency()));
+    const int share = std::max(1, all / launched->local_size);
+    if (share < smaller_limit(limit, cores))
+      return {share, fmt::format("cores shared by {} ranks", launched->local_size)};
+  }
   if (limit > 0 && limit < cores)
     return {limit, fmt::format("CPU quota of the control group ({} cores)", cores)};
   return {cores, "usable cores"};

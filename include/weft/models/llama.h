@@ -28,7 +28,7 @@ class LlamaWeights;  // src/models/llama_weights.h
 // Keys and values of the tokens so far, allocated once. Any model with layers of these sizes may go on with
 // it.
 struct KVCache {
-  std::vector<Tensor> keys, values;  // per layer [kv_heads, capacity, head_dim]
+  std::vector<Tensor> keys, values;  // per layer [kv_heads, capacity, head_dim]; the rank's heads
   int64_t length = 0;                // tokens it holds; may be set back
   int64_t capacity = 0;
   std::shared_ptr<LlamaPlan>
@@ -57,6 +57,10 @@ struct LlamaOptions {
   bool verify = false;
   int64_t max_positions = 0;  // tokens a cache may hold; 0: the configuration's, at most 8192
   Execution execution = Execution::Compiled;
+  // Each rank of the process group (weft/distributed.h) has its heads, its columns of the layer between, and
+  // its part of the vocabulary, and reads no more of the checkpoint than that. All ranks make the same calls,
+  // and get the same logits.
+  bool tensor_parallel = false;
   // Called as layers are made: done of total.
   std::function<void(int64_t done, int64_t total)> progress = nullptr;
 };
@@ -75,7 +79,11 @@ class Llama : public std::enable_shared_from_this<Llama> {
   const LlamaConfig& config() const { return config_; }
   const LlamaOptions& options() const { return options_; }
   int64_t max_positions() const { return options_.max_positions; }
-  // Bytes of weights that one token reads, and that lie in memory.
+  // Ranks that share it; 1 without tensor parallelism.
+  int num_ranks() const { return share_.size; }
+  // What rank 0 decided, on all ranks: for what depends on time or on a signal.
+  bool agreed(bool decision) const;
+  // Bytes of weights that one token reads, and that lie in memory; this rank's, with tensor parallelism.
   int64_t bytes_per_token() const;
 
   KVCache make_cache(int64_t capacity = 0) const;  // 0: max_positions()
@@ -90,17 +98,31 @@ class Llama : public std::enable_shared_from_this<Llama> {
  private:
   struct Layer {
     Tensor attention_norm, mlp_norm;  // [hidden]
-    PackedLinear qkv;                 // [(heads + 2 kv_heads) head_dim, hidden]
-    PackedLinear output;              // [hidden, heads head_dim]
-    PackedLinear gate_up;             // silu(gate x) * (up x): [intermediate, hidden] each
-    PackedLinear down;                // [hidden, intermediate]
+    // With tensor parallelism, this rank's heads and columns.
+    PackedLinear qkv;      // [(heads + 2 kv_heads) head_dim, hidden]
+    PackedLinear output;   // [hidden, heads head_dim]
+    PackedLinear gate_up;  // silu(gate x) * (up x): [intermediate, hidden] each
+    PackedLinear down;     // [hidden, intermediate]
   };
   friend class LlamaPlan;
   friend class Gptq;
   // Told the inputs of a layer's products: which products, and the input [tokens, in].
   using Observer = std::function<void(const char* products, const Tensor& input)>;
 
+  // What this rank has of the configuration's sizes.
+  struct Share {
+    int rank = 0, size = 1;
+    int64_t heads = 0, kv_heads = 0, intermediate = 0;
+    int64_t vocab_block = 0, vocab = 0;  // of the first ranks; of this one
+  };
+
   Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights);
+  void divide();
+  // Residuals are added on rank 0 alone, before the sum over the ranks.
+  const Tensor* residual(const Tensor& x) const { return share_.rank == 0 ? &x : nullptr; }
+  void sum_over_ranks(const Tensor& x) const;
+  // own [rows, vocab_block] and others [ranks, rows, vocab_block] become logits [rows, vocab].
+  void gather_logits(const Tensor& own, const Tensor& others, const Tensor& logits) const;
   void check_cache(const KVCache& cache, int64_t new_tokens, Execution execution) const;
   void embed(std::span<const int64_t> tokens, float* out) const;
   Tensor forward_functions(std::span<const int64_t> tokens, KVCache& cache, bool all_logits,
@@ -111,6 +133,7 @@ class Llama : public std::enable_shared_from_this<Llama> {
 
   LlamaConfig config_;
   LlamaOptions options_;
+  Share share_;
   InputPrecision precision_ = InputPrecision::Auto;
   Tensor embedding_;  // [vocab, hidden] of the checkpoint's dtype
   std::vector<Layer> layers_;

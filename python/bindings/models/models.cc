@@ -32,12 +32,14 @@ ModelPtr unconst(std::shared_ptr<const Llama> model) {
 
 LlamaOptions make_options(const std::string& dtype, const std::string& quantize,
                           const std::string& activations, const std::string& cache_dtype,
-                          int64_t max_positions, const std::string& execution, const nb::object& progress) {
+                          int64_t max_positions, const std::string& execution, const nb::object& progress,
+                          bool tensor_parallel) {
   LlamaOptions options{.dtype = dtype,
                        .quantize = quantize,
                        .activations = activations,
                        .cache_dtype = cache_dtype,
-                       .max_positions = max_positions};
+                       .max_positions = max_positions,
+                       .tensor_parallel = tensor_parallel};
   options.execution = execution == "eager"    ? Execution::Eager
                       : execution == "static" ? Execution::Static
                                               : Execution::Compiled;
@@ -237,21 +239,22 @@ void bind_llama(nb::module_& m) {
           "from_pretrained",
           [](const std::string& folder, const std::string& dtype, const std::string& quantize,
              const std::string& activations, const std::string& cache_dtype, int64_t max_positions,
-             const std::string& execution, const nb::object& progress, bool verify) {
-            LlamaOptions options =
-                make_options(dtype, quantize, activations, cache_dtype, max_positions, execution, progress);
+             const std::string& execution, const nb::object& progress, bool verify, bool tensor_parallel) {
+            LlamaOptions options = make_options(dtype, quantize, activations, cache_dtype, max_positions,
+                                                execution, progress, tensor_parallel);
             options.verify = verify;
             const python::GilRelease no_gil;
             return unconst(Llama::from_pretrained(folder, options));
           },
           "folder"_a, "dtype"_a, "quantize"_a, "activations"_a, "cache_dtype"_a, "max_positions"_a,
-          "execution"_a, "progress"_a.none(), "verify"_a)
+          "execution"_a, "progress"_a.none(), "verify"_a, "tensor_parallel"_a)
       .def_static(
           "random",
           [](const std::string& shape, const std::string& dtype, const std::string& quantize,
-             const std::string& activations, int64_t max_positions, int64_t num_layers, uint64_t seed) {
-            const LlamaOptions options =
-                make_options(dtype, quantize, activations, "", max_positions, "compiled", nb::none());
+             const std::string& activations, int64_t max_positions, int64_t num_layers, uint64_t seed,
+             bool tensor_parallel) {
+            const LlamaOptions options = make_options(dtype, quantize, activations, "", max_positions,
+                                                      "compiled", nb::none(), tensor_parallel);
             LlamaConfig config = named_config(shape);
             WEFT_CHECK(num_layers >= 0 && num_layers <= 1000,
                        fmt::format("random: num_layers must be between 0 (the shape's) and 1000, got {}",
@@ -260,10 +263,12 @@ void bind_llama(nb::module_& m) {
             const python::GilRelease no_gil;
             return unconst(Llama::random(config, options, seed));
           },
-          "shape"_a, "dtype"_a, "quantize"_a, "activations"_a, "max_positions"_a, "num_layers"_a, "seed"_a)
+          "shape"_a, "dtype"_a, "quantize"_a, "activations"_a, "max_positions"_a, "num_layers"_a, "seed"_a,
+          "tensor_parallel"_a)
       .def_prop_ro("config", [](const Llama& model) { return config_dict(model.config()); })
       .def_prop_ro("max_positions", &Llama::max_positions)
       .def_prop_ro("bytes_per_token", &Llama::bytes_per_token)
+      .def_prop_ro("num_ranks", &Llama::num_ranks)
       .def("make_cache", &Llama::make_cache, "capacity"_a = 0)
       .def("check_tokenizer", &check_tokenizer, "tokenizer"_a, "folder"_a,
            "ValueError where the tokenizer's vocabulary is not the model's.")

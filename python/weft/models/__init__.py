@@ -31,9 +31,18 @@ class Llama:
     Activations are float32; weights are what the checkpoint has, or what `quantize` makes of them.
     """
 
-    def __init__(self, model, tokenizer=None):
+    def __init__(self, model, tokenizer=None, load_shared=None):
         self._model = model
         self.tokenizer = tokenizer
+        self._load_shared = load_shared  # makes this rank's part of the model
+
+    def _share(self):
+        """Becomes this rank's part of the model (weft.distributed.tensor_parallel.apply)."""
+        if self._model.num_ranks > 1:
+            return
+        if self._load_shared is None:
+            raise TypeError("tensor_parallel.apply: the model was not made by from_pretrained")
+        self._model = self._load_shared()
 
     @classmethod
     def from_pretrained(
@@ -47,6 +56,7 @@ class Llama:
         execution="compiled",
         progress=None,
         verify=False,
+        tensor_parallel=False,
     ):
         """The model of a Hugging Face or Meta folder, memory-mapped, or of one that `weft quantize` wrote.
 
@@ -56,7 +66,8 @@ class Llama:
         max_positions: context in tokens (default: the model's,
         at most 8192). execution: 'eager', 'static' (static KV cache), 'compiled'. progress: called with layers done
         and layers in all. verify: compare the checksums of .pth and .bin files first, which reads all of them; ValueError
-        for safetensors, which hold none. RuntimeError and ValueError name the file and tensor.
+        for safetensors, which hold none. tensor_parallel: this rank's part alone is read (weft.distributed); every rank makes
+        the same calls, and gets the same logits and texts. RuntimeError and ValueError name the file and tensor.
         """
         folder = _os.fspath(folder)
         if progress is not None and not callable(progress):
@@ -68,33 +79,50 @@ class Llama:
         dtype, cache_dtype = (
             getattr(d, "name", None) or str(d).removeprefix("weft.") for d in (dtype, cache_dtype)
         )
-        model = _models.Llama.from_pretrained(
-            folder,
-            dtype,
-            quantize or "",
-            activations,
-            cache_dtype,
-            max_positions,
-            execution,
-            progress,
-            verify,
-        )
+
+        def load(shared):
+            return _models.Llama.from_pretrained(
+                folder,
+                dtype,
+                quantize or "",
+                activations,
+                cache_dtype,
+                max_positions,
+                execution,
+                progress,
+                verify,
+                shared,
+            )
+
+        model = load(tensor_parallel)
         files = ("tokenizer.json", "tokenizer.model")
         if not any(_os.path.exists(_os.path.join(folder, file)) for file in files):
-            return cls(model)
+            return cls(model, None, lambda: load(True))
         tokenizer = Tokenizer.open(folder)
         model.check_tokenizer(tokenizer, folder)
-        return cls(model, tokenizer)
+        return cls(model, tokenizer, lambda: load(True))
 
     @classmethod
     def random(
-        cls, shape, dtype="bfloat16", quantize="", max_positions=0, num_layers=0, seed=0, activations=""
+        cls,
+        shape,
+        dtype="bfloat16",
+        quantize="",
+        max_positions=0,
+        num_layers=0,
+        seed=0,
+        activations="",
+        tensor_parallel=False,
     ):
         """A model of known sizes ('llama-7b', 'llama-1b', …) whose weights mean nothing, for measuring.
 
         num_layers: of that many layers instead of the shape's (0). ValueError for an unknown shape.
         """
-        return cls(_models.Llama.random(shape, dtype, quantize, activations, max_positions, num_layers, seed))
+        return cls(
+            _models.Llama.random(
+                shape, dtype, quantize, activations, max_positions, num_layers, seed, tensor_parallel
+            )
+        )
 
     @property
     def config(self):

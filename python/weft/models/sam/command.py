@@ -210,10 +210,19 @@ def check(options):
     return None
 
 
+def own_images(images):
+    """Those of this rank, where mpirun started several: each image is one rank's, and they exchange nothing."""
+    launched = weft.distributed.launched()
+    return images if launched is None else images[launched[0] :: launched[1]]
+
+
 def segment(options):
     if options.threads:
         weft.set_num_threads(options.threads)
-    progress = Progress(len(options.images))
+    images = own_images(options.images)
+    if not images:
+        return
+    progress = Progress(len(images))
     sam = Sam.from_checkpoint(
         options.checkpoint, dtype=getattr(weft, options.dtype), decoder_heads=options.decoder_heads
     )
@@ -233,7 +242,7 @@ def segment(options):
         worker = SamPredictor(sam)
     folder = pathlib.Path(options.output)
     folder.mkdir(parents=True, exist_ok=True)
-    for path in options.images:
+    for path in images:
         progress.begin(os.path.basename(path))
         image, start = read_image(path), time.perf_counter()
         progress.say("computing")

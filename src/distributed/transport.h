@@ -1,0 +1,37 @@
+// What moves bytes between ranks. One call at a time; each ends with its result on this rank, or with an
+// Error.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "weft/distributed.h"
+#include "weft/dtype.h"
+
+namespace weft::distributed {
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  // In place; dtypes: integers, float32, float64.
+  virtual void all_reduce(void* data, int64_t count, DType dtype, ReduceOp op) = 0;
+  // `bytes` of each rank.
+  virtual void all_gather(const void* from, void* to, int64_t bytes) = 0;
+  // `count` elements for each rank; overwrites `from`.
+  virtual void reduce_scatter(void* from, void* to, int64_t count, DType dtype, ReduceOp op) = 0;
+  virtual void broadcast(void* data, int64_t bytes, int root) = 0;
+  virtual void barrier() = 0;
+  // Waits for all ranks; nothing follows.
+  virtual void finish() = 0;
+  // Ends all ranks; returns where the transport cannot.
+  virtual void abort(int status) = 0;
+};
+
+// RuntimeError, saying what is missing.
+std::unique_ptr<Transport> open_mpi_transport(double timeout);
+std::unique_ptr<Transport> open_nccl_transport(double timeout);
+
+}  // namespace weft::distributed

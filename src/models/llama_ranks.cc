@@ -1,0 +1,100 @@
+#include "models/llama_ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "distributed/group.h"
+#include "weft/distributed.h"
+#include "weft/error.h"
+#include "weft/models/llama.h"
+
+namespace weft::models {
+namespace {
+
+int64_t parts_of(int64_t total, int64_t part) { return (total + part - 1) / part; }
+
+int64_t intermediate_unit(const std::string& quantize) {
+  constexpr int64_t kColumns = 16;  // a vector of float32
+  return std::max(kColumns, QuantizationScheme::parse(quantize).group_size);
+}
+
+}  // namespace
+
+void check_ranks(const LlamaConfig& config, const std::string& quantize, int ranks) {
+  WEFT_CHECK(config.num_heads % ranks == 0 && config.num_kv_heads % ranks == 0,
+             fmt::format("tensor parallelism: {} ranks do not divide the model's {} heads and {} key-value "
+                         "heads; the number "
+                         "of ranks must divide both",
+                         ranks, config.num_heads, config.num_kv_heads));
+  const int64_t unit = intermediate_unit(quantize), units = parts_of(config.intermediate_size, unit);
+  WEFT_CHECK(units >= ranks,
+             fmt::format("tensor parallelism: intermediate_size {} makes {} parts of {} columns, too few "
+                         "for {} ranks",
+                         config.intermediate_size, units, unit, ranks));
+  WEFT_CHECK(
+      vocab_range(config, ranks - 1, ranks).size() > 0,
+      fmt::format("tensor parallelism: vocab_size {} is too small for {} ranks", config.vocab_size, ranks));
+}
+
+Range intermediate_range(const LlamaConfig& config, const std::string& quantize, int rank, int ranks) {
+  const int64_t unit = intermediate_unit(quantize), units = parts_of(config.intermediate_size, unit);
+  const auto begin = [&](int64_t of) {
+    return std::min(config.intermediate_size, unit * (units / ranks * of + std::min(of, units % ranks)));
+  };
+  return {begin(rank), begin(rank + 1)};
+}
+
+Range vocab_range(const LlamaConfig& config, int rank, int ranks) {
+  const int64_t block = parts_of(config.vocab_size, ranks);
+  return {std::min(config.vocab_size, rank * block), std::min(config.vocab_size, (rank + 1) * block)};
+}
+
+void Llama::divide() {
+  if (options_.tensor_parallel) {
+    share_.rank = distributed::get_rank();
+    share_.size = distributed::get_world_size();
+    check_ranks(config_, options_.quantize, share_.size);
+    // The ranks must mean one model: their sums have one length each.
+    const std::vector<int64_t> sizes = {config_.hidden_size,       config_.num_layers,    config_.num_heads,
+                                        config_.num_kv_heads,      config_.head_dim,      config_.vocab_size,
+                                        config_.intermediate_size, options_.max_positions};
+    const Tensor all = distributed::all_gather(Tensor::of(sizes));
+    const int64_t count = static_cast<int64_t>(sizes.size());
+    for (int64_t i = 0; i < all.numel(); ++i)
+      WEFT_CHECK(all.data_as<int64_t>()[i] == sizes[static_cast<size_t>(i % count)],
+                 fmt::format("tensor parallelism: {} and rank {} have models of different sizes",
+                             distributed::rank_name(), i / count));
+  }
+  share_.heads = config_.num_heads / share_.size;
+  share_.kv_heads = config_.num_kv_heads / share_.size;
+  share_.intermediate = intermediate_range(config_, options_.quantize, share_.rank, share_.size).size();
+  share_.vocab = vocab_range(config_, share_.rank, share_.size).size();
+  share_.vocab_block = vocab_range(config_, 0, share_.size).size();
+}
+
+void Llama::sum_over_ranks(const Tensor& x) const {
+  if (share_.size > 1)
+    distributed::all_reduce_memory(x.data(), x.numel(), DType::F32, distributed::ReduceOp::Sum);
+}
+
+void Llama::gather_logits(const Tensor& own, const Tensor& others, const Tensor& logits) const {
+  const int64_t rows = own.size(0), block = share_.vocab_block, vocab = config_.vocab_size;
+  distributed::all_gather_memory(own.data(), others.data(), own.numel() * itemsize(DType::F32));
+  if (logits.data() == others.data()) return;
+  for (int64_t rank = 0; rank < share_.size; ++rank) {
+    const Range words = vocab_range(config_, static_cast<int>(rank), share_.size);
+    const float* from = others.data_as<float>() + rank * rows * block;
+    float* to = logits.data_as<float>() + words.begin;
+    for (int64_t row = 0; row < rows; ++row, from += block, to += vocab)
+      std::memcpy(to, from, static_cast<size_t>(words.size()) * sizeof(float));
+  }
+}
+
+bool Llama::agreed(bool decision) const {
+  if (share_.size > 1) distributed::broadcast_memory(&decision, sizeof decision, 0);
+  return decision;
+}
+
+}  // namespace weft::models

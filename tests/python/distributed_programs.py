@@ -1,0 +1,223 @@
+"""What the ranks of test_distributed.py run: distributed_programs.py FUNCTION ARGUMENT..."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import signal
+import sys
+import time
+
+import numpy as np
+import weft
+import weft.distributed as dist
+from weft.distributed import functional
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def raised(error, function, *arguments):
+    try:
+        function(*arguments)
+    except error as found:
+        return str(found)
+    raise AssertionError(f"no {error.__name__}")
+
+
+def collectives():
+    """Every collective beside NumPy's answer for all ranks' operands."""
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    reductions = {"sum": np.sum, "product": np.prod, "min": np.min, "max": np.max}
+
+    def operand(of, dtype, shape):
+        generator = np.random.default_rng([of, *shape])
+        return (generator.integers(1, 5, shape)).astype(dtype)
+
+    for dtype in ("int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64"):
+        for shape in ((), (1,), (3,), (2, 5), (0, 4), (4 * ranks, 3), (70_001,)):
+            all_operands = np.stack([operand(of, dtype, shape) for of in range(ranks)])
+            x = weft.tensor(all_operands[rank])
+            for op, reduce in reductions.items():
+                expected = reduce(all_operands, 0).astype(dtype)
+                np.testing.assert_array_equal(functional.all_reduce(x, op).numpy(), expected)
+                if shape and shape[0] % ranks == 0:
+                    size = shape[0] // ranks
+                    part = expected[rank * size : (rank + 1) * size]
+                    np.testing.assert_array_equal(functional.reduce_scatter(x, op).numpy(), part)
+            np.testing.assert_array_equal(x.numpy(), all_operands[rank])  # functional: the operand stays
+            if shape:
+                np.testing.assert_array_equal(functional.all_gather(x).numpy(), np.concatenate(all_operands))
+            for src in range(ranks):
+                np.testing.assert_array_equal(functional.broadcast(x, src).numpy(), all_operands[src])
+    # Layouts, other dtypes.
+    x = weft.tensor(np.arange(12.0).reshape(3, 4) * (rank + 1)).T
+    total = ranks * (ranks + 1) // 2
+    np.testing.assert_array_equal(functional.all_reduce(x).numpy(), np.arange(12.0).reshape(3, 4).T * total)
+    flags = weft.tensor([rank == 0, True, False])
+    assert functional.all_reduce(flags, "max").tolist() == [True, True, False]
+    assert functional.all_reduce(flags, "min").tolist() == [ranks == 1, True, False]
+    assert functional.all_reduce(weft.tensor([1 + 2j])).tolist() == [ranks * (1 + 2j)]
+    assert functional.all_reduce(weft.tensor([1.5]).to(weft.bfloat16)).tolist() == [1.5 * ranks]
+    assert "cannot be reduced so" in raised(TypeError, functional.all_reduce, flags)
+    assert "did you mean 'sum'" in raised(ValueError, functional.all_reduce, x, "sun")
+    if ranks > 1:
+        assert f"multiple of {ranks} ranks" in raised(
+            ValueError, functional.reduce_scatter, weft.ones(ranks + 1)
+        )
+    assert "at least one dimension" in raised(ValueError, functional.all_gather, weft.tensor(1.0))
+    assert f"between 0 and {ranks - 1}" in raised(ValueError, functional.broadcast, x, ranks)
+    # PyTorch's forms.
+    y = weft.ones(2) * (rank + 1)
+    assert dist.all_reduce(y) is y and y.tolist() == [total, total]
+    assert dist.broadcast(weft.tensor([rank]), ranks - 1).tolist() == [ranks - 1]
+    parts = [weft.zeros(2) for _ in range(ranks)]
+    dist.all_gather(parts, weft.ones(2) * rank)
+    assert [part.tolist() for part in parts] == [[of, of] for of in range(ranks)]
+    output = weft.zeros(1)
+    dist.reduce_scatter_tensor(output, weft.arange(float(ranks)))
+    assert output.tolist() == [rank * ranks]
+    assert dist.all_gather_into_tensor(weft.zeros(ranks, 1), weft.ones(1) * rank).tolist() == [[of] for of in range(ranks)]  # fmt: skip
+    assert dist.broadcast_object({"a": [1, "b"]} if rank == 0 else None) == {"a": [1, "b"]}
+    dist.barrier()
+    found = dist.statistics(reset=True)
+    assert found["calls"] > 100 and found["bytes"] > 0 and found["seconds"] > 0
+    assert dist.statistics()["calls"] == 0
+    assert dist.get_backend() == "mpi" and dist.launched()[:2] == (rank, ranks)
+    assert "there is a process group already" in raised(RuntimeError, dist.init_process_group)
+    assert weft.get_num_threads() >= 1
+
+
+def mismatches():
+    """Calls that do not belong together are errors on all ranks, and the group goes on."""
+    rank = dist.get_rank()
+    message = raised(RuntimeError, functional.all_reduce, weft.ones(3 + rank))
+    assert f"rank {rank} of" in message and "rank 0 calls all_reduce(f32[3] cpu, sum)" in message
+    assert "rank 1 calls all_reduce(f32[4] cpu, sum)" in message
+    message = raised(
+        RuntimeError, lambda: dist.barrier() if rank == 0 else functional.all_gather(weft.ones(2))
+    )
+    assert "rank 0 calls barrier(), rank 1 calls all_gather(f32[2] cpu)" in message
+    assert "sum" in raised(RuntimeError, functional.all_reduce, weft.ones(2), "sum" if rank else "max")
+    assert functional.all_reduce(weft.ones(1)).tolist() == [dist.get_world_size()]
+
+
+def waits():
+    """Rank 1 comes to no collective: the others say so, and so does what follows."""
+    if dist.get_rank() == 1:
+        time.sleep(1000)
+    message = raised(RuntimeError, functional.all_reduce, weft.ones(3))
+    assert f"rank {dist.get_rank()} of" in message and "all_reduce: waited 1 s for the other ranks" in message
+    assert raised(RuntimeError, dist.barrier) == message
+    print("told", flush=True)
+    dist.destroy_process_group()
+
+
+def dies():
+    dist.barrier()
+    if dist.get_rank() == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    while True:
+        functional.all_reduce(weft.ones(3))
+
+
+def fails():
+    dist.barrier()
+    if dist.get_rank() == 1:
+        raise ValueError("rank 1 has had enough")
+    while True:
+        functional.all_reduce(weft.ones(3))
+
+
+def compiled():
+    """Collectives are nodes of one graph, in the order of the calls."""
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+
+    def layer(x, w):
+        dropped = functional.all_reduce(x * 3)  # no one takes it; the other ranks wait for it all the same
+        a = functional.all_reduce(weft.relu(x @ w)) + x
+        b = functional.all_reduce(weft.relu(x @ w)) * 2  # the same once more: not merged
+        gathered = functional.all_gather(a)
+        part = functional.reduce_scatter(gathered + functional.broadcast(b.sum(), 1))
+        del dropped
+        return a, part, functional.all_reduce(b, "max")
+
+    fast = weft.compile(layer, fullgraph=True)
+    for size in (4, 8, 8):
+        x, w = weft.ones(size, 4) * (rank + 1), weft.ones(4, 4)
+        before = dist.statistics()["calls"]
+        expected = layer(x, w)
+        calls = dist.statistics()["calls"] - before
+        found = fast(x, w)
+        assert dist.statistics()["calls"] - before == 2 * calls == 14
+        for one, other in zip(expected, found):
+            np.testing.assert_array_equal(one.numpy(), other.numpy())
+
+    def in_place(x):
+        dist.all_reduce(x)
+        return x + 1
+
+    x = weft.ones(3)
+    assert weft.compile(in_place, fullgraph=True)(x).tolist() == [ranks + 1] * 3
+    assert x.tolist() == [ranks] * 3
+
+
+def models(folder):
+    """Texts of a model over the ranks, and those of the same model alone."""
+    for options in (
+        {"dtype": "float32"},
+        {"dtype": "bfloat16"},
+        {"quantize": "int8"},
+        {"quantize": "int4-g32"},
+    ):
+        alone = weft.models.Llama.from_pretrained(folder, **options)
+        expected = alone.generate("Once", max_new_tokens=60)
+        for execution in ("compiled", "static", "eager"):
+            model = weft.models.Llama.from_pretrained(
+                folder, **options, execution=execution, tensor_parallel=True
+            )
+            assert model.bytes_per_token < alone.bytes_per_token
+            assert model.generate("Once", max_new_tokens=60) == expected, (options, execution)
+        cache = model.make_cache()
+        logits = model.forward([1, 2, 3], cache, all_logits=True)
+        one = alone.forward([1, 2, 3], alone.make_cache(), all_logits=True)
+        np.testing.assert_allclose(logits.numpy(), one.numpy(), atol=2e-3)
+        text = model.generate("Once", max_new_tokens=60, draft="prompt-lookup")
+        assert text == expected
+        sampled = [m.generate("Once", max_new_tokens=30, temperature=0.5, seed=3) for m in (model, alone)]
+        assert sampled[0] == sampled[1]
+        assert dist.tensor_parallel.apply(alone) is alone
+        assert alone.bytes_per_token == model.bytes_per_token
+        assert alone.generate("Once", max_new_tokens=60) == expected
+
+
+def modules(folder, scheme):
+    """examples/gpt.py over the ranks."""
+    spec = importlib.util.spec_from_file_location("gpt", ROOT / "examples/gpt.py")
+    gpt = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(gpt)
+
+    def load():
+        model = gpt.load(folder)
+        return model if scheme == "none" else gpt.quantize(model, scheme)
+
+    expected = list(gpt.generate(load(), [1], 60))
+    model = dist.tensor_parallel.apply(load())
+    assert list(gpt.generate(model, [1], 60)) == expected
+    fast = weft.compile(gpt.decode_one_token, mode="reduce-overhead", fullgraph=True)
+    model = dist.tensor_parallel.apply(load())
+    assert list(gpt.generate(model, [1], 60, decode_one_token=fast)) == expected
+    if scheme == "none":
+        ids = json.loads((pathlib.Path(folder) / "expected.json").read_text())["greedy_ids"]
+        assert [1, *expected] == ids[: 1 + len(expected)]
+
+
+def main():
+    function, *arguments = sys.argv[1:]
+    dist.init_process_group("mpi", timeout=1 if function == "waits" else 60)
+    globals()[function](*arguments)
+    if dist.is_initialized():
+        print(f"rank {dist.get_rank()} is done", flush=True)
+
+
+if __name__ == "__main__":
+    main()
