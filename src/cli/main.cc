@@ -117,6 +117,7 @@ int main(int argc, char** argv) {
   bench_sam->set_help_flag();
   const weft::cli::ModelCommands models(app, *bench);
   const weft::cli::ServeCommand serve(app);
+  const weft::cli::BenchServeCommand bench_serve(*bench);
   ceilings->add_option("--threads", threads, "Number of threads (default: one, and all)")
       ->check(weft::cli::integer_in(1, 1024));
 
@@ -133,6 +134,7 @@ int main(int argc, char** argv) {
     if (inspect->parsed()) return weft::cli::inspect(inspect_options);
     if (models.is_asked()) return models.run();
     if (serve.is_asked()) return serve.run();
+    if (bench_serve.is_asked()) return bench_serve.run();
     if (info->parsed()) return weft::cli::info(json);
     if (parallel->parsed()) {
       std::fputs(weft::parallel_info().c_str(), stdout);

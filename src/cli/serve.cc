@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 
 #include "cli/llm.h"
 #include "cli/progress.h"
@@ -153,6 +154,9 @@ int ServeCommand::run() const {
   fmt::print("serving  {} on http://{}:{}\n", name,
              address_.find(':') == std::string::npos ? address_ : "[" + address_ + "]", server.port());
   std::fflush(stdout);
+  // The engine's thread tells the server's connections: it ends before them.
+  const std::unique_ptr<serve::Engine, void (*)(serve::Engine*)> stepping(
+      engine.get(), [](serve::Engine* started) { started->stop(); });
   engine->start();
   server.run();
   engine->stop();

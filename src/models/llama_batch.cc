@@ -71,17 +71,32 @@ void LlamaBatch::check(std::span<const Row> rows) const {
              fmt::format("serve: a step gives at most {} rows of logits, {} are wanted", most_logits_, wanted));
 }
 
+// out = activation(x W'), or that added to it; as many rows at a time as do not depend on each other.
+void LlamaBatch::multiply(const PackedLinear& weights, const Tensor& x, const Tensor& out,
+                          LinearActivation activation, bool adds) const {
+  const int64_t rows = x.size(0), most = weights.independent_rows(model_->precision_);
+  for (int64_t first = 0; first < rows; first += most) {
+    const int64_t count = std::min(most, rows - first);
+    const auto part = [&](const Tensor& all) {
+      return count == rows ? all : all.as_strided({count, all.size(1)}, {all.size(1), 1}, first * all.size(1));
+    };
+    const Tensor to = part(out);
+    weights.forward(part(x), to,
+                    {.activation = activation, .residual = adds ? &to : nullptr, .precision = model_->precision_});
+    if (count == rows) break;
+  }
+}
+
 void LlamaBatch::run_layer(size_t index, int64_t rows) {
   const LlamaConfig& config = model_->config_;
   const Llama::Layer& layer = model_->layers_[index];
   const Tensor x = first_rows(x_, rows), normed = first_rows(normed_, rows), qkv = first_rows(qkv_, rows),
                attended = first_rows(attended_, rows), gated = first_rows(gated_, rows);
-  const InputPrecision precision = model_->precision_;
   const auto norm = [&](const Tensor& weight) {
     kernels::normalize_rows(x, config.hidden_size, false, config.rms_norm_eps, weight, Tensor(), normed);
   };
   norm(layer.attention_norm);
-  layer.qkv.forward(normed, qkv, {.precision = precision});
+  multiply(layer.qkv, normed, qkv, LinearActivation::None, false);
   kernels::attention_over_pages(
       {.qkv = qkv_.data_as<float>(),
        .rope = model_->rope_.data_as<float>(),
@@ -99,10 +114,10 @@ void LlamaBatch::run_layer(size_t index, int64_t rows) {
        .sliding_window = config.sliding_window,
        .rope_interleaved = config.rope_interleaved,
        .output = attended_.data_as<float>()});
-  layer.output.forward(attended, x, {.residual = &x, .precision = precision});
+  multiply(layer.output, attended, x, LinearActivation::None, true);
   norm(layer.mlp_norm);
-  layer.gate_up.forward(normed, gated, {.activation = LinearActivation::Silu, .precision = precision});
-  layer.down.forward(gated, x, {.residual = &x, .precision = precision});
+  multiply(layer.gate_up, normed, gated, LinearActivation::Silu, false);
+  multiply(layer.down, gated, x, LinearActivation::None, true);
 }
 
 std::span<const float> LlamaBatch::forward(std::span<const Row> rows) {
@@ -127,7 +142,7 @@ std::span<const float> LlamaBatch::forward(std::span<const Row> rows) {
   const Tensor last = first_rows(wanted_, wanted), normed = first_rows(normed_, wanted);
   kernels::normalize_rows(last, config.hidden_size, false, config.rms_norm_eps, model_->norm_, Tensor(),
                           normed);
-  model_->lm_head_.forward(normed, first_rows(logits_, wanted), {.precision = model_->precision_});
+  multiply(model_->lm_head_, normed, first_rows(logits_, wanted), LinearActivation::None, false);
   return {logits_.data_as<float>(), static_cast<size_t>(wanted * config.vocab_size)};
 }
 

@@ -41,6 +41,8 @@ class LlamaBatch {
  private:
   void check(std::span<const Row> rows) const;
   void run_layer(size_t layer, int64_t rows);
+  void multiply(const PackedLinear& weights, const Tensor& x, const Tensor& out, LinearActivation activation,
+                bool adds) const;
 
   std::shared_ptr<const Llama> model_;
   int64_t pages_, page_tokens_, most_rows_, most_logits_;

@@ -203,7 +203,7 @@ void Connection::respond(uint64_t exchange, HttpResponse response) {
   text += fmt::format("Content-Length: {}\r\n\r\n", response.body.size());
   if (!is_head_) text += response.body;
   is_finished_ = true;
-  send(std::move(text));
+  send(text);
 }
 
 void Connection::begin(uint64_t exchange, const std::string& content_type) {
@@ -215,7 +215,7 @@ void Connection::begin(uint64_t exchange, const std::string& content_type) {
 
 void Connection::write(uint64_t exchange, const std::string& text) {
   if (exchange != exchange_ || !is_active_ || !is_streaming_ || is_finished_ || text.empty()) return;
-  if (unsent_bytes_ + text.size() > static_cast<size_t>(options_.max_unread_bytes)) return drop();
+  if (sending_.size() + unsent_.size() + text.size() > static_cast<size_t>(options_.max_unread_bytes)) return drop();
   send(has_chunks_ ? fmt::format("{:x}\r\n{}\r\n", text.size(), text) : text);
 }
 
@@ -225,24 +225,22 @@ void Connection::finish(uint64_t exchange) {
   send(has_chunks_ ? "0\r\n\r\n" : "");
 }
 
-void Connection::send(std::string bytes) {
-  unsent_bytes_ += bytes.size();
-  unsent_.push_back(std::move(bytes));
+void Connection::send(const std::string& bytes) {
+  unsent_ += bytes;
   if (!is_sending_) send_next();
 }
 
 void Connection::send_next() {
-  std::string& next = unsent_.front();
-  for (; unsent_.size() > 1; unsent_.erase(unsent_.begin() + 1)) next += unsent_[1];
+  sending_ = std::move(unsent_);
+  unsent_.clear();
   is_sending_ = true;
   stream_.expires_after(milliseconds(options_.write_seconds));
-  net::async_write(stream_, net::buffer(next), [this_ = shared_from_this()](error_code error, size_t) {
+  net::async_write(stream_, net::buffer(sending_), [this_ = shared_from_this()](error_code error, size_t) {
     this_->is_sending_ = false;
     if (!this_->is_open_) return;
     if (error) return this_->drop();
     this_->stream_.expires_never();
-    this_->unsent_bytes_ -= this_->unsent_.front().size();
-    this_->unsent_.pop_front();
+    this_->sending_.clear();
     if (!this_->unsent_.empty()) return this_->send_next();
     if (this_->is_finished_) this_->next_request();
   });
@@ -274,6 +272,7 @@ void Connection::drop() {
   close();
   if (is_active_ && !is_finished_) end_exchange(ExchangeEnd::Closed);
   is_active_ = false;
+  on_end_ = nullptr;  // it holds this connection
 }
 
 void Connection::close() {

@@ -7,7 +7,6 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <deque>
 #include <optional>
 
 #include "serve/http.h"
@@ -39,7 +38,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void begin(uint64_t exchange, const std::string& content_type);
   void write(uint64_t exchange, const std::string& text);
   void finish(uint64_t exchange);
-  void send(std::string bytes);
+  void send(const std::string& bytes);
   void send_next();
   void next_request();
   void linger();
@@ -59,8 +58,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool keeps_alive_ = false, has_chunks_ = false, is_head_ = false;
   std::function<void(ExchangeEnd)> on_end_;
 
-  std::deque<std::string> unsent_;
-  size_t unsent_bytes_ = 0, lingered_bytes_ = 0;
+  std::string sending_, unsent_;  // on its way, and what follows it
+  size_t lingered_bytes_ = 0;
   bool is_sending_ = false, is_open_ = true;
 };
 

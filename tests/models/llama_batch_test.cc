@@ -59,7 +59,11 @@ class Schemes : public ::testing::TestWithParam<const char*> {};
 TEST_P(Schemes, RowsDoNotDependOnThoseBesideThem) {
   for (const int threads : {1, 3}) {
     set_num_threads(threads);
-    const auto model = Llama::random(config_of("llama"), options_of(GetParam()));
+    LlamaConfig config = config_of("llama");
+    config.num_layers = 1;
+    config.hidden_size = 272;  // longer than the parts that products take at once, and no multiple of them
+    config.intermediate_size = 1100;
+    const auto model = Llama::random(config, options_of(GetParam()));
     const int64_t length = 40, vocab = 96;
     const Text text(1, length);
     std::vector<std::vector<float>> alone;
@@ -68,8 +72,8 @@ TEST_P(Schemes, RowsDoNotDependOnThoseBesideThem) {
       const LlamaBatch::Row row = text.row(i);
       alone.push_back(copied(single.forward({&row, 1})));
     }
-    for (const int64_t chunk : {1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 40})
-      for (const int64_t others : {0, 1, 7, 8, 15, 16, 23, 47}) {
+    for (const int64_t chunk : {1, 2, 7, 8, 9, 16, 17, 40})
+      for (const int64_t others : {0, 1, 8, 15, 16, 47}) {
         LlamaBatch batch(model, kPages, kPageTokens, chunk + others, chunk + others);
         std::vector<Text> beside;
         for (int64_t i = 0; i < others; ++i) beside.emplace_back(i, 1);

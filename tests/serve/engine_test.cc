@@ -147,7 +147,9 @@ TEST_P(EnginesUnderLoad, EachTextIsTheOneItIsAlone) {
     expect_empty(engine);
     const Figures figures = engine.metrics().figures();
     EXPECT_EQ(figures.finished, 24);
-    EXPECT_GT(figures.reused_tokens, 0);
+    if (load.options.max_batch < 24) {  // otherwise all begin at once
+      EXPECT_GT(figures.reused_tokens, 0);
+    }
     EXPECT_LE(most_held, figures.pages);
     if (load.options.cache_tokens > 0) {
       EXPECT_GT(figures.preemptions, 0);
@@ -184,7 +186,7 @@ TEST_F(Engines, SeveralTextsOfAPrompt) {
 
 TEST_F(Engines, CancelledRequestsGiveTheirPagesBack) {
   load("float32");
-  Engine engine(model, tokenizer, {.max_batch = 2, .page_tokens = 4, .prompt_tokens_alone = 8});
+  Engine engine(model, tokenizer, {.max_batch = 2, .page_tokens = 4, .prompt_tokens = 8, .prompt_tokens_alone = 8});
   Answers answers;
   std::vector<uint64_t> numbers;
   for (int i = 0; i < 4; ++i) {
