@@ -72,7 +72,8 @@ class StreamsBench {
   uint64_t submit(int64_t tokens, int64_t& written) {
     serve::Request request{.max_tokens = tokens, .ignore_eos = true};
     for (int64_t i = 0; i < prompt_; ++i)
-      request.prompt.push_back(static_cast<int64_t>(numbers_() % static_cast<uint64_t>(model_.config().vocab_size)));
+      request.prompt.push_back(
+          static_cast<int64_t>(numbers_() % static_cast<uint64_t>(model_.config().vocab_size)));
     request.on_event = [&written](const serve::Event& event) { written = event.generated_tokens; };
     return *engine_.submit(std::move(request));
   }
@@ -136,7 +137,8 @@ BenchServeCommand::BenchServeCommand(CLI::App& bench)
       ->check(integer_in(1, 1024))
       ->delimiter(',');
   command_->add_option("--prompt", prompt_, "Tokens of a prompt (default: 32)")->check(integer_in(1, 65536));
-  command_->add_option("--generate", generate_, "Tokens of a text (default: 64)")->check(integer_in(2, 65536));
+  command_->add_option("--generate", generate_, "Tokens of a text (default: 64)")
+      ->check(integer_in(2, 65536));
   command_->add_option("--repetitions,-r", repetitions_, "Runs, of which the median counts (default: 3)")
       ->check(integer_in(1, 1000));
   command_->add_option("--threads", threads_, "Number of threads (default: all cores)")
@@ -161,10 +163,11 @@ int BenchServeCommand::run() const {
   StreamsBench bench(engine, *model, prompt_, generate_, static_cast<int>(repetitions_));
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   if (!json_)
-    fmt::print("{}, {} layers, {}: {:.2f} GB of weights per step, {:.1f} GB/s, {} threads\n\n"
-               "| streams | tokens/s | steps/s | of reading | first token ms |\n|--:|--:|--:|--:|--:|\n",
-               shape_, config.num_layers, scheme_, static_cast<double>(model->bytes_per_token()) / 1e9, read_gbs,
-               get_num_threads());
+    fmt::print(
+        "{}, {} layers, {}: {:.2f} GB of weights per step, {:.1f} GB/s, {} threads\n\n"
+        "| streams | tokens/s | steps/s | of reading | first token ms |\n|--:|--:|--:|--:|--:|\n",
+        shape_, config.num_layers, scheme_, static_cast<double>(model->bytes_per_token()) / 1e9, read_gbs,
+        get_num_threads());
   for (const int64_t count : streams_) {
     const Streams streams = bench.measure(count, read_gbs);
     const double steps = streams.tokens_per_second / static_cast<double>(count);

@@ -21,7 +21,8 @@
 namespace weft::cli {
 
 ServeCommand::ServeCommand(CLI::App& app)
-    : command_(app.add_subcommand("serve", "Answer requests for text over HTTP, as OpenAI's clients make them")) {
+    : command_(
+          app.add_subcommand("serve", "Answer requests for text over HTTP, as OpenAI's clients make them")) {
   add_model_options();
   add_http_options();
 }
@@ -37,7 +38,8 @@ void ServeCommand::add_model_options() {
   command_->add_option("--name", name_, "What clients call the model (default: the folder's name)")
       ->check(not_empty());
   command_
-      ->add_option("--dtype", dtype_, "Of the weights: float32, bfloat16 or float16 (default: the checkpoint's)")
+      ->add_option("--dtype", dtype_,
+                   "Of the weights: float32, bfloat16 or float16 (default: the checkpoint's)")
       ->check(one_of(weight_dtypes()));
   command_->add_option("--quantize", quantize_, "Quantize while loading: int8, int4-g32, int4-g64, …")
       ->check(one_of(schemes));
@@ -49,8 +51,9 @@ void ServeCommand::add_model_options() {
       ->add_option("--cache-dtype", cache_dtype_,
                    "Of the KV cache (default: bfloat16; float32 with float32 weights)")
       ->check(one_of(weight_dtypes()));
-  command_->add_option("--chat-template", chat_template_,
-                       "llama2, llama3, mistral, chatml or none (default: by the model)")
+  command_
+      ->add_option("--chat-template", chat_template_,
+                   "llama2, llama3, mistral, chatml or none (default: by the model)")
       ->check(one_of({"llama2", "llama3", "mistral", "chatml", "none"}));
   command_->add_option("--threads", threads_, "Number of threads (default: all cores)")
       ->check(integer_in(1, 1024));
@@ -81,9 +84,11 @@ void ServeCommand::add_http_options() {
       ->check(not_empty());
   command_->add_option("--port", port_, "Port to listen on; 0: any that is free (default: 8080)")
       ->check(integer_in(0, 65535));
-  CLI::Option* key = command_->add_option("--api-key", api_key_, "Key that clients have to send (default: none)")
-                         ->check(not_empty());
-  command_->add_option("--api-key-file", api_key_file_, "A file with it, which others do not see among processes")
+  CLI::Option* key =
+      command_->add_option("--api-key", api_key_, "Key that clients have to send (default: none)")
+          ->check(not_empty());
+  command_
+      ->add_option("--api-key-file", api_key_file_, "A file with it, which others do not see among processes")
       ->excludes(key);
   command_->add_option("--max-body-kib", max_body_kib_, "Largest body of a request in KiB (default: 4096)")
       ->check(integer_in(1, 1 << 20));

@@ -36,7 +36,9 @@ LlamaBatch::LlamaBatch(std::shared_ptr<const Llama> model, int64_t pages, int64_
   for (int64_t layer = 0; layer < config.num_layers; ++layer)
     for (auto* list : {&keys_, &values_})
       list->push_back(Tensor::empty({config.num_kv_heads, pages, page_tokens, config.head_dim}, dtype));
-  const auto buffer = [&](int64_t columns, int64_t rows) { return Tensor::empty({rows, columns}, DType::F32); };
+  const auto buffer = [&](int64_t columns, int64_t rows) {
+    return Tensor::empty({rows, columns}, DType::F32);
+  };
   const int64_t heads = config.num_heads * config.head_dim;
   x_ = buffer(config.hidden_size, most_rows), normed_ = buffer(config.hidden_size, most_rows);
   attended_ = buffer(heads, most_rows);
@@ -58,17 +60,18 @@ void LlamaBatch::check(std::span<const Row> rows) const {
   int64_t wanted = 0;
   for (const Row& row : rows) {
     wanted += row.wants_logits ? 1 : 0;
-    WEFT_CHECK_INDEX(row.token >= 0 && row.token < model_->config_.vocab_size,
-                     fmt::format("serve: token {} is not in the vocabulary of {}", row.token,
-                                 model_->config_.vocab_size));
+    WEFT_CHECK_INDEX(
+        row.token >= 0 && row.token < model_->config_.vocab_size,
+        fmt::format("serve: token {} is not in the vocabulary of {}", row.token, model_->config_.vocab_size));
     WEFT_CHECK(row.position >= 0 && row.position < model_->max_positions(),
                fmt::format("serve: position {} is not one of the model's {}", row.position,
                            model_->max_positions()));
     const int32_t page = row.pages[row.position / page_tokens_];
     WEFT_ASSERT(page >= 0 && page < pages_, "a row's page is none of the cache's");
   }
-  WEFT_CHECK(wanted <= most_logits_,
-             fmt::format("serve: a step gives at most {} rows of logits, {} are wanted", most_logits_, wanted));
+  WEFT_CHECK(
+      wanted <= most_logits_,
+      fmt::format("serve: a step gives at most {} rows of logits, {} are wanted", most_logits_, wanted));
 }
 
 // out = activation(x W'), or that added to it; as many rows at a time as do not depend on each other.
@@ -78,11 +81,13 @@ void LlamaBatch::multiply(const PackedLinear& weights, const Tensor& x, const Te
   for (int64_t first = 0; first < rows; first += most) {
     const int64_t count = std::min(most, rows - first);
     const auto part = [&](const Tensor& all) {
-      return count == rows ? all : all.as_strided({count, all.size(1)}, {all.size(1), 1}, first * all.size(1));
+      return count == rows ? all
+                           : all.as_strided({count, all.size(1)}, {all.size(1), 1}, first * all.size(1));
     };
     const Tensor to = part(out);
-    weights.forward(part(x), to,
-                    {.activation = activation, .residual = adds ? &to : nullptr, .precision = model_->precision_});
+    weights.forward(
+        part(x), to,
+        {.activation = activation, .residual = adds ? &to : nullptr, .precision = model_->precision_});
     if (count == rows) break;
   }
 }
@@ -153,7 +158,8 @@ void LlamaBatch::copy_page(int32_t from, int32_t to) {
     for (const Tensor& tensor : *list)
       for (int64_t head = 0; head < config.num_kv_heads; ++head) {
         char* const pages = static_cast<char*>(tensor.data()) + static_cast<size_t>(head * pages_) * bytes;
-        std::memcpy(pages + static_cast<size_t>(to) * bytes, pages + static_cast<size_t>(from) * bytes, bytes);
+        std::memcpy(pages + static_cast<size_t>(to) * bytes, pages + static_cast<size_t>(from) * bytes,
+                    bytes);
       }
 }
 

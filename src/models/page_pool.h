@@ -48,7 +48,7 @@ class PagePool {
     int64_t holders = 0;
     bool is_published = false;
     int32_t before = kNone;
-    std::vector<int64_t> tokens;       // of a published page
+    std::vector<int64_t> tokens;        // of a published page
     std::list<int32_t>::iterator kept;  // where nobody holds a published page
   };
   static size_t hash(int32_t before, std::span<const int64_t> tokens);

@@ -50,7 +50,9 @@ ApiReply::ApiReply(const ApiRequest& request, std::string id, std::string model,
 
 ApiReply::Json ApiReply::head(bool is_chunk) const {
   return {{"id", id_},
-          {"object", !is_chat_ ? "text_completion" : is_chunk ? "chat.completion.chunk" : "chat.completion"},
+          {"object", !is_chat_  ? "text_completion"
+                     : is_chunk ? "chat.completion.chunk"
+                                : "chat.completion"},
           {"created", created_},
           {"model", model_},
           {"choices", Json::array()}};
@@ -72,7 +74,8 @@ ApiReply::Json ApiReply::logprobs(const Event& event, Choice& choice) const {
   if (is_chat_) {
     const auto described = [&](const Likelihood& likelihood) {
       Json bytes = Json::array();
-      for (const char byte : tokenizer_->token_bytes(likelihood.token)) bytes.push_back(static_cast<uint8_t>(byte));
+      for (const char byte : tokenizer_->token_bytes(likelihood.token))
+        bytes.push_back(static_cast<uint8_t>(byte));
       return Json{{"token", written(likelihood.token)},
                   {"logprob", likelihood.log_probability},
                   {"bytes", std::move(bytes)}};
@@ -174,6 +177,8 @@ std::string ApiReply::whole() const {
   return text_of(json);
 }
 
-std::string ApiReply::error_event(const ApiError& error) { return event_of(error.json()) + event_of("[DONE]"); }
+std::string ApiReply::error_event(const ApiError& error) {
+  return event_of(error.json()) + event_of("[DONE]");
+}
 
 }  // namespace weft::serve

@@ -73,7 +73,8 @@ class Fields {
 
 // What OpenAI's interface has and this server has not. A value that changes nothing is no complaint.
 void check_absent(const Fields& fields) {
-  for (const char* name : {"suffix", "functions", "tools", "logit_bias", "audio", "prediction", "modalities"}) {
+  for (const char* name :
+       {"suffix", "functions", "tools", "logit_bias", "audio", "prediction", "modalities"}) {
     const Json* value = fields.find(name);
     const bool is_text_only = value && std::string_view(name) == "modalities" && *value == Json{"text"};
     if (value && !value->empty() && *value != "" && !is_text_only) refuse(name, "is not supported");
@@ -156,7 +157,8 @@ std::vector<models::ChatMessage> parse_messages(const Json* value) {
     const Json role = message.value("role", Json());
     if (role != "system" && role != "developer" && role != "user" && role != "assistant")
       refuse(where + ".role", "must be system, developer, user or assistant");
-    messages.push_back({role == "developer" ? "system" : role.get<std::string>(), parse_content(message, where)});
+    messages.push_back(
+        {role == "developer" ? "system" : role.get<std::string>(), parse_content(message, where)});
   }
   return messages;
 }

@@ -188,8 +188,8 @@ int64_t Engine::pages_for(int64_t tokens) const { return ceil_div(tokens, option
 int64_t Engine::promised_pages() const {
   int64_t pages = 0;
   for (const auto& text : running_)
-    pages += text->unborn + std::max<int64_t>(0, pages_for(text->length() + 1) -
-                                                     static_cast<int64_t>(text->pages.size()));
+    pages += text->unborn +
+             std::max<int64_t>(0, pages_for(text->length() + 1) - static_cast<int64_t>(text->pages.size()));
   return pages;
 }
 

@@ -28,13 +28,13 @@
 namespace weft::serve {
 
 struct EngineOptions {
-  int64_t max_batch = 16;     // texts written at once
-  int64_t context = 0;        // tokens of a text, its prompt included; 0: the model's positions
-  int64_t cache_tokens = 0;   // that the cache holds; 0: max_batch * context, as far as 4 GiB reach
+  int64_t max_batch = 16;    // texts written at once
+  int64_t context = 0;       // tokens of a text, its prompt included; 0: the model's positions
+  int64_t cache_tokens = 0;  // that the cache holds; 0: max_batch * context, as far as 4 GiB reach
   int64_t page_tokens = 16;
-  int64_t prompt_tokens = 64;        // of prompts in a step in which texts are written
+  int64_t prompt_tokens = 64;         // of prompts in a step in which texts are written
   int64_t prompt_tokens_alone = 256;  // in others
-  int64_t max_queue = 256;           // requests that wait
+  int64_t max_queue = 256;            // requests that wait
 };
 
 struct Likelihood {
@@ -50,11 +50,11 @@ struct WrittenToken {
 // What a step gave one text of a request. Text and tokens are those since the event before.
 struct Event {
   int64_t choice = 0;
-  std::string text = {};             // whole characters
+  std::string text = {};                  // whole characters
   std::vector<WrittenToken> tokens = {};  // where log probabilities were asked for
-  int64_t generated_tokens = 0;      // of the text so far
+  int64_t generated_tokens = 0;           // of the text so far
   models::FinishReason finish = models::FinishReason::None;
-  bool is_last = false;  // of the request
+  bool is_last = false;    // of the request
   std::string error = {};  // what went wrong; the text ends
 };
 
@@ -64,7 +64,7 @@ struct Request {
   models::SamplingOptions sampling = {};  // of the first text; the seed of the next is one more
   std::vector<std::string> stop = {};
   bool ignore_eos = false;
-  int64_t choices = 1;                         // texts
+  int64_t choices = 1;                           // texts
   std::optional<int64_t> likeliest_tokens = {};  // log probabilities, with so many alternatives
   // Called by the thread that steps, between two steps.
   std::function<void(const Event&)> on_event = nullptr;

@@ -30,8 +30,7 @@ WrittenToken with_likelihoods(std::span<const float> logits, int64_t token, int6
     return left > right || (left == right && a < b);
   });
   WrittenToken written{.token = likelihood(token), .likeliest = {}};
-  for (ptrdiff_t i = 0; i < kept; ++i)
-    written.likeliest.push_back(likelihood(order[static_cast<size_t>(i)]));
+  for (ptrdiff_t i = 0; i < kept; ++i) written.likeliest.push_back(likelihood(order[static_cast<size_t>(i)]));
   return written;
 }
 
@@ -63,8 +62,8 @@ void Engine::deliver(Text& text, std::string error) {
   Event event{.choice = text.choice, .error = std::move(error)};
   const auto now = Clock::now();
   if (event.error.empty()) {
-    const bool is_end = !request.ignore_eos &&
-                        std::find(ends_.begin(), ends_.end(), text.sampled) != ends_.end();
+    const bool is_end =
+        !request.ignore_eos && std::find(ends_.begin(), ends_.end(), text.sampled) != ends_.end();
     text.tokens.push_back(text.sampled);
     if (is_end) {
       event.finish = FinishReason::EndToken;

@@ -47,19 +47,19 @@ class Service {
   virtual ~Service() = default;
   // Answers at once or later. In the server's thread; what it throws is answered with status 500.
   virtual void handle(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) = 0;
-  // The answer to what is no request this server reads: 400, 408, 413, 431, 503.
+  // The answer to what is no request this server reads: 400, 413, 431, 500, 503.
   virtual HttpResponse refusal(int status, const std::string& message) = 0;
 };
 
 struct HttpOptions {
   std::string address = "127.0.0.1";
-  uint16_t port = 0;                  // 0: any that is free
-  int64_t max_body_bytes = 4 << 20;   // of a request
+  uint16_t port = 0;                 // 0: any that is free
+  int64_t max_body_bytes = 4 << 20;  // of a request
   int64_t max_header_bytes = 16 << 10;
   int64_t max_connections = 256;
-  double read_seconds = 30;           // for a request to arrive, and between two of a connection
-  double write_seconds = 30;          // for a client to take what was written
-  double request_seconds = 600;       // for an answer
+  double read_seconds = 30;            // for a request to arrive, and between two of a connection
+  double write_seconds = 30;           // for a client to take what was written
+  double request_seconds = 600;        // for an answer
   int64_t max_unread_bytes = 1 << 20;  // of an answer that a client has not taken
 };
 

@@ -45,7 +45,9 @@ class ConnectionExchange : public Exchange {
     });
   }
   void begin(std::string content_type) override {
-    run([this_ = connection_, number = number_, type = std::move(content_type)] { this_->begin(number, type); });
+    run([this_ = connection_, number = number_, type = std::move(content_type)] {
+      this_->begin(number, type);
+    });
   }
   void write(std::string text) override {
     run([this_ = connection_, number = number_, text = std::move(text)] { this_->write(number, text); });
@@ -130,14 +132,12 @@ void Connection::read_body() {
   });
 }
 
+// After a deadline the stream is closed already.
 void Connection::on_read_error(const error_code& error) {
-  const bool has_begun = parser_ && parser_->got_some();
   if (error == http::error::body_limit)
     return refuse(413, fmt::format("the request's body has more than {} bytes", options_.max_body_bytes));
   if (error == http::error::header_limit || error == http::error::buffer_overflow)
     return refuse(431, fmt::format("the request's header has more than {} bytes", options_.max_header_bytes));
-  if (error == beast::error::timeout && has_begun)
-    return refuse(408, fmt::format("the request did not arrive within {} seconds", options_.read_seconds));
   if (error.category() == http::make_error_code(http::error::bad_method).category() &&
       error != http::error::end_of_stream && error != http::error::partial_message)
     return refuse(400, "this is no HTTP request: " + error.message());
@@ -210,12 +210,14 @@ void Connection::begin(uint64_t exchange, const std::string& content_type) {
   if (exchange != exchange_ || !is_active_ || is_streaming_ || is_finished_) return;
   is_streaming_ = true;
   if (!has_chunks_) keeps_alive_ = false;
-  send(head_of(200, content_type, keeps_alive_) + (has_chunks_ ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n"));
+  send(head_of(200, content_type, keeps_alive_) +
+       (has_chunks_ ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n"));
 }
 
 void Connection::write(uint64_t exchange, const std::string& text) {
   if (exchange != exchange_ || !is_active_ || !is_streaming_ || is_finished_ || text.empty()) return;
-  if (sending_.size() + unsent_.size() + text.size() > static_cast<size_t>(options_.max_unread_bytes)) return drop();
+  if (sending_.size() + unsent_.size() + text.size() > static_cast<size_t>(options_.max_unread_bytes))
+    return drop();
   send(has_chunks_ ? fmt::format("{:x}\r\n{}\r\n", text.size(), text) : text);
 }
 
@@ -260,11 +262,12 @@ void Connection::next_request() {
 // Reads what a client still sends: closing before that would take the answer from it.
 void Connection::linger() {
   buffer_.clear();
-  stream_.async_read_some(buffer_.prepare(64 << 10), [this_ = shared_from_this()](error_code error, size_t count) {
-    this_->lingered_bytes_ += count;
-    if (error || this_->lingered_bytes_ > kLingerBytes) return this_->close();
-    this_->linger();
-  });
+  stream_.async_read_some(buffer_.prepare(64 << 10),
+                          [this_ = shared_from_this()](error_code error, size_t count) {
+                            this_->lingered_bytes_ += count;
+                            if (error || this_->lingered_bytes_ > kLingerBytes) return this_->close();
+                            this_->linger();
+                          });
 }
 
 // The client is gone.

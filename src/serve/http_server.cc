@@ -24,13 +24,14 @@ class HttpServer::Listener {
       : options_(std::move(options)), service_(std::move(service)), acceptor_(context_), signals_(context_) {
     error_code error;
     const auto address = net::ip::make_address(options_.address, error);
-    WEFT_CHECK(!error, fmt::format("serve: '{}' is no address of a network interface, such as 127.0.0.1 or ::",
-                                   printable(options_.address)));
+    WEFT_CHECK(!error,
+               fmt::format("serve: '{}' is no address of a network interface, such as 127.0.0.1 or ::",
+                           printable(options_.address)));
     const Tcp::endpoint endpoint(address, options_.port);
     const auto check = [&] {
       if (error)
-        throw_error(ErrorKind::Runtime, fmt::format("serve: cannot listen on {}, port {}: {}", options_.address,
-                                                    options_.port, error.message()));
+        throw_error(ErrorKind::Runtime, fmt::format("serve: cannot listen on {}, port {}: {}",
+                                                    options_.address, options_.port, error.message()));
     };
     acceptor_.open(endpoint.protocol(), error), check();
     acceptor_.set_option(Tcp::acceptor::reuse_address(true), error), check();

@@ -105,11 +105,12 @@ class LlmService : public Service {
     const bool is_chat = path == "/v1/chat/completions", is_completion = path == "/v1/completions";
     const std::string of_model = "/v1/models/";
     const bool is_get = is_chat || is_completion ? false : true;
-    const bool is_known = is_chat || is_completion || path == "/" || path == "/health" || path == "/metrics" ||
-                          path == "/v1/models" || path.starts_with(of_model);
+    const bool is_known = is_chat || is_completion || path == "/" || path == "/health" ||
+                          path == "/metrics" || path == "/v1/models" || path.starts_with(of_model);
     if (!is_known) throw ApiError(404, "there is nothing at this path");
     if (request.method != (is_get ? "GET" : "POST")) {
-      HttpResponse response = answer(ApiError(405, fmt::format("this path takes {}", is_get ? "GET" : "POST")));
+      HttpResponse response =
+          answer(ApiError(405, fmt::format("this path takes {}", is_get ? "GET" : "POST")));
       response.headers.emplace_back("Allow", is_get ? "GET, HEAD" : "POST");
       return exchange->respond(std::move(response));
     }
@@ -142,7 +143,8 @@ class LlmService : public Service {
   void check_key(const HttpRequest& request) const {
     if (options_.api_key.empty()) return;
     if (!is_same_secret(request.authorization, "Bearer " + options_.api_key))
-      throw ApiError(401, "the API key is missing or wrong: Authorization: Bearer KEY", "", "invalid_api_key");
+      throw ApiError(401, "the API key is missing or wrong: Authorization: Bearer KEY", "",
+                     "invalid_api_key");
   }
   void check_model(const std::string& name) const {
     if (!name.empty() && name != options_.model_name)
@@ -151,7 +153,10 @@ class LlmService : public Service {
                      "model", "model_not_found");
   }
   Json model() const {
-    return {{"id", options_.model_name}, {"object", "model"}, {"created", started_}, {"owned_by", "weft"},
+    return {{"id", options_.model_name},
+            {"object", "model"},
+            {"created", started_},
+            {"owned_by", "weft"},
             {"max_model_len", engine_->options().context}};
   }
 
@@ -172,7 +177,8 @@ class LlmService : public Service {
     if (request.is_chat) return {""};
     std::vector<std::string> texts;
     for (const Prompt& prompt : request.prompts)
-      texts.push_back(prompt.tokens.empty() || !request.echo ? prompt.text : tokenizer_->decode(prompt.tokens));
+      texts.push_back(prompt.tokens.empty() || !request.echo ? prompt.text
+                                                             : tokenizer_->decode(prompt.tokens));
     return texts;
   }
 
@@ -191,12 +197,13 @@ class LlmService : public Service {
       const int64_t first_choice = static_cast<int64_t>(i) * request.n;
       std::optional<uint64_t> number;
       try {
-        number = engine_->submit(engine_request(request, prompts[i], [call, first_choice](const Event& event) {
-          call->exchange->post([call, first_choice, event = Event(event)]() mutable {
-            event.choice += first_choice;
-            call->add(event);
-          });
-        }));
+        number =
+            engine_->submit(engine_request(request, prompts[i], [call, first_choice](const Event& event) {
+              call->exchange->post([call, first_choice, event = Event(event)]() mutable {
+                event.choice += first_choice;
+                call->add(event);
+              });
+            }));
       } catch (...) {
         call->cancel();
         throw;

@@ -33,9 +33,9 @@ struct Figures {
   int64_t requests = 0, finished = 0, cancelled = 0, failed = 0, refused = 0;  // refused: the queue was full
   int64_t prompt_tokens = 0, reused_tokens = 0, computed_tokens = 0, generated_tokens = 0;
   int64_t steps = 0, preemptions = 0, copied_pages = 0;
-  double step_seconds = 0;      // in steps, all together
+  double step_seconds = 0;         // in steps, all together
   double recent_step_seconds = 0;  // of one, over the last ones
-  double read_gbs = 0;          // that the machine reads memory with; 0: not measured
+  double read_gbs = 0;             // that the machine reads memory with; 0: not measured
 };
 
 // May be used by several threads at once.

@@ -112,7 +112,8 @@ TEST(LlamaBatch, IsTheModel) {
       for (int64_t i = 0; i < 30; ++i) {
         const LlamaBatch::Row row = text.row(i);
         const std::vector<float> logits = copied(batch.forward({&row, 1}));
-        const Tensor expected = model->forward(std::span(text.tokens).subspan(static_cast<size_t>(i), 1), cache);
+        const Tensor expected =
+            model->forward(std::span(text.tokens).subspan(static_cast<size_t>(i), 1), cache);
         ASSERT_EQ(std::memcmp(logits.data(), expected.data(), logits.size() * sizeof(float)), 0)
             << type << ' ' << cache_dtype << ", position " << i;
       }

@@ -48,9 +48,10 @@ class Server:
         connection = self.connect()
         if isinstance(body, dict):
             body = json.dumps(body)
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
         if body is not None:
             headers.setdefault("Content-Type", "application/json")
-        connection.request(method, path, body, {k.replace("_", "-"): v for k, v in headers.items()})
+        connection.request(method, path, body, headers)
         response = connection.getresponse()
         text = response.read().decode()
         connection.close()
@@ -64,9 +65,7 @@ class Server:
 
     def figures(self):
         text = self.ask("GET", "/metrics")[2]
-        return {
-            name: float(value) for name, value in re.findall(r"^([a-z_]+(?:\{.*\})?) (\S+)$", text, re.M)
-        }
+        return {name: float(value) for name, value in re.findall(r"^([a-z_]+(?:\{.*\})?) (\S+)$", text, re.M)}
 
     def wait_for(self, **expected):
         """Until the figures are these; the tests' timeouts are the limit."""
@@ -174,7 +173,14 @@ def test_seeds_and_choices(server):
 
 
 def test_the_same_text_under_load(server):
-    prompts = ["Once upon", "Tom and Lily", "One day, a boy", "The big dog ran to the park with a ball", "A", ""]
+    prompts = [
+        "Once upon",
+        "Tom and Lily",
+        "One day, a boy",
+        "The big dog ran to the park with a ball",
+        "A",
+        "",
+    ]
     bodies = [{"prompt": p, "max_tokens": 20 + 7 * i, "temperature": 0} for i, p in enumerate(prompts)]
     alone = [server.complete(**body)["choices"][0]["text"] for body in bodies]
 
@@ -235,7 +241,10 @@ def test_errors(server, method, path, body, status, parameter):
 def test_content_type(server):
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
         assert server.ask("POST", COMPLETIONS, '{"prompt": "a"}', Content_Type=kind)[0] == 415
-    assert server.ask("POST", COMPLETIONS, '{"prompt": "a"}', Content_Type="Application/JSON; charset=utf-8")[0] == 200
+    assert (
+        server.ask("POST", COMPLETIONS, '{"prompt": "a"}', Content_Type="Application/JSON; charset=utf-8")[0]
+        == 200
+    )
 
 
 def test_one_connection_serves_many_requests(server):
@@ -260,14 +269,20 @@ def raw(server, data, timeout=60):
 
 def test_what_is_no_http(server):
     assert raw(server, b"\x16\x03\x01\x02\x00 hello\r\n\r\n").startswith("HTTP/1.1 400 ")
-    assert raw(server, b"GET /health HTTP/1.1\r\nA: " + b"b" * 100000 + b"\r\n\r\n").startswith("HTTP/1.1 431 ")
+    assert raw(server, b"GET /health HTTP/1.1\r\nA: " + b"b" * 100000 + b"\r\n\r\n").startswith(
+        "HTTP/1.1 431 "
+    )
     assert raw(server, b"GET /health HTTP/1.0\r\n\r\n").startswith("HTTP/1.1 200 ")
     body = b'{"prompt": "Once", "max_tokens": 3, "stream": true}'
     head = f"POST {COMPLETIONS} HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     answer = raw(server, head.encode() + body)
     assert "chunked" not in answer and answer.endswith("data: [DONE]\n\n")
-    expecting = head.replace("1.0", "1.1").replace("\r\n\r\n", "\r\nConnection: close\r\nExpect: 100-continue\r\n\r\n")
-    assert raw(server, expecting.encode() + body).startswith("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
+    expecting = head.replace("1.0", "1.1").replace(
+        "\r\n\r\n", "\r\nConnection: close\r\nExpect: 100-continue\r\n\r\n"
+    )
+    assert raw(server, expecting.encode() + body).startswith(
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"
+    )
 
 
 def test_oversized_bodies():
@@ -326,12 +341,20 @@ def test_cancelled_clients(server):
 
 
 def test_slow_clients():
-    limits = ("--read-timeout", "0.3", "--write-timeout", "0.3", "--request-timeout", "3", "--max-connections", "8")
+    limits = (
+        "--read-timeout",
+        "0.3",
+        "--write-timeout",
+        "0.3",
+        "--request-timeout",
+        "3",
+        "--max-connections",
+        "8",
+    )
     with serving(*limits) as server:
         # A request that never ends, one that says nothing, and one that comes byte by byte.
         head = f"POST {COMPLETIONS} HTTP/1.1\r\nContent-Length: 100\r\nContent-Type: application/json\r\n\r\n"
-        assert raw(server, head.encode() + b"{").startswith("HTTP/1.1 408 ")
-        assert raw(server, b"") == ""
+        assert raw(server, head.encode() + b"{") == raw(server, b"") == ""
         with socket.create_connection(("127.0.0.1", server.port)) as connection:
             connection.settimeout(60)
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
@@ -339,7 +362,7 @@ def test_slow_clients():
                     connection.sendall(bytes([byte]))
                     time.sleep(0.02)
             with contextlib.suppress(ConnectionResetError):
-                assert connection.recv(100)[:13] in (b"HTTP/1.1 408 ", b"")
+                assert connection.recv(100) == b""
         # More connections than there may be.
         idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(8)]
         assert raw(server, b"GET /health HTTP/1.1\r\n\r\n").startswith("HTTP/1.1 503 ")

@@ -55,7 +55,8 @@ TEST(ApiRequests, PromptsOfAllKinds) {
   EXPECT_THAT(prompts("[1, 2, 3]").at(0).tokens, ElementsAre(1, 2, 3));
   EXPECT_EQ(prompts(R"(["a", [4], "b"])").size(), 3);
   EXPECT_THAT(prompts(R"(["a", [4], "b"])").at(1).tokens, ElementsAre(4));
-  for (const char* wrong : {"[]", "[[]]", "5", "{}", "[1, \"a\"]", "[[1, 2.5]]", "[-1]", "[4294967296]", "[[[1]]]", "[true]"})
+  for (const char* wrong :
+       {"[]", "[[]]", "5", "{}", "[1, \"a\"]", "[[1, 2.5]]", "[-1]", "[4294967296]", "[[[1]]]", "[true]"})
     EXPECT_EQ(error_of_body(std::string(R"({"prompt": )") + wrong + "}").parameter, "prompt") << wrong;
 }
 
@@ -120,13 +121,15 @@ TEST(ApiRequests, ErrorsNameTheParameter) {
       {R"({"messages": [{"role": "user", "content": "a"}], "tools": [{}]})", "tools"},
       {R"({"messages": [{"role": "user", "content": "a"}], "top_logprobs": 2})", "top_logprobs"},
   };
-  for (const auto& [body, parameter] : wrong_chats) EXPECT_EQ(error_of_body(body, true).parameter, parameter) << body;
+  for (const auto& [body, parameter] : wrong_chats)
+    EXPECT_EQ(error_of_body(body, true).parameter, parameter) << body;
 }
 
 TEST(ApiRequests, WhatIsNoJson) {
   std::string deep(100, '[');
-  for (const std::string& body : std::vector<std::string>{"", "{", "[]", "\"a\"", "null", "{\"prompt\": \"\xff\"}", deep,
-                                  R"({"prompt": "a", "prompt": "b"})", R"({"prompt": "a"} x)", R"({"prompt": "\ud800"})"})
+  for (const std::string& body : std::vector<std::string>{
+           "", "{", "[]", "\"a\"", "null", "{\"prompt\": \"\xff\"}", deep,
+           R"({"prompt": "a", "prompt": "b"})", R"({"prompt": "a"} x)", R"({"prompt": "\ud800"})"})
     EXPECT_EQ(error_of_body(body).status, 400) << body;
   EXPECT_THAT(error_of_body("{").message, HasSubstr("not valid JSON"));
 }
@@ -177,7 +180,8 @@ TEST(ApiReplies, WholeAndInPieces) {
         const Json json = Json::parse(reply.whole());
         EXPECT_EQ(json["object"], is_chat ? "chat.completion" : "text_completion");
         EXPECT_EQ(json["id"], "id");
-        EXPECT_EQ(json["usage"], Json::parse(R"({"prompt_tokens": 7, "completion_tokens": 4, "total_tokens": 11})"));
+        EXPECT_EQ(json["usage"],
+                  Json::parse(R"({"prompt_tokens": 7, "completion_tokens": 4, "total_tokens": 11})"));
         const Json& first = json["choices"][0];
         EXPECT_EQ(is_chat ? first["message"]["content"] : first["text"], before + "a\"\nb");
         EXPECT_EQ(first["finish_reason"], "stop");

@@ -123,11 +123,12 @@ TEST_P(EnginesUnderLoad, EachTextIsTheOneItIsAlone) {
     EngineOptions options;
     int steps_between;
   };
-  for (const Load& load : {Load{{.max_batch = 16}, 0},
-                           {{.max_batch = 3}, 5},
-                           {{.max_batch = 8, .page_tokens = 5, .prompt_tokens = 3, .prompt_tokens_alone = 7}, 2},
-                           {{.max_batch = 20, .context = 128, .cache_tokens = 160, .page_tokens = 8}, 1},
-                           {{.max_batch = 40}, 0}}) {
+  for (const Load& load :
+       {Load{{.max_batch = 16}, 0},
+        {{.max_batch = 3}, 5},
+        {{.max_batch = 8, .page_tokens = 5, .prompt_tokens = 3, .prompt_tokens_alone = 7}, 2},
+        {{.max_batch = 20, .context = 128, .cache_tokens = 160, .page_tokens = 8}, 1},
+        {{.max_batch = 40}, 0}}) {
     Engine engine(model, tokenizer, load.options);
     Answers answers;
     for (int round = 0; round < 3; ++round)
@@ -171,7 +172,8 @@ TEST_F(Engines, SeveralTextsOfAPrompt) {
   }
   EXPECT_NE(expected[0], expected[1]);
   for (const EngineOptions& options :
-       {EngineOptions{.max_batch = 4}, {.max_batch = 4, .context = 64, .cache_tokens = 64, .page_tokens = 8}}) {
+       {EngineOptions{.max_batch = 4},
+        {.max_batch = 4, .context = 64, .cache_tokens = 64, .page_tokens = 8}}) {
     Engine engine(model, tokenizer, options);
     Answers answers;
     engine.submit(answers.listening(several));
@@ -186,7 +188,8 @@ TEST_F(Engines, SeveralTextsOfAPrompt) {
 
 TEST_F(Engines, CancelledRequestsGiveTheirPagesBack) {
   load("float32");
-  Engine engine(model, tokenizer, {.max_batch = 2, .page_tokens = 4, .prompt_tokens = 8, .prompt_tokens_alone = 8});
+  Engine engine(model, tokenizer,
+                {.max_batch = 2, .page_tokens = 4, .prompt_tokens = 8, .prompt_tokens_alone = 8});
   Answers answers;
   std::vector<uint64_t> numbers;
   for (int i = 0; i < 4; ++i) {
@@ -323,10 +326,11 @@ TEST_F(Engines, FiguresAreText) {
   while (engine.step()) {
   }
   const std::string text = engine.metrics().text();
-  for (const char* line : {"weft_generated_tokens_total 10\n", "weft_requests_total{outcome=\"finished\"} 1\n",
-                           "weft_steps_total 10\n", "# TYPE weft_request_seconds histogram\n",
-                           "weft_request_seconds_bucket{le=\"+Inf\"} 1\n", "weft_step_rows_count 10\n",
-                           "weft_cache_pages{state=\"held\"} 0\n", "weft_time_per_token_seconds_count 9\n"})
+  for (const char* line :
+       {"weft_generated_tokens_total 10\n", "weft_requests_total{outcome=\"finished\"} 1\n",
+        "weft_steps_total 10\n", "# TYPE weft_request_seconds histogram\n",
+        "weft_request_seconds_bucket{le=\"+Inf\"} 1\n", "weft_step_rows_count 10\n",
+        "weft_cache_pages{state=\"held\"} 0\n", "weft_time_per_token_seconds_count 9\n"})
     EXPECT_THAT(text, HasSubstr(line));
 }
 

@@ -62,8 +62,8 @@ class Call {
             rotate(query(head * group_ + q, token), token, queries + q * head_dim);
           const int64_t last = call_.position + token, first = first_seen(last);
           attend_cached(call_.dtype, {queries, group_, head_dim, cache(call_.key_cache, head, first),
-                  cache(call_.value_cache, head, first), head_dim, head_dim, last + 1 - first, call_.scale,
-                  nullptr, scores, output});
+                                      cache(call_.value_cache, head, first), head_dim, head_dim,
+                                      last + 1 - first, call_.scale, nullptr, scores, output});
           std::copy_n(output, group_ * head_dim,
                       call_.output + (token * call_.heads + head * group_) * head_dim);
         }
