@@ -46,8 +46,8 @@ struct LinearEpilogue {
 };
 
 // Weights of one linear layer or of several that have one input. Copies share the packed weights. May be
-// called by several threads at once. What a row gives does not depend on the number of threads, nor, up to 8
-// rows, on the rows beside it.
+// called by several threads at once. What a row gives does not depend on the number of threads, nor, up to
+// independent_rows(), on the rows beside it.
 class PackedLinear {
  public:
   PackedLinear() = default;
@@ -60,6 +60,9 @@ class PackedLinear {
   bool defined() const { return matrix_ != nullptr; }
   int64_t in_features() const;
   int64_t out_features() const;
+  // Rows of one call up to which a row gives the same, to the bit, whatever their number: most products take
+  // any number of rows, INT64_MAX.
+  int64_t independent_rows(InputPrecision precision = InputPrecision::Auto) const;
   // Bytes that one pass over the weights reads, scales included.
   int64_t weight_bytes() const;
 

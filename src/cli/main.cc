@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/llm.h"
 #include "cli/ranks.h"
+#include "cli/serve.h"
 #include "cli/usage.h"
 #include "weft/env.h"
 #include "weft/error.h"
@@ -64,6 +65,7 @@ int main(int argc, char** argv) {
       "  weft torch program.py           a program whose `import torch` finds weft.torch\n"
       "  weft segment photo.jpg --checkpoint sam_vit_b.pth --point 400,300 --output masks\n"
       "  weft generate --model DIR --prompt 'Once upon a time'\n"
+      "  weft serve --model DIR --quantize int8   OpenAI's completions on http://127.0.0.1:8080\n"
       "  weft quantize DIR OUT --scheme int4-g32\n"
       "  weft bench llm --shape llama-1b --random-weights --schemes bfloat16,int8,int4-g32\n"
       "  weft info                       CPU, threads, toolchains, devices, kernel cache\n"
@@ -115,6 +117,8 @@ int main(int argc, char** argv) {
   bench_sam->prefix_command();
   bench_sam->set_help_flag();
   const weft::cli::ModelCommands models(app, *bench);
+  const weft::cli::ServeCommand serve(app);
+  const weft::cli::BenchServeCommand bench_serve(*bench);
   ceilings->add_option("--threads", threads, "Number of threads (default: one, and all)")
       ->check(weft::cli::integer_in(1, 1024));
 
@@ -134,6 +138,8 @@ int main(int argc, char** argv) {
       weft::cli::finish_ranks();
       return status;
     }
+    if (serve.is_asked()) return serve.run();
+    if (bench_serve.is_asked()) return bench_serve.run();
     if (info->parsed()) return weft::cli::info(json);
     if (parallel->parsed()) {
       std::fputs(weft::parallel_info().c_str(), stdout);

@@ -50,12 +50,6 @@ void reserve(const Llama& model, KVCache& cache, int64_t capacity) {
   cache = std::move(larger);
 }
 
-std::vector<int64_t> ends_of(const Llama& model, const Tokenizer& tokenizer) {
-  std::vector<int64_t> ends = model.config().eos_token_ids;
-  for (const int64_t id : tokenizer.eos_ids()) ends.push_back(id);
-  return ends;
-}
-
 }  // namespace
 
 const char* name(FinishReason reason) {
@@ -323,38 +317,51 @@ void check_tokenizer(const Llama& model, const Tokenizer& tokenizer, const std::
           folder.empty() ? "" : fmt::format("'{}': ", folder), tokens, rows));
 }
 
+StopText::StopText(std::vector<std::string> stop) : stop_(std::move(stop)) {
+  for (const std::string& text : stop_) WEFT_CHECK(!text.empty(), "generate: a stop string is empty");
+}
+
+std::string StopText::push(const std::string& text, bool is_end) {
+  held_ += text;
+  for (const std::string& stop : stop_)
+    if (const size_t at = held_.find(stop); at != std::string::npos) {
+      held_.erase(at);
+      is_stopped_ = true;
+    }
+  size_t kept = 0;
+  if (!is_end && !is_stopped_)
+    for (const std::string& stop : stop_)
+      for (size_t length = std::min(stop.size() - 1, held_.size()); length > kept; --length)
+        if (held_.ends_with(std::string_view(stop).substr(0, length))) kept = length;
+  std::string given = held_.substr(0, held_.size() - kept);
+  held_.erase(0, held_.size() - kept);
+  return given;
+}
+
+std::vector<int64_t> end_tokens(const Llama& model, const Tokenizer& tokenizer) {
+  std::vector<int64_t> ends = model.config().eos_token_ids;
+  for (const int64_t id : tokenizer.eos_ids()) ends.push_back(id);
+  return ends;
+}
+
 TextGeneration::TextGeneration(std::shared_ptr<const Llama> model, std::shared_ptr<const Tokenizer> tokenizer,
                                std::vector<int64_t> prompt, GenerationOptions options,
                                std::vector<std::string> stop)
     : generation_(model, std::move(prompt),
                   [&] {
-                    if (options.eos_token_ids.empty()) options.eos_token_ids = ends_of(*model, *tokenizer);
+                    if (options.eos_token_ids.empty()) options.eos_token_ids = end_tokens(*model, *tokenizer);
                     return std::move(options);
                   }()),
       decoder_(tokenizer, generation_.tokens().size() == 1 && tokenizer->bos_id() == generation_.tokens()[0]),
       stop_(std::move(stop)) {
-  for (const std::string& text : stop_) WEFT_CHECK(!text.empty(), "generate: a stop string is empty");
   check_tokenizer(*model, *tokenizer, "");
 }
 
 std::optional<std::string> TextGeneration::next() {
   if (is_finished_) return std::nullopt;
   const std::optional<int64_t> token = generation_.next();
-  held_ += token ? decoder_.push(*token) : decoder_.finish();
-  is_finished_ = !token;
-  for (const std::string& stop : stop_)
-    if (const size_t at = held_.find(stop); at != std::string::npos) {
-      held_.erase(at);
-      is_finished_ = is_stopped_ = true;
-    }
-  // What may be the beginning of a stop string waits.
-  size_t kept = 0;
-  if (!is_finished_)
-    for (const std::string& stop : stop_)
-      for (size_t length = std::min(stop.size() - 1, held_.size()); length > kept; --length)
-        if (held_.ends_with(std::string_view(stop).substr(0, length))) kept = length;
-  std::string text = held_.substr(0, held_.size() - kept);
-  held_.erase(0, held_.size() - kept);
+  const std::string text = stop_.push(token ? decoder_.push(*token) : decoder_.finish(), !token);
+  is_finished_ = !token || stop_.is_stopped();
   return text;
 }
 

@@ -45,6 +45,17 @@ std::string tiktoken() {
 
 }  // namespace
 
+std::vector<std::string> completions() {
+  return {
+      R"({"prompt": "Once", "max_tokens": 5, "temperature": 0.5, "top_p": 0.9, "min_p": 0.1, "top_k": 40, "seed": 3})",
+      R"({"prompt": ["a", [4, 5], ""], "n": 2, "stop": ["a", "b"], "logprobs": 2, "echo": false, "best_of": 2})",
+      R"({"prompt": [1, 2, 3], "stream": true, "stream_options": {"include_usage": true}, "logit_bias": {}})",
+      R"({"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": [{"type": "text", "text": "a"}]}]})",
+      R"({"messages": [{"role": "user", "content": "a"}], "logprobs": true, "top_logprobs": 3, "max_completion_tokens": 7,
+          "response_format": {"type": "text"}, "tools": [], "presence_penalty": 0, "repetition_penalty": 1.1})",
+  };
+}
+
 std::vector<std::string> safetensors() {
   return {
       safetensors_of("{}", 0),

@@ -17,6 +17,8 @@ std::vector<std::string> archives();
 std::vector<std::string> pickles();
 // Safetensors files.
 std::vector<std::string> safetensors();
+// Bodies of requests for completions.
+std::vector<std::string> completions();
 // Tokenizers of each kind, with the byte in front that tells which: tokenizer.json, SentencePiece, tiktoken.
 std::vector<std::string> tokenizers();
 

@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
     write(folder / "compile_fuzz", weft::fuzz::programs());
     write(folder / "safetensors_fuzz", weft::fuzz::safetensors());
     write(folder / "tokenizer_fuzz", weft::fuzz::tokenizers());
+    write(folder / "completion_fuzz", weft::fuzz::completions());
   } catch (const weft::Error& error) {
     std::fprintf(stderr, "write_seeds: %s\n", error.what());
     return 1;

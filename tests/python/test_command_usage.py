@@ -129,6 +129,14 @@ WRONG = [
         "eval perplexity --model m --text t --context 8 --stride 8",
         "--stride must be below --context 8, got 8",
     ),
+    # serve
+    ("serve", "serve: the option '--model' is missing"),
+    ("serve --model m --port 70000", "serve: --port: expected an integer between 0 and 65535, got '70000'"),
+    ("serve --model m --api-key a --api-key-file b", "serve: --api-key excludes --api-key-file"),
+    ("serve --model m --request-timeout 0", "--request-timeout: expected a number above 0"),
+    ("serve --model m --activations bfloat16", "--activations: expected auto, float32, int16 or int8"),
+    ("bench serve", "bench serve: the option '--shape' is missing"),
+    ("bench serve --shape tiny --streams 0", "bench serve: --streams: expected an integer between 1 and"),
     # bench llm
     ("bench llm", "bench llm: give --model FOLDER, or --shape NAME with --random-weights"),
     ("bench llm --shape tiny", "--shape has no weights of its own: add --random-weights"),

@@ -105,6 +105,25 @@ class Generation {
 // tokenizer. `folder` is named in the message.
 void check_tokenizer(const Llama& model, const Tokenizer& tokenizer, const std::string& folder);
 
+// Text piece by piece, up to where the first of some strings begins.
+class StopText {
+ public:
+  // ValueError for an empty string.
+  explicit StopText(std::vector<std::string> stop);
+  // What may be given on of the text so far: what may be the beginning of a stop string waits for the rest,
+  // until the end.
+  std::string push(const std::string& text, bool is_end);
+  bool is_stopped() const { return is_stopped_; }
+
+ private:
+  std::vector<std::string> stop_;
+  std::string held_;
+  bool is_stopped_ = false;
+};
+
+// The tokens that end a text: the configuration's and the tokenizer's.
+std::vector<int64_t> end_tokens(const Llama& model, const Tokenizer& tokenizer);
+
 // A Generation as text: whole characters, and nothing of a stop string.
 class TextGeneration {
  public:
@@ -115,15 +134,14 @@ class TextGeneration {
   std::optional<std::string> next();
   const Generation& generation() const { return generation_; }
   FinishReason finish_reason() const {
-    return is_stopped_ ? FinishReason::StopText : generation_.stats().finish_reason;
+    return stop_.is_stopped() ? FinishReason::StopText : generation_.stats().finish_reason;
   }
 
  private:
   Generation generation_;
   StreamDecoder decoder_;
-  std::vector<std::string> stop_;
-  std::string held_;
-  bool is_finished_ = false, is_stopped_ = false;
+  StopText stop_;
+  bool is_finished_ = false;
 };
 
 }  // namespace weft::models

@@ -22,6 +22,7 @@
 
 namespace weft::models {
 
+class LlamaBatch;    // src/models/llama_batch.h
 class LlamaPlan;     // src/models/llama_plan.h
 class LlamaWeights;  // src/models/llama_weights.h
 
@@ -104,6 +105,7 @@ class Llama : public std::enable_shared_from_this<Llama> {
     PackedLinear gate_up;  // silu(gate x) * (up x): [intermediate, hidden] each
     PackedLinear down;     // [hidden, intermediate]
   };
+  friend class LlamaBatch;
   friend class LlamaPlan;
   friend class Gptq;
   // Told the inputs of a layer's products: which products, and the input [tokens, in].

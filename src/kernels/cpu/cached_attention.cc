@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/cached_attention_kernels.h"
+#include "kernels/cpu/cached_elements.h"
 #include "kernels/cpu/scratch.h"
 #include "runtime/toolchain.h"
 #include "weft/parallel.h"
@@ -60,9 +61,9 @@ class Call {
           for (int64_t q = 0; q < group_; ++q)
             rotate(query(head * group_ + q, token), token, queries + q * head_dim);
           const int64_t last = call_.position + token, first = first_seen(last);
-          attend({queries, group_, head_dim, cache(call_.key_cache, head, first),
-                  cache(call_.value_cache, head, first), head_dim, head_dim, last + 1 - first, call_.scale,
-                  nullptr, scores, output});
+          attend_cached(call_.dtype, {queries, group_, head_dim, cache(call_.key_cache, head, first),
+                                      cache(call_.value_cache, head, first), head_dim, head_dim,
+                                      last + 1 - first, call_.scale, nullptr, scores, output});
           std::copy_n(output, group_ * head_dim,
                       call_.output + (token * call_.heads + head * group_) * head_dim);
         }
@@ -148,32 +149,11 @@ class Call {
     store(query(call_.heads + call_.kv_heads + head, token),
           cache(call_.value_cache, head, call_.position + token));
   }
-  void store(const float* from, void* to) const {
-    visit([&]<class T>(T*) {
-      for (int64_t d = 0; d < call_.head_dim; ++d) static_cast<T*>(to)[d] = static_cast<T>(from[d]);
-    });
-  }
+  void store(const float* from, void* to) const { store_cached(call_.dtype, from, call_.head_dim, to); }
   void fetch(const void* from, float* to) const {
-    visit([&]<class T>(T*) {
+    visit_cached(call_.dtype, [&]<class T>(T*) {
       for (int64_t d = 0; d < call_.head_dim; ++d) to[d] = static_cast<float>(static_cast<const T*>(from)[d]);
     });
-  }
-  template <class F>
-  void visit(F&& f) const {
-    if (call_.dtype == DType::F32)
-      f(static_cast<float*>(nullptr));
-    else if (call_.dtype == DType::F16)
-      f(static_cast<Half*>(nullptr));
-    else
-      f(static_cast<BFloat16*>(nullptr));
-  }
-  void attend(const CachedQueries& queries) const {
-    if (call_.dtype == DType::F32)
-      kernels_.attend_f32(queries);
-    else if (call_.dtype == DType::F16)
-      kernels_.attend_f16(queries);
-    else
-      kernels_.attend_bf16(queries);
   }
 
   const CachedAttention& call_;

@@ -20,6 +20,10 @@ struct CachedQueries {
       bias;       // [positions], in units of log2, added to each query's scores; null: nothing. -inf: unseen
   float* scores;  // scratch, [count][positions]
   float* output;  // [count][head_dim]; zeros where no position is seen
+  // Where positions lie in pages: page i of the text from keys + pages[i] * page_stride on, its positions
+  // key_stride apart, the first of `positions` being `first`. Null: they lie one after another.
+  const int32_t* pages = nullptr;
+  int64_t page_positions = 0, page_stride = 0, first = 0;
 };
 
 struct CachedAttentionKernels {

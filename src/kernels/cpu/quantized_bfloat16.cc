@@ -104,7 +104,7 @@ struct PackedMatrix::ManyBFloat16 {
 };
 
 bool PackedMatrix::takes_bfloat16(const ProductArgs& args) const {
-  if (format_ != WeightFormat::BF16 || in_ == 0 || args.rows <= 2 * kMaxSmallBatch) return false;
+  if (format_ != WeightFormat::BF16 || in_ == 0 || args.rows <= kFewRows) return false;
   return args.precision == InputPrecision::BFloat16 ||
          (args.precision == InputPrecision::Auto && args.x.dtype == DType::BF16);
 }

@@ -18,7 +18,8 @@ inline constexpr int kNumWeightFormats = 5;
 //   i
 //                   of four has the q of input i in its low and of input i + 4 in its high bits
 inline constexpr int64_t kPanel = 64;
-inline constexpr int kMaxSmallBatch = 8;  // rows that share one pass over the weights
+inline constexpr int kMaxSmallBatch = 8;  // rows that one call of a kernel takes
+inline constexpr int kFewRows = 16;       // floating ones, for which weights are not expanded
 inline constexpr int kMaxDotRows = 8;
 
 // y[i][j] = sum over k of x[i][k] * weights[k][j], for the 64 outputs j of a panel. The order of a sum's

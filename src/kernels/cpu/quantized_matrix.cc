@@ -84,10 +84,18 @@ int PackedMatrix::planes(InputPrecision precision) const {
   return 0;
 }
 
+// Each sum of floats has one order of its terms; but for many rows int4's scale enters weight by weight, and
+// not group by group. On an engine, rows are rounded.
+int64_t PackedMatrix::independent_rows(InputPrecision precision) const {
+  const bool may_round = format_ == WeightFormat::BF16 && precision == InputPrecision::BFloat16;
+  const bool expands = format_ == WeightFormat::Int4 && planes(precision) == 0;
+  return may_round || expands ? kFewRows : INT64_MAX;
+}
+
 void PackedMatrix::multiply(const ProductArgs& args) const {
   const int planes = this->planes(args.precision);
   const BFloat16Kernels* const engine = takes_bfloat16(args) ? bfloat16_kernels() : nullptr;
-  const int64_t most = planes > 0 || args.rows > 2 * kMaxSmallBatch ? kManyRows : kMaxSmallBatch;
+  const int64_t most = planes > 0 || args.rows > kFewRows ? kManyRows : kFewRows;
   for (int64_t first = 0; first < args.rows; first += most) {
     const ProductArgs part = rows_of(args, first, std::min(most, args.rows - first));
     if (engine)
@@ -128,7 +136,7 @@ struct PackedMatrix::FewRows {
 
   void run_panel(int64_t panel) const {
     const QuantizedKernels& kernels = quantized_kernels();
-    alignas(64) float sums[kMaxSmallBatch * kPanel];
+    alignas(64) float sums[kFewRows * kPanel];
     const PanelFn* const multiply = kernels.multiply[static_cast<int>(matrix.format_)];
     for (int64_t first = 0; first < args.rows; first += kernels.max_rows) {
       const int64_t rows = std::min<int64_t>(kernels.max_rows, args.rows - first);

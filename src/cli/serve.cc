@@ -1,0 +1,172 @@
+#include "cli/serve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "cli/llm.h"
+#include "cli/progress.h"
+#include "cli/usage.h"
+#include "models/llama_batch.h"
+#include "runtime/ceilings.h"
+#include "serve/engine.h"
+#include "serve/http.h"
+#include "serve/llm_service.h"
+#include "weft/error.h"
+#include "weft/parallel.h"
+
+namespace weft::cli {
+
+ServeCommand::ServeCommand(CLI::App& app)
+    : command_(
+          app.add_subcommand("serve", "Answer requests for text over HTTP, as OpenAI's clients make them")) {
+  add_model_options();
+  add_http_options();
+}
+
+void ServeCommand::add_model_options() {
+  constexpr int64_t kMostTokens = int64_t{1} << 24;
+  std::vector<std::string> schemes = quantization_schemes();
+  schemes.emplace_back("none");
+  command_
+      ->add_option("--model,-m", folder_,
+                   "Model folder: Hugging Face's or Meta's files, or what weft quantize wrote")
+      ->required();
+  command_->add_option("--name", name_, "What clients call the model (default: the folder's name)")
+      ->check(not_empty());
+  command_
+      ->add_option("--dtype", dtype_,
+                   "Of the weights: float32, bfloat16 or float16 (default: the checkpoint's)")
+      ->check(one_of(weight_dtypes()));
+  command_->add_option("--quantize", quantize_, "Quantize while loading: int8, int4-g32, int4-g64, …")
+      ->check(one_of(schemes));
+  command_
+      ->add_option("--activations", activations_,
+                   "In products with quantized weights: auto, float32, int16 or int8")
+      ->check(one_of({"auto", "float32", "int16", "int8"}));
+  command_
+      ->add_option("--cache-dtype", cache_dtype_,
+                   "Of the KV cache (default: bfloat16; float32 with float32 weights)")
+      ->check(one_of(weight_dtypes()));
+  command_
+      ->add_option("--chat-template", chat_template_,
+                   "llama2, llama3, mistral, chatml or none (default: by the model)")
+      ->check(one_of({"llama2", "llama3", "mistral", "chatml", "none"}));
+  command_->add_option("--threads", threads_, "Number of threads (default: all cores)")
+      ->check(integer_in(1, 1024));
+  command_->add_option("--max-batch", max_batch_, "Texts written at once (default: 16)")
+      ->check(integer_in(1, 1024));
+  command_
+      ->add_option("--context", context_,
+                   "Tokens of a text, its prompt included (default: the model's, at most 8192)")
+      ->check(integer_in(2, kMostTokens));
+  command_
+      ->add_option("--cache-mib", cache_mib_,
+                   "Memory of the KV cache in MiB (default: --max-batch contexts, at most 4096)")
+      ->check(integer_in(1, int64_t{1} << 24));
+  command_->add_option("--page-tokens", page_tokens_, "Tokens of a page of the cache (default: 16)")
+      ->check(integer_in(1, 4096));
+  command_
+      ->add_option("--prompt-tokens", prompt_tokens_,
+                   "Tokens of prompts read between two tokens of texts that are being written (default: 64)")
+      ->check(integer_in(1, 65536));
+  command_->add_option("--max-queue", max_queue_, "Requests that may wait (default: 256)")
+      ->check(integer_in(1, 1'000'000));
+}
+
+void ServeCommand::add_http_options() {
+  command_
+      ->add_option("--host", address_,
+                   "Address to listen on (default: 127.0.0.1; 0.0.0.0 or :: is every interface)")
+      ->check(not_empty());
+  command_->add_option("--port", port_, "Port to listen on; 0: any that is free (default: 8080)")
+      ->check(integer_in(0, 65535));
+  CLI::Option* key =
+      command_->add_option("--api-key", api_key_, "Key that clients have to send (default: none)")
+          ->check(not_empty());
+  command_
+      ->add_option("--api-key-file", api_key_file_, "A file with it, which others do not see among processes")
+      ->excludes(key);
+  command_->add_option("--max-body-kib", max_body_kib_, "Largest body of a request in KiB (default: 4096)")
+      ->check(integer_in(1, 1 << 20));
+  command_->add_option("--max-connections", max_connections_, "Connections at once (default: 256)")
+      ->check(integer_in(1, 100'000));
+  const auto add_seconds = [&](const char* name, double& value, const char* what) {
+    command_->add_option(name, value, what)->check(number_in(0, Bound::Open, 1e6));
+  };
+  add_seconds("--read-timeout", read_seconds_, "Seconds for a request to arrive (default: 30)");
+  add_seconds("--write-timeout", write_seconds_, "Seconds for a client to take what is sent (default: 30)");
+  add_seconds("--request-timeout", request_seconds_, "Seconds for an answer (default: 600)");
+}
+
+std::string ServeCommand::api_key() const {
+  if (api_key_file_.empty()) return api_key_;
+  std::string key = read_text(api_key_file_);
+  key.erase(std::min(key.find_first_of("\r\n"), key.size()));
+  WEFT_CHECK(!key.empty(), fmt::format("serve: '{}' has no key in its first line", api_key_file_));
+  return key;
+}
+
+int ServeCommand::run() const {
+  const std::string key = api_key();
+  if (threads_ > 0) set_num_threads(static_cast<int>(threads_));
+  Progress progress("loading layer");
+  models::LlamaOptions loading{.dtype = dtype_,
+                               .quantize = quantize_,
+                               .activations = activations_,
+                               .cache_dtype = cache_dtype_,
+                               .max_positions = context_};
+  loading.progress = [&](int64_t done, int64_t total) { progress.update(done, total); };
+  const auto model = models::Llama::from_pretrained(folder_, loading);
+  const std::shared_ptr<const models::Tokenizer> tokenizer = models::Tokenizer::open(folder_);
+  models::check_tokenizer(*model, *tokenizer, folder_);
+  const double read_gbs = runtime::measure_read_bandwidth();
+
+  serve::EngineOptions options{.max_batch = max_batch_,
+                               .page_tokens = page_tokens_,
+                               .prompt_tokens = prompt_tokens_,
+                               .max_queue = max_queue_};
+  if (cache_mib_ > 0)
+    options.cache_tokens = (cache_mib_ << 20) / models::LlamaBatch::cache_bytes_per_token(*model);
+  const auto engine = std::make_shared<serve::Engine>(model, tokenizer, options);
+  engine->metrics().update([&](serve::Metrics& metrics) { metrics.now.read_gbs = read_gbs; });
+
+  std::string name = name_;
+  if (name.empty()) name = std::filesystem::weakly_canonical(folder_).filename().string();
+  const auto service = serve::make_llm_service(
+      engine, tokenizer,
+      {.model_name = name,
+       .api_key = key,
+       .chat = chat_template_.empty() ? models::chat_template_for(*tokenizer, model->config().model_type)
+                                      : models::chat_template_from_name(chat_template_)});
+  serve::HttpServer server({.address = address_,
+                            .port = static_cast<uint16_t>(port_),
+                            .max_body_bytes = max_body_kib_ << 10,
+                            .max_connections = max_connections_,
+                            .read_seconds = read_seconds_,
+                            .write_seconds = write_seconds_,
+                            .request_seconds = request_seconds_},
+                           service);
+  const serve::Figures figures = engine->metrics().figures();
+  fmt::print("weights  {} per step, {:.1f} GB/s measured here\n",
+             bytes_text(static_cast<double>(figures.weight_bytes)), read_gbs);
+  fmt::print("cache    {}: {} pages of {} tokens; {} texts at once, of up to {} tokens\n",
+             bytes_text(static_cast<double>(figures.cache_bytes)), figures.pages, figures.page_tokens,
+             max_batch_, engine->options().context);
+  fmt::print("serving  {} on http://{}:{}\n", name,
+             address_.find(':') == std::string::npos ? address_ : "[" + address_ + "]", server.port());
+  std::fflush(stdout);
+  // The engine's thread tells the server's connections: it ends before them.
+  const std::unique_ptr<serve::Engine, void (*)(serve::Engine*)> stepping(
+      engine.get(), [](serve::Engine* started) { started->stop(); });
+  engine->start();
+  server.run();
+  engine->stop();
+  fmt::print("stopped\n");
+  return 0;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,45 @@
+// `weft serve` and `weft bench serve`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::cli {
+
+class ServeCommand {
+ public:
+  explicit ServeCommand(CLI::App& app);
+  bool is_asked() const { return command_->parsed(); }
+  int run() const;
+
+ private:
+  void add_model_options();
+  void add_http_options();
+  std::string api_key() const;
+
+  CLI::App* command_;
+  std::string folder_, name_, dtype_, quantize_, activations_, cache_dtype_, chat_template_;
+  std::string address_ = "127.0.0.1", api_key_, api_key_file_;
+  int64_t threads_ = 0, max_batch_ = 16, context_ = 0, cache_mib_ = 0, page_tokens_ = 16, prompt_tokens_ = 64,
+          max_queue_ = 256;
+  int64_t port_ = 8080, max_body_kib_ = 4096, max_connections_ = 256;
+  double read_seconds_ = 30, write_seconds_ = 30, request_seconds_ = 600;
+};
+
+class BenchServeCommand {
+ public:
+  explicit BenchServeCommand(CLI::App& bench);
+  bool is_asked() const { return command_->parsed(); }
+  int run() const;
+
+ private:
+  CLI::App* command_;
+  std::string shape_, scheme_ = "int8";
+  std::vector<int64_t> streams_ = {1, 4, 16};
+  int64_t layers_ = 0, prompt_ = 32, generate_ = 64, repetitions_ = 3, threads_ = 0;
+  bool json_ = false;
+};
+
+}  // namespace weft::cli

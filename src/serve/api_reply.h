@@ -1,0 +1,53 @@
+// What OpenAI's clients are answered with, whole or piece by piece.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "serve/api_request.h"
+#include "serve/engine.h"
+
+namespace weft::serve {
+
+class ApiReply {
+ public:
+  // `prompt_tokens` of all prompts together; `prompts` are their texts, for echo.
+  ApiReply(const ApiRequest& request, std::string id, std::string model, int64_t created,
+           int64_t prompt_tokens, std::vector<std::string> prompts,
+           std::shared_ptr<const models::Tokenizer> tokenizer);
+
+  // Notes an event, whose choice is counted over all prompts. Of a stream: the server-sent events to write
+  // for it, perhaps none; "" otherwise.
+  std::string add(const Event& event);
+  bool is_finished() const { return unfinished_ == 0; }
+  // The body, once all is there.
+  std::string whole() const;
+  // What a stream ends with.
+  static std::string error_event(const ApiError& error);
+
+ private:
+  using Json = nlohmann::ordered_json;
+  struct Choice {
+    std::string text, finish_reason;
+    int64_t generated = 0, offset = 0;  // offset: characters before the next token
+    bool has_begun = false;
+    Json logprobs;
+  };
+  Json head(bool is_chunk) const;
+  Json usage() const;
+  Json logprobs(const Event& event, Choice& choice) const;
+  void join(Json& all, const Json& more) const;
+  std::string piece(const Event& event, Choice& choice, const std::string& text, const Json& logprobs) const;
+
+  bool is_chat_, stream_, include_usage_;
+  std::string id_, model_;
+  int64_t created_, prompt_tokens_;
+  size_t unfinished_;
+  std::vector<Choice> choices_;
+  std::shared_ptr<const models::Tokenizer> tokenizer_;
+};
+
+}  // namespace weft::serve

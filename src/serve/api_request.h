@@ -1,0 +1,48 @@
+// The bodies that OpenAI's clients send, read and checked.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/models/sampling.h"
+#include "weft/models/tokenizer.h"
+
+namespace weft::serve {
+
+// An answer that says what was wrong, as OpenAI's clients expect it.
+struct ApiError : std::exception {
+  ApiError(int status, std::string message, std::string parameter = "", std::string code = "");
+  const char* what() const noexcept override { return message.c_str(); }
+  std::string json() const;  // {"error": {"message", "type", "param", "code"}}
+  int status;                // of HTTP; the type follows from it
+  std::string message, parameter, code;
+};
+
+// A text or its tokens.
+struct Prompt {
+  std::string text;
+  std::vector<int64_t> tokens;
+};
+
+struct ApiRequest {
+  bool is_chat = false, stream = false, include_usage = false, echo = false, ignore_eos = false;
+  std::string model;  // "": whichever there is
+  std::vector<Prompt> prompts;
+  std::vector<models::ChatMessage> messages;  // of a chat
+  std::optional<int64_t> max_tokens;
+  int64_t n = 1;                    // texts for each prompt
+  std::optional<int64_t> logprobs;  // log probabilities, with so many alternatives
+  models::SamplingOptions sampling;
+  bool has_seed = false;
+  std::vector<std::string> stop;
+};
+
+// ApiError with status 400 that names the parameter, also for what is asked for and not there. Parameters
+// that are not known are ignored, as those of other servers.
+ApiRequest parse_completion(std::string_view body, bool is_chat);
+
+}  // namespace weft::serve

@@ -1,0 +1,64 @@
+// What an engine keeps of its requests and their texts.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "serve/engine.h"
+
+namespace weft::serve {
+
+using Clock = std::chrono::steady_clock;
+
+struct Engine::Job {
+  uint64_t number = 0;
+  Request request;
+  Clock::time_point arrival;
+  int64_t left = 0;  // texts that have not ended
+  bool has_begun = false, has_failed = false;
+};
+
+struct Engine::Text {
+  Text(std::shared_ptr<Job> of, int64_t number, std::shared_ptr<const models::Tokenizer> tokenizer)
+      : job(std::move(of)),
+        choice(number),
+        tokens(job->request.prompt),
+        sampler([this] {
+          models::SamplingOptions sampling = job->request.sampling;
+          sampling.seed += static_cast<uint64_t>(choice);
+          return sampling;
+        }()),
+        decoder(tokenizer, tokens.size() == 1 && tokenizer->bos_id() == tokens[0]),
+        stop(job->request.stop) {}
+
+  int64_t length() const { return static_cast<int64_t>(tokens.size()); }
+  // Tokens that are not in the cache: one while the text is written, more of a prompt, and of a text that
+  // gave its pages away.
+  int64_t uncomputed() const { return length() - computed; }
+
+  std::shared_ptr<Job> job;
+  int64_t choice;
+  std::vector<int64_t> tokens;  // prompt and text
+  models::Sampler sampler;
+  models::StreamDecoder decoder;
+  models::StopText stop;
+  int64_t generated = 0;
+
+  std::vector<int32_t> pages;
+  int64_t computed = 0;   // tokens whose keys and values are in them
+  int64_t published = 0;  // pages
+  int64_t unborn = 0;     // further texts of the request, which begin where the prompt ends
+
+  // Of a step.
+  int64_t rows = 0;
+  const float* logits = nullptr;
+  int64_t sampled = 0;
+  WrittenToken written;
+  std::string error;
+  Clock::time_point last_token = {};
+  bool is_over = false;
+};
+
+}  // namespace weft::serve

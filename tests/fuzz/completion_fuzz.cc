@@ -1,0 +1,42 @@
+// Any bytes given as a request's body are refused with an answer that is JSON, or are a request whose numbers
+// the engine can take.
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "fuzz/support.h"
+#include "serve/api_request.h"
+
+namespace {
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+}  // namespace
+
+// Words and characters as of a program's source, so that most bodies stay JSON.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+  const std::string text(weft::fuzz::text_of(data, size));
+  return weft::fuzz::give_back(
+      seed % 4 == 0 ? weft::fuzz::mutated(text, max_size) : weft::fuzz::mutated_source(text, seed, max_size),
+      data, max_size);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace weft::serve;
+  for (const bool is_chat : {false, true}) try {
+      const ApiRequest request = parse_completion(weft::fuzz::text_of(data, size), is_chat);
+      request.sampling.check();
+      require(is_chat ? !request.messages.empty() : !request.prompts.empty());
+      require(request.n >= 1 && request.max_tokens.value_or(1) >= 1);
+      require(request.logprobs.value_or(0) >= 0 && request.logprobs.value_or(0) <= 20);
+      for (const std::string& stop : request.stop) require(!stop.empty());
+      for (const Prompt& prompt : request.prompts)
+        for (const int64_t token : prompt.tokens) require(token >= 0 && token <= INT32_MAX);
+    } catch (const ApiError& error) {
+      require(error.status == 400 && !error.message.empty());
+      require(nlohmann::json::parse(error.json())["error"]["type"] == "invalid_request_error");
+    }
+  return 0;
+}
