@@ -86,8 +86,11 @@ int PackedMatrix::planes(InputPrecision precision) const {
 
 void PackedMatrix::multiply(const ProductArgs& args) const {
   const int planes = this->planes(args.precision);
-  const BFloat16Kernels* const engine = takes_bfloat16(args) ? bfloat16_kernels() : nullptr;
-  const int64_t most = planes > 0 || args.rows > 2 * kMaxSmallBatch ? kManyRows : kMaxSmallBatch;
+  const BFloat16Kernels* const found = bfloat16_kernels();
+  const BFloat16Kernels* const engine = found && takes_bfloat16(args, *found) ? found : nullptr;
+  const int64_t most = engine && engine->has_tiles                    ? kManyRowsOfTiles
+                       : planes > 0 || args.rows > 2 * kMaxSmallBatch ? kManyRows
+                                                                      : kMaxSmallBatch;
   for (int64_t first = 0; first < args.rows; first += most) {
     const ProductArgs part = rows_of(args, first, std::min(most, args.rows - first));
     if (engine)
