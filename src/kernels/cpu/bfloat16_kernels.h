@@ -87,8 +87,8 @@ struct BFloat16Kernels {
   void (*multiply)(const PairTile& tile);
   void (*dots)(const DotsArgs& args);
   void (*combine)(const CombineArgs& args);
-  void (*pack_rows)(const PackPanelsArgs& args);     // b's rows are contiguous
-  void (*pack_columns)(const PackPanelsArgs& args);  // b's columns are contiguous
+  void (*pack_rows)(const PackPanelsArgs& args);               // b's rows are contiguous
+  void (*pack_columns)(const PackPanelsArgs& args);            // b's columns are contiguous
   void (*expand_int8)(const ExpandArgs& args);                 // exact
   void (*expand_int4)(const ExpandArgs& args);                 // scale * q + zero, rounded to nearest
   void (*round)(const float* x, int64_t count, uint16_t* to);  // to nearest, halves to even
