@@ -67,8 +67,9 @@ int main(int argc, char** argv) {
   if (argc > 1) weft::set_num_threads(std::atoi(argv[1]));
   using namespace weft::kernels;
   const BFloat16Kernels* const engine = bfloat16_kernels();
-  const double most_halves = ceiling(weft::runtime::dot_bfloat16),
-               most_bytes = ceiling(weft::runtime::dot_int8);
+  const double most_halves =
+                   std::max(ceiling(weft::runtime::dot_bfloat16), ceiling(weft::runtime::tiles_bfloat16)),
+               most_bytes = std::max(ceiling(weft::runtime::dot_int8), ceiling(weft::runtime::tiles_int8));
   std::printf("%d threads; bfloat16: %s, at most %.0f GFLOP/s; int8: %s, at most %.0f GOP/s\n",
               weft::get_num_threads(), engine ? engine->name : "none", 1e-9 * most_halves,
               int8_kernels().name, 1e-9 * most_bytes);

@@ -1,10 +1,11 @@
-"""Times bfloat16 products: weft's beside PyTorch's, by turns in one run, and how far both are from what the machine can do.
+"""Times products of bfloat16, float16 or int8: weft's beside PyTorch's, by turns in one run, and how far both are from what the machine can do.
 
 python bench/products.py [--torch PATH/python] [--threads 1] [--rounds 5] [--dtype bfloat16] [--json FILE] [NAME ...]
 
-PATH/python is a Python that has PyTorch; without it weft alone is measured. Medians over the rounds: GFLOP/s, the share of
-the ceiling of `weft bench ceilings` (the fastest of float32's multiply-adds, bfloat16's pairs and tiles), and for up to 16
-rows GB/s of the weights, beside a read of memory. One thread is timed by its processor's clock, several by the wall's.
+PATH/python is a Python that has PyTorch; without it weft alone is measured. Medians over the rounds: G operations/s, the share of
+the ceiling of `weft bench ceilings` (the fastest of float32's multiply-adds, bfloat16's pairs and tiles; int8: of its
+fours and tiles), and for up to 16 rows GB/s of the weights, beside a read of memory. One thread is timed by its
+processor's clock, several by the wall's. int8 products are torch._int_mm, exact in int32; there are none of batches.
 """
 
 import argparse
@@ -76,6 +77,10 @@ def measure(threads, dtype):
 
     def call_of(name):
         kind, m, n, k, *batch = SHAPES[name]
+        if dtype == "int8":
+            x, y = (torch.randint(-128, 128, shape).to(torch.int8) for shape in ((m, k), (k, n)))
+            y = y.t().contiguous().t() if kind == "linear" else y
+            return lambda: torch._int_mm(x, y)
 
         def numbers(*shape):
             return torch.randn(*shape).to(getattr(torch, dtype))
@@ -103,16 +108,18 @@ def measure(threads, dtype):
             print(statistics.median(times), flush=True)
 
 
-def ceilings(threads):
+def ceilings(threads, dtype):
     command = [Path(sys.executable).parent / "weft", "bench", "ceilings", "--threads", str(threads), "--json"]
     found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    arithmetic = max(
-        found.get(key, 0) for key in ("float32_gflops", "bfloat16_gflops", "bfloat16_tiles_gflops")
-    )
+    keys = {
+        "int8": ("int8_gops", "int8_tiles_gops"),
+        "bfloat16": ("float32_gflops", "bfloat16_gflops", "bfloat16_tiles_gflops"),
+    }
+    arithmetic = max(found.get(key, 0) for key in keys.get(dtype, ("float32_gflops",)))
     return arithmetic, found.get("read_gbs", 0)
 
 
-def line_of(name, row, most):
+def line_of(name, row, most, dtype):
     shape = SHAPES[name]
     operations = floating_operations(shape)
     text = f"{name:<20}{operations / row['weft'] * 1e-9:>9.1f}{operations / row['weft'] * 1e-9 / most:>6.0%}"
@@ -120,7 +127,8 @@ def line_of(name, row, most):
         text += f"{operations / row['torch'] * 1e-9:>9.1f}{operations / row['torch'] * 1e-9 / most:>6.0%}"
         text += f"{row['torch'] / row['weft']:>8.2f}"
     if shape[1] <= 16:
-        text += f"{2 * shape[2] * shape[3] / row['weft'] * 1e-9:>9.1f} GB/s"
+        size = {"int8": 1, "float32": 4}.get(dtype, 2)
+        text += f"{size * shape[2] * shape[3] / row['weft'] * 1e-9:>9.1f} GB/s"
     return text
 
 
@@ -132,13 +140,13 @@ def main():
     parser.add_argument("--torch", help="a Python that has PyTorch; without it weft alone is measured")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--dtype", default="bfloat16", choices=("bfloat16", "float16", "float32"))
+    parser.add_argument("--dtype", default="bfloat16", choices=("bfloat16", "float16", "float32", "int8"))
     parser.add_argument("--json")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
         return measure(options.threads, options.dtype)
-    most, read = ceilings(options.threads)
+    most, read = ceilings(options.threads, options.dtype)
     environment = {
         **os.environ,
         "OMP_NUM_THREADS": str(options.threads),
@@ -158,10 +166,13 @@ def main():
         )
         for side, command in sides.items()
     }
-    print(f"{options.threads} threads, {options.dtype}, at most {most:.0f} GFLOP/s, reading {read:.1f} GB/s")
+    print(
+        f"{options.threads} threads, {options.dtype}, at most {most:.0f} G operations/s, reading {read:.1f} GB/s"
+    )
     print(f"{'':<20}{'weft':>15}" + f"{'PyTorch':>15}{'ratio':>8}" * ("torch" in sides))
     found = {}
-    for name in options.names:
+    names = [name for name in options.names if options.dtype != "int8" or SHAPES[name][0] != "batched"]
+    for name in names:
         rounds = {side: [] for side in workers}
         for _ in range(options.rounds):
             for side, worker in workers.items():
@@ -169,7 +180,7 @@ def main():
                 worker.stdin.flush()
                 rounds[side].append(float(worker.stdout.readline()))
         found[name] = {side: statistics.median(times) for side, times in rounds.items()}
-        print(line_of(name, found[name], most), flush=True)
+        print(line_of(name, found[name], most, options.dtype), flush=True)
     if "torch" in sides:
         ratios = [row["torch"] / row["weft"] for row in found.values()]
         print(

@@ -4,9 +4,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "cli/commands.h"
 #include "kernels/cpu/bfloat16_kernels.h"
+#include "kernels/cpu/int8_kernels.h"
 #include "kernels/cpu/quantized_kernels.h"
 #include "runtime/host.h"
 #include "runtime/matrix_engines.h"
@@ -87,19 +90,20 @@ Json devices_json() {
 // Instructions for matrix products of narrow numbers: whether they are usable, and which the products use.
 Json engines_json() {
   const kernels::BFloat16Kernels* const chosen = kernels::bfloat16_kernels();
-  const std::string int8 = kernels::quantized_kernels().name;
+  const std::set<std::string> int8{kernels::int8_kernels().name, kernels::quantized_kernels().name};
   Json list = Json::array();
   for (const runtime::MatrixEngine& engine : runtime::matrix_engines()) {
     std::string plain = engine.name;
     std::erase(plain, '-');
     const bool available = engine.why_not.empty(), is_bfloat16 = engine.numbers == "bfloat16";
-    list.push_back(
-        {{"name", engine.name},
-         {"numbers", engine.numbers},
-         {"available", available},
-         {"used", available && (is_bfloat16 ? chosen && engine.name == chosen->name : plain == int8)}});
+    list.push_back({{"name", engine.name},
+                    {"numbers", engine.numbers},
+                    {"available", available},
+                    {"used", available && (is_bfloat16 ? chosen && engine.name == chosen->name
+                                                       : int8.contains(plain))}});
     if (!available) list.back()["why_not"] = engine.why_not;
-    if (available && is_bfloat16) list.back()["speedup"] = runtime::matrix_engine_speedup(engine.name);
+    if (const double speedup = runtime::matrix_engine_speedup(engine.name); speedup > 0)
+      list.back()["speedup"] = speedup;
   }
   return list;
 }

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "kernels/cpu/gemm_int8.h"
 #include "kernels/cpu/packed_int8.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
@@ -38,12 +39,13 @@ std::vector<TensorType> infer_int_mm(const OpDef& op, Int8Types operands, const 
 }
 
 std::vector<Tensor> eager_int_mm(const OpDef&, std::span<const Tensor> operands, const Attrs&) {
-  const Tensor x = operands[0].contiguous(), weight = build::permute(operands[1], {1, 0}).contiguous();
-  Tensor sums = Tensor::empty({x.size(0), weight.size(0)}, DType::I32);
-  if (sums.numel() > 0)
-    kernels::PackedInt8(kernels::int8_kernels(), weight.size(0), weight.size(1), weight.data_as<int8_t>(),
-                        nullptr, nullptr)
-        .run(x.data_as<int8_t>(), x.size(0), sums.data_as<int32_t>());
+  const Tensor &x = operands[0], &y = operands[1];
+  Tensor sums = Tensor::empty({x.size(0), y.size(1)}, DType::I32);
+  const auto view = [](const Tensor& matrix) {
+    return kernels::MatrixView<int8_t>{matrix.data_as<int8_t>(), matrix.strides()[0], matrix.strides()[1]};
+  };
+  kernels::gemm_int8(kernels::int8_kernels(), x.size(0), y.size(1), x.size(1), view(x), view(y),
+                     sums.data_as<int32_t>());
   return {sums};
 }
 

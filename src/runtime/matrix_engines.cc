@@ -110,7 +110,8 @@ double matrix_engine_speedup(std::string_view name) {
   static const auto& measured = *new std::map<std::string, double, std::less<>>([] {
     std::map<std::string, double, std::less<>> result;
     using Loop = std::pair<const char*, double (*)(int64_t)>;
-    for (const auto& [engine, loop] : {Loop{"avx512-bf16", dot_bfloat16}, Loop{"amx-bf16", tiles_bfloat16}})
+    for (const auto& [engine, loop] : {Loop{"avx512-vnni", dot_int8}, Loop{"avx512-bf16", dot_bfloat16},
+                                       Loop{"amx-bf16", tiles_bfloat16}, Loop{"amx-int8", tiles_int8}})
       result[engine] = has_matrix_engine(engine) ? measure(loop) : 0;
     return result;
   }());

@@ -30,7 +30,7 @@ PeaksOfProcess& peaks_of_process() {
 }
 
 std::string key_of(int threads) {
-  const std::string machine = fmt::format("ceilings 1, {}, {} threads", host_cpu_brand(), threads);
+  const std::string machine = fmt::format("ceilings 2, {}, {} threads", host_cpu_brand(), threads);
   return fmt::format("{:016x}{:016x}", std::hash<std::string>()(machine),
                      std::hash<std::string>()(machine + "."));
 }
@@ -66,8 +66,9 @@ Peaks measure(int threads) {
     if (ceiling.unit == "GB/s") peaks.bytes_per_ns = std::max(peaks.bytes_per_ns, rate);
     if (ceiling.key == "float32_gflops") peaks.float32_per_ns = rate;
     if (ceiling.key == "float64_gflops") peaks.float64_per_ns = rate;
-    if (ceiling.key == "bfloat16_gflops") peaks.bfloat16_per_ns = rate;
-    if (ceiling.key == "int8_gops") peaks.int8_per_ns = rate;
+    // By vectors or by tiles.
+    if (ceiling.key.starts_with("bfloat16")) peaks.bfloat16_per_ns = std::max(peaks.bfloat16_per_ns, rate);
+    if (ceiling.key.starts_with("int8")) peaks.int8_per_ns = std::max(peaks.int8_per_ns, rate);
   }
   return peaks;
 }

@@ -105,6 +105,20 @@ TEST(GemmBFloat16, EdgesOfItsWays) {
   }
 }
 
+// On tiles, few rows times many columns that are contiguous: b is read where it lies.
+TEST(GemmBFloat16, FewRowsAndLongColumns) {
+  std::mt19937 random(6);
+  for (const BFloat16Kernels* engine : engines()) {
+    for (const int64_t m : {4, 5, 15, 16, 17, 31, 32, 33, 48, 49, 65})
+      compare(*engine, m, 300, 230, m % 2 == 0 ? kByRows : kByColumns, kByColumns, m % 3 == 0, random);
+    for (const int64_t n : {127, 128, 129, 159, 161, 300})
+      compare(*engine, 7, n, 64, kByRows, kByColumns, n % 2 == 0, random);
+    for (const int64_t k : {31, 32, 33, 63, 511, 512, 513, 544, 1024, 1057})
+      compare(*engine, 6, 130, k, kByRows, k % 2 == 0 ? kByColumns : kOddColumns, true, random);
+    compare(*engine, 9, 200, 100, kApart, kByColumns, true, random);
+  }
+}
+
 TEST(GemmBFloat16, RandomSizes) {
   std::mt19937 random(3);
   const auto pick = [&](int most) { return std::uniform_int_distribution<int64_t>(1, most)(random); };
@@ -134,6 +148,7 @@ TEST(GemmBFloat16, BitsDoNotDependOnThreads) {
                                   {40, 320, 3200},
                                   {1, 3000, 300},
                                   {3, 900, 500},
+                                  {20, 900, 500},
                                   {300, 70, 64}}) {
       for (const int layout : {kByRows, kByColumns}) {
         const BitsMatrix a = numbers(m, k, kByRows, random), b = numbers(k, n, layout, random);

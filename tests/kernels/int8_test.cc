@@ -1,20 +1,23 @@
 // int8 products of every instruction set of this machine against sums in int64; rows quantized to int8.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <vector>
 
+#include "kernels/cpu/gemm_int8.h"
 #include "kernels/cpu/packed_int8.h"
+#include "kernels/tile_model.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
 namespace {
 
 std::vector<const Int8Kernels*> int8_levels() {
-  std::vector<const Int8Kernels*> all;
-  for (const char* name : {"baseline", "avx2", "avxvnni", "avx512", "avx512vnni"})
+  std::vector<const Int8Kernels*> all{&int8_tile_model()};
+  for (const char* name : {"baseline", "avx2", "avxvnni", "avx512", "avx512vnni", "amxint8"})
     if (const Int8Kernels* found = int8_kernels_of(name)) all.push_back(found);
   return all;
 }
@@ -32,9 +35,11 @@ TEST(PackedInt8, SumsAreExact) {
     int64_t m, n, k;
   };
   for (const Int8Kernels* kernels : int8_levels())
-    for (const Int8Case& c : {Int8Case{1, 1, 1}, Int8Case{1, 31, 0}, Int8Case{2, 32, 2}, Int8Case{5, 33, 3},
-                              Int8Case{12, 65, 4}, Int8Case{13, 7, 255}, Int8Case{97, 40, 33},
-                              Int8Case{100, 430, 20}, Int8Case{4, 34, 1024}, Int8Case{0, 8, 8}})
+    for (const Int8Case& c :
+         {Int8Case{1, 1, 1}, Int8Case{1, 31, 0}, Int8Case{2, 32, 2}, Int8Case{5, 33, 3}, Int8Case{12, 65, 4},
+          Int8Case{13, 7, 255}, Int8Case{97, 40, 33}, Int8Case{100, 430, 20}, Int8Case{4, 34, 1024},
+          Int8Case{0, 8, 8}, Int8Case{16, 16, 64}, Int8Case{17, 300, 64}, Int8Case{33, 130, 128},
+          Int8Case{70, 161, 1024}, Int8Case{32, 31, 65}})
       for (const bool extreme : {false, true})
         for (const int threads : {1, 2}) {
           SCOPED_TRACE(std::string(kernels->name) + " " + std::to_string(c.m) + "x" + std::to_string(c.n) +
@@ -55,6 +60,54 @@ TEST(PackedInt8, SumsAreExact) {
             }
           ASSERT_EQ(sums.back(), 7);
         }
+}
+
+TEST(GemmInt8, EveryLayout) {
+  std::mt19937 random(13);
+  struct Layout {
+    bool turned;
+    int64_t step, pad;
+  };
+  constexpr Layout kLayouts[] = {{false, 1, 0}, {false, 1, 3}, {true, 1, 0}, {true, 1, 5}, {false, 2, 1}};
+  struct Int8Matrix {
+    std::vector<int8_t> values;
+    MatrixView<int8_t> view;
+    int64_t at(int64_t i, int64_t j) const { return view.data[i * view.row_stride + j * view.column_stride]; }
+  };
+  const auto matrix = [&](int64_t rows, int64_t columns, const Layout& layout) {
+    const int64_t longer = (layout.turned ? rows : columns) * layout.step + layout.pad,
+                  count = layout.turned ? columns : rows;
+    Int8Matrix result{bytes(longer * count + 1, random, false), {}};
+    result.view = layout.turned ? MatrixView<int8_t>{result.values.data(), layout.step, longer}
+                                : MatrixView<int8_t>{result.values.data(), longer, layout.step};
+    return result;
+  };
+  const int before = get_num_threads();
+  for (const Int8Kernels* kernels : int8_levels())
+    for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
+                                  {3, 40, 0},
+                                  {33, 70, 65},
+                                  {64, 129, 64},
+                                  {300, 33, 130},
+                                  {5, 600, 7},
+                                  {40, 160, 1024}})
+      for (const Layout& left : kLayouts)
+        for (const Layout& right : kLayouts)
+          for (const int threads : {1, 2}) {
+            const Int8Matrix a = matrix(m, k, left), b = matrix(k, n, right);
+            std::vector<int32_t> c(static_cast<size_t>(m * n + 1), 7);
+            set_num_threads(threads);
+            gemm_int8(*kernels, m, n, k, a.view, b.view, c.data());
+            set_num_threads(before);
+            for (int64_t i = 0; i < m; ++i)
+              for (int64_t j = 0; j < n; ++j) {
+                int64_t sum = 0;
+                for (int64_t p = 0; p < k; ++p) sum += a.at(i, p) * b.at(p, j);
+                ASSERT_EQ(c[static_cast<size_t>(i * n + j)], sum)
+                    << kernels->name << " " << m << "x" << n << "x" << k << " at " << i << " " << j;
+              }
+            ASSERT_EQ(c.back(), 7);
+          }
 }
 
 TEST(PackedInt8, ScalesBiasActivationAndResidual) {

@@ -113,6 +113,7 @@ TEST(QuantizedLinear, EveryFormatAndNumberOfRows) {
         if (scheme.dtype != DType::I8 && scheme.dtype != DType::U8) continue;
         check(sample_, x, linear(x, {.precision = InputPrecision::Int16}), rounding_of(2));
         check(sample_, x, linear(x, {.precision = InputPrecision::Int8}), rounding_of(1));
+        check(sample_, x, linear(x, {.precision = InputPrecision::BFloat16}), 0x1p-8);
       }
     }
   }

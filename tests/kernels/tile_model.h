@@ -1,5 +1,5 @@
-// AMX in plain C++, as its documentation describes it, and an engine of bfloat16 products over it: the loops
-// of bfloat16_tiles.inc and the packing for them can be checked on machines without tiles.
+// AMX in plain C++, as its documentation describes it, an engine of bfloat16 products and kernels of int8
+// products over it: their loops and the packing for them can be checked on machines without tiles.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 
 #include "kernels/cpu/bfloat16_tiles.inc"
 #include "kernels/cpu/gemm_bfloat16.h"
+#include "kernels/cpu/int8_tiles.inc"
 
 namespace weft::kernels {
 
@@ -87,12 +88,48 @@ struct TileModel {
   }
 };
 
+// Tiles of bytes.
+struct Int8TileModel : TileModel {
+  template <int kSums, int kA, int kB>
+  static void multiply() {
+    Register &sums = used(kSums), &a = used(kA), &b = used(kB);
+    EXPECT_EQ(sums.rows, a.rows);
+    for (int64_t i = 0; i < sums.rows; ++i)
+      for (int64_t four = 0; four < b.rows; ++four)
+        for (int64_t j = 0; j < 16; ++j) {
+          int8_t left[4], right[4];
+          uint32_t sum;
+          std::memcpy(left, a.data[i] + 4 * four, 4);
+          std::memcpy(right, b.data[four] + 4 * j, 4);
+          std::memcpy(&sum, sums.data[i] + 4 * j, 4);
+          for (int k = 0; k < 4; ++k) sum += static_cast<uint32_t>(left[k] * right[k]);
+          std::memcpy(sums.data[i] + 4 * j, &sum, 4);
+        }
+  }
+};
+
+// Kernels whose tiles are the model, without packing of their own.
+inline const Int8Kernels& int8_tile_model() {
+  static const Int8Kernels kernels{.name = "model of int8 tiles",
+                                   .max_rows = 32,
+                                   .together = 4,
+                                   .depth_unit = 64,
+                                   .inputs = Int8Inputs::Signed,
+                                   .multiply = Int8TileProduct<Int8TileModel>::multiply,
+                                   .pack_rows = nullptr,
+                                   .pack_columns = nullptr};
+  return kernels;
+}
+
 // An engine whose tiles are the model and whose other loops are plain.
 inline const BFloat16Kernels& tile_model_engine() {
   static const BFloat16Kernels engine{
       .name = "model of tiles",
       .max_rows = 32,
       .depth_unit = 32,
+      .has_tiles = true,
+      .hold = nullptr,
+      .release = nullptr,
       .multiply = TileProduct<TileModel>::multiply,
       .dots =
           [](const DotsArgs& args) {
@@ -120,6 +157,19 @@ inline const BFloat16Kernels& tile_model_engine() {
             PackPanelsArgs turned = args;
             turned.stride = 1;
             pack_panels_plainly(turned, args.stride);
+          },
+      .expand_int8 = nullptr,
+      .expand_int4 = nullptr,
+      .round =
+          [](const float* x, int64_t count, uint16_t* to) {
+            for (int64_t i = 0; i < count; ++i) to[i] = finished(x[i], nullptr);
+          },
+      .finish_turned =
+          [](const TurnedSums& args) {
+            for (int64_t j = 0; j < args.columns; ++j)
+              for (int64_t i = 0; i < args.rows; ++i)
+                args.y[j * args.y_stride + i] =
+                    finished(args.sums[i * args.sums_stride + j], args.start ? args.start + i : nullptr);
           }};
   return engine;
 }

@@ -7,6 +7,7 @@
 #include "kernels/cpu/attention_groups.h"
 #include "kernels/cpu/bfloat16_kernels.h"
 #include "kernels/cpu/packed_weights.h"
+#include "kernels/cpu/product_scope.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
@@ -79,6 +80,7 @@ class BFloat16Attention {
         0, static_cast<int64_t>(group.end - group.begin) * blocks, 1, [&](int64_t begin, int64_t end) {
           const FloatBuffer scratch(kAttentionRows * (kAttentionKeys + width() + shape_.relative_size()) +
                                     kAttentionRows * (kAttentionKeys + depth_) / 2);
+          const ProductScope scope(engine_);
           for (int64_t task = begin; task < end; ++task) {
             const auto index = static_cast<size_t>(task / blocks);
             attend_block(heads_[group.begin + index], task % blocks * kAttentionRows,

@@ -12,6 +12,8 @@ BFloat16Kernels with_tiles() {
   BFloat16Kernels kernels = kBFloat16Avx512;
   kernels.name = "amx-bf16";
   kernels.max_rows = 32, kernels.depth_unit = 32;
+  kernels.has_tiles = true;
+  kernels.hold = hold_amx, kernels.release = release_amx;
   kernels.multiply = multiply_amx;
   return kernels;
 }

@@ -59,14 +59,40 @@ struct PackPanelsArgs {
   int64_t panel_stride;
 };
 
+// Sums of 32 columns' numbers in rows, turned: y[j][i] = sums[i][j] + start[i], rounded.
+struct TurnedSums {
+  const float* sums;  // [32][sums_stride], `rows` of the 32 used; columns rounded up to 16 readable
+  int64_t sums_stride, rows, columns;
+  const float* start;  // [rows] or null
+  uint16_t* y;         // [columns][y_stride]
+  int64_t y_stride;
+};
+
+// Weights of a panel of 64 columns as quantized_kernels.h has them, as two panels panel_stride apart.
+struct ExpandArgs {
+  const uint8_t* weights;
+  int64_t depth, group;  // depth: of weights; group: of int4
+  int64_t padded_depth;  // filled up with zeros
+  uint16_t* panels;
+  int64_t panel_stride;
+};
+
 struct BFloat16Kernels {
   const char* name;
   int64_t max_rows, depth_unit;
+  bool has_tiles;
+  // Until `release`, this thread's calls of multiply may keep the state of the tiles; null: there is none.
+  void (*hold)();
+  void (*release)();
   void (*multiply)(const PairTile& tile);
   void (*dots)(const DotsArgs& args);
   void (*combine)(const CombineArgs& args);
-  void (*pack_rows)(const PackPanelsArgs& args);     // b's rows are contiguous
-  void (*pack_columns)(const PackPanelsArgs& args);  // b's columns are contiguous
+  void (*pack_rows)(const PackPanelsArgs& args);               // b's rows are contiguous
+  void (*pack_columns)(const PackPanelsArgs& args);            // b's columns are contiguous
+  void (*expand_int8)(const ExpandArgs& args);                 // exact
+  void (*expand_int4)(const ExpandArgs& args);                 // scale * q + zero, rounded to nearest
+  void (*round)(const float* x, int64_t count, uint16_t* to);  // to nearest, halves to even
+  void (*finish_turned)(const TurnedSums& args);
 };
 
 // The engine of this machine whose instructions are measured to be the fastest; null where float32's are as
@@ -79,6 +105,8 @@ const BFloat16Kernels* bfloat16_kernels_of(const char* engine);
 #if defined(__x86_64__)
 extern const BFloat16Kernels kBFloat16Avx512;
 void multiply_amx(const PairTile& tile);  // of up to 32 rows, depth_unit 32
+void hold_amx();
+void release_amx();
 #endif
 
 }  // namespace weft::kernels

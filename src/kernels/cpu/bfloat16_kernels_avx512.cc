@@ -5,8 +5,7 @@
 #if defined(__AVX512BF16__)
 #include <immintrin.h>
 
-#include "kernels/cpu/bfloat16_pack_avx512.inc"
-
+#include "kernels/cpu/bfloat16_expand_avx512.inc"
 namespace weft::kernels {
 namespace {
 
@@ -230,17 +229,56 @@ void combine(const CombineArgs& args) {
   }
 }
 
+void finish_turned(const TurnedSums& args) {
+  const __mmask32 mask = first_lanes(args.rows);
+  __m512 start[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+  if (args.start) {
+    start[0] = _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), args.start);
+    start[1] = _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask >> 16), args.start + 16);
+  }
+  for (int64_t first = 0; first < args.columns; first += 16) {
+    const float* const from = args.sums + first;
+    __m512i low[16], high[16];
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < 16; ++i) {
+      low[i] = _mm512_loadu_si512(from + i * args.sums_stride);
+      high[i] = _mm512_loadu_si512(from + (i + 16) * args.sums_stride);
+    }
+    transpose_words(low);
+    transpose_words(high);
+    const int64_t count = args.columns - first < 16 ? args.columns - first : 16;
+    for (int64_t j = 0; j < count; ++j)
+      store_rounded(args.y + (first + j) * args.y_stride, mask, reinterpret_cast<__m512>(low[j]) + start[0],
+                    reinterpret_cast<__m512>(high[j]) + start[1]);
+  }
+}
+
+void round_numbers(const float* x, int64_t count, uint16_t* to) {
+  for (int64_t i = 0; i < count; i += 32) {
+    const __mmask32 mask = first_lanes(count - i);
+    store_rounded(to + i, mask, _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), x + i),
+                  _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask >> 16), x + i + 16));
+  }
+}
+
 }  // namespace
 
 extern const BFloat16Kernels kBFloat16Avx512;
 const BFloat16Kernels kBFloat16Avx512 = {.name = "avx512-bf16",
                                          .max_rows = kMaxRows,
                                          .depth_unit = 2,
+                                         .has_tiles = false,
+                                         .hold = nullptr,
+                                         .release = nullptr,
                                          .multiply = multiply,
                                          .dots = dots,
                                          .combine = combine,
                                          .pack_rows = pack_rows,
-                                         .pack_columns = pack_columns};
+                                         .pack_columns = pack_columns,
+                                         .expand_int8 = expand_int8,
+                                         .expand_int4 = expand_int4,
+                                         .round = round_numbers,
+                                         .finish_turned = finish_turned};
 
 }  // namespace weft::kernels
 #endif

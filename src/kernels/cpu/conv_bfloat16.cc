@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/cpu/product_scope.h"
 #include "kernels/cpu/scratch.h"
 #include "weft/parallel.h"
 
@@ -43,6 +44,7 @@ class PatchProduct {
     const int64_t products = rows_ * k_ * group * kPairColumns;
     parallel_for(0, g_.batch * g_.groups * groups, std::max<int64_t>(1, (1 << 17) / products),
                  [&](int64_t begin, int64_t end) {
+                   const ProductScope scope(engine_);
                    for (int64_t task = begin; task < end; ++task) {
                      const int64_t first = task % groups * group;
                      run_group(task / groups, first, std::min(group, panels_ - first));

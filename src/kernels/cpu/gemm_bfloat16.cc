@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/cpu/gemm_bfloat16_turned.h"
+#include "kernels/cpu/product_scope.h"
 #include "kernels/cpu/scratch.h"
 #include "runtime/autotune.h"
 #include "weft/parallel.h"
@@ -16,15 +18,12 @@ constexpr int64_t kMostDepth = 3072;  // of panels; sums over more are kept in m
 // Up to so many rows, packing b costs more than it gives: where its columns are contiguous, where its rows
 // are.
 constexpr int64_t kDotsRows = 32, kCombinedRows = 16;
+// The same on tiles.
+constexpr int64_t kDotsRowsOfTiles = 4, kCombinedRowsOfTiles = 6;
 
 const uint16_t* bits(const BFloat16* x) { return reinterpret_cast<const uint16_t*>(x); }
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
-
-struct BitsView {
-  const uint16_t* data;
-  int64_t row_stride, column_stride;
-};
 
 // The left operand with contiguous rows of `depth` numbers: itself, or a copy filled up with zeros.
 class LeftRows {
@@ -147,6 +146,7 @@ class Product {
     parallel_for(0, ceil_div(panels_, group),
                  std::max<int64_t>(1, kGrainProducts / (m_ * k_ * group * kPairColumns)),
                  [&](int64_t begin, int64_t end) {
+                   const ProductScope scope(kernels_);
                    thread_local Scratch scratch;
                    float* const sums =
                        scratch.floats(group * size / 2 + (parts_ > 1 ? tiles_at_once * sums_of_tile : 0) + 1);
@@ -177,6 +177,7 @@ class Product {
     });
     const int64_t products = std::max<int64_t>(1, kernels_.max_rows * n_ * k_);
     parallel_for(0, tiles_, std::max<int64_t>(1, kGrainProducts / products), [&](int64_t begin, int64_t end) {
+      const ProductScope scope(kernels_);
       thread_local Scratch scratch;
       float* const sums = scratch.floats(kernels_.max_rows * group * kPairColumns);
       for (int64_t first = 0; first < panels_; first += group) {
@@ -308,9 +309,13 @@ void gemm_bfloat16(const BFloat16Kernels& kernels, int64_t m, int64_t n, int64_t
   const BitsView left{bits(a.data), a.row_stride, a.column_stride},
       right{bits(b.data), b.row_stride, b.column_stride};
   auto* const to = reinterpret_cast<uint16_t*>(c);
-  if (m <= kDotsRows && b.row_stride == 1) return inner_products(kernels, m, n, k, left, right, added, to);
-  if (m <= kCombinedRows && b.column_stride == 1)
-    return combine_rows(kernels, m, n, k, left, right, added, to);
+  const int64_t dots = kernels.has_tiles ? kDotsRowsOfTiles : kDotsRows,
+                combined = kernels.has_tiles ? kCombinedRowsOfTiles : kCombinedRows;
+  if (m <= dots && b.row_stride == 1) return inner_products(kernels, m, n, k, left, right, added, to);
+  if (m <= combined && b.column_stride == 1) return combine_rows(kernels, m, n, k, left, right, added, to);
+  // Packing the smaller operand, and turning c, take less than packing the larger.
+  if (kernels.has_tiles && b.row_stride == 1 && m * k + 2 * m * n < n * k)
+    return turned_product(kernels, m, n, k, left, right, added, to);
   multiply_panels(kernels, m, n, k, left, right, added, to);
 }
 

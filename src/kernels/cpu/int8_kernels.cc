@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "runtime/matrix_engines.h"
 #include "runtime/toolchain.h"
 
 namespace weft::kernels {
@@ -15,6 +16,7 @@ const Int8Kernels* int8_kernels_of(const char* name) {
     const auto features = runtime::host_cpu_features();
     return std::find(features.begin(), features.end(), feature) != features.end();
   };
+  if (wanted == "amxint8") return runtime::has_matrix_engine("amx-int8") ? &kInt8Amx : nullptr;
   if (wanted == "avx512vnni") return bytes >= 64 && has("avx512vnni") ? &kInt8Avx512Vnni : nullptr;
   if (wanted == "avx512") return bytes >= 64 ? &kInt8Avx512 : nullptr;
   if (wanted == "avxvnni") return bytes >= 32 && has("avxvnni") ? &kInt8AvxVnni : nullptr;
@@ -25,6 +27,8 @@ const Int8Kernels* int8_kernels_of(const char* name) {
 
 const Int8Kernels& int8_kernels() {
   static const Int8Kernels& kernels = [&]() -> const Int8Kernels& {
+    if (runtime::matrix_engine_speedup("amx-int8") > runtime::matrix_engine_speedup("avx512-vnni"))
+      return *int8_kernels_of("amxint8");
     for (const char* name : {"avx512vnni", "avx512", "avxvnni", "avx2"})
       if (const Int8Kernels* found = int8_kernels_of(name)) return *found;
     return kInt8Baseline;

@@ -7,34 +7,50 @@
 
 namespace weft::kernels {
 
-// Weights lie in panels of 32 columns, [depth / depth_unit][32][depth_unit] signed bytes.
+// Weights lie in panels of 32 columns, [depth / together][32][together] signed bytes.
 inline constexpr int64_t kInt8Columns = 32;
+
+// How the kernels take x: numbers of 16 bits, bytes that exceed their numbers by 128, or the numbers.
+enum class Int8Inputs : uint8_t { Words, Exceeding, Signed };
 
 // Up to `max_rows` rows of a times some panels.
 struct Int8Tile {
-  const void* a;  // [rows][a_stride]: bytes that exceed their numbers by 128 (depth_unit 4), or int16 (2)
-  int64_t a_stride, rows;
+  const void* a;  // [rows][a_bytes]
+  int64_t a_bytes, rows;
   const int8_t* panels;
   int64_t panel_stride, num_panels, depth;  // depth: a multiple of depth_unit
-  const int32_t* start;                     // [num_panels * 32]: what sums start at
+  const int32_t* start;                     // [num_panels * 32]: what sums start at; zeros where Signed
   int32_t* sums;                            // [rows][sums_stride]
   int64_t sums_stride;
 };
 
-struct Int8Kernels {
-  const char* name;
-  int64_t max_rows, depth_unit;
-  void (*multiply)(const Int8Tile& tile);
+// Columns of b, filled up with zeros to whole panels of padded_depth, panel_stride apart.
+struct PackInt8Args {
+  const int8_t* b;
+  int64_t stride;  // between rows (pack_rows), between columns (pack_columns)
+  int64_t columns, depth, padded_depth;
+  int8_t* panels;
+  int64_t panel_stride;
 };
 
-// The best set this machine has, within WEFT_VECTOR_BYTES.
+struct Int8Kernels {
+  const char* name;
+  int64_t max_rows, together, depth_unit;
+  Int8Inputs inputs;
+  void (*multiply)(const Int8Tile& tile);
+  // Null: number by number.
+  void (*pack_rows)(const PackInt8Args& args);     // b's rows are contiguous
+  void (*pack_columns)(const PackInt8Args& args);  // b's columns are contiguous
+};
+
+// The best set this machine has, within WEFT_VECTOR_BYTES; tiles where they are measured to be faster.
 const Int8Kernels& int8_kernels();
-// By its name: "baseline", "avx2", "avxvnni", "avx512", "avx512vnni"; null where it is not usable.
+// By its name: "baseline", "avx2", "avxvnni", "avx512", "avx512vnni", "amxint8"; null where it is not usable.
 const Int8Kernels* int8_kernels_of(const char* name);
 
 extern const Int8Kernels kInt8Baseline;
 #if defined(__x86_64__)
-extern const Int8Kernels kInt8Avx2, kInt8AvxVnni, kInt8Avx512, kInt8Avx512Vnni;
+extern const Int8Kernels kInt8Avx2, kInt8AvxVnni, kInt8Avx512, kInt8Avx512Vnni, kInt8Amx;
 #endif
 
 }  // namespace weft::kernels

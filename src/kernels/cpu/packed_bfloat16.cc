@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "kernels/cpu/product_scope.h"
 #include "kernels/cpu/scratch.h"
 #include "runtime/autotune.h"
 #include "weft/parallel.h"
@@ -114,6 +115,7 @@ class PackedBFloat16::Call {
     const int64_t chunks = row_chunks * column_chunks,
                   products = std::max<int64_t>(1, m_ * matrix_.n_ * matrix_.k_ / chunks);
     parallel_for(0, chunks, std::max<int64_t>(1, kLeastProducts / products), [&](int64_t begin, int64_t end) {
+      const ProductScope scope(matrix_.engine_);
       for (int64_t chunk = begin; chunk < end; ++chunk) {
         const int64_t row = chunk / column_chunks, column = chunk % column_chunks;
         run_part(row * tiles_ / row_chunks, (row + 1) * tiles_ / row_chunks,

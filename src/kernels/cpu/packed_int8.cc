@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <span>
 
 #include "kernels/cpu/scratch.h"
@@ -67,19 +68,22 @@ PackedInt8::PackedInt8(const Int8Kernels& kernels, int64_t n, int64_t k, const i
 void PackedInt8::pack(const int8_t* weight) {
   auto* const to = reinterpret_cast<int8_t*>(weights_.data());
   auto* const starts = reinterpret_cast<int32_t*>(starts_.data());
-  const int64_t unit = kernels_.depth_unit;
+  const bool exceeding = kernels_.inputs == Int8Inputs::Exceeding;
   parallel_for(0, panels_, std::max<int64_t>(1, 65536 / (kInt8Columns * (depth_ + 1))),
                [&](int64_t begin, int64_t end) {
-                 for (int64_t column = begin * kInt8Columns; column < end * kInt8Columns; ++column) {
-                   int8_t* const panel =
-                       to + column / kInt8Columns * kInt8Columns * depth_ + column % kInt8Columns * unit;
-                   int32_t sum = 0;
-                   for (int64_t p = 0; p < depth_; ++p) {
-                     const int8_t value = column < n_ && p < k_ ? weight[column * k_ + p] : int8_t{0};
-                     panel[p / unit * kInt8Columns * unit + p % unit] = value;
-                     sum += value;
-                   }
-                   starts[column] = unit == 4 ? -128 * sum : 0;
+                 for (int64_t panel = begin; panel < end; ++panel) {
+                   const int64_t column = panel * kInt8Columns, columns = std::min(kInt8Columns, n_ - column);
+                   const int8_t* const from = weight + column * k_;
+                   pack_int8_columns(kernels_, {.b = from,
+                                                .stride = k_,
+                                                .columns = columns,
+                                                .depth = k_,
+                                                .padded_depth = depth_,
+                                                .panels = to + column * depth_,
+                                                .panel_stride = 0});
+                   std::fill_n(starts + column, kInt8Columns, 0);
+                   for (int64_t j = 0; j < columns && exceeding; ++j)
+                     starts[column + j] = -128 * std::accumulate(from + j * k_, from + (j + 1) * k_, 0);
                  }
                });
 }
@@ -94,11 +98,15 @@ struct PackedInt8::Call {
 
   const int64_t max_rows = matrix.kernels_.max_rows, tiles = int8_parts(m, max_rows),
                 tiles_at_once = std::max<int64_t>(1, way.rows_at_once / max_rows),
-                element = 4 / matrix.kernels_.depth_unit,
+                element = matrix.kernels_.inputs == Int8Inputs::Words ? 2 : 1,
                 // Not a multiple of 4 KiB apart, where rows would share their places in the cache.
-      row_bytes = matrix.depth_ * element + (matrix.depth_ * element % 1024 == 0 ? 64 : 0),
+      copied_bytes = matrix.depth_ * element + (matrix.depth_ * element % 1024 == 0 ? 64 : 0),
                 most_panels = std::clamp<int64_t>(
                     way.panel_bytes / std::max<int64_t>(1, kInt8Columns* matrix.depth_), 1, way.most_panels);
+  // Rows that the kernels take as they lie.
+  const bool in_place = matrix.kernels_.inputs == Int8Inputs::Signed && matrix.depth_ == matrix.k_ &&
+                        (copied_bytes == matrix.k_ || tiles == 1 || matrix.panels_ <= 4);
+  const int64_t row_bytes = in_place ? matrix.k_ : copied_bytes;
   const FinishRowsFn finish_rows_of_tile = finish_rows();
 
   int64_t row_of(int64_t tile) const { return tile * m / tiles; }
@@ -125,12 +133,15 @@ struct PackedInt8::Call {
   void run_part(int64_t first_tile, int64_t end_tile, int64_t first_panel, int64_t end_panel) const {
     thread_local Scratch scratch;
     const int64_t sums_size = max_rows * most_panels * kInt8Columns;
-    float* const memory = scratch.floats(sums_size + int8_parts(tiles_at_once * max_rows * row_bytes, 4) + 1);
+    const int64_t rows_size = in_place ? 0 : int8_parts(tiles_at_once * max_rows * row_bytes, 4);
+    float* const memory = scratch.floats(sums_size + rows_size + 1);
     auto* const sums = reinterpret_cast<int32_t*>(memory);
-    char* const rows = reinterpret_cast<char*>(memory + sums_size);
+    char* const memory_of_rows = reinterpret_cast<char*>(memory + sums_size);
     for (int64_t tile = first_tile; tile < end_tile; tile += tiles_at_once) {
       const int64_t end = std::min(end_tile, tile + tiles_at_once);
-      put_rows(row_of(tile), row_of(end) - row_of(tile), rows);
+      if (!in_place) put_rows(row_of(tile), row_of(end) - row_of(tile), memory_of_rows);
+      const char* const rows =
+          in_place ? reinterpret_cast<const char*>(x) + row_of(tile) * matrix.k_ : memory_of_rows;
       for (int64_t panel = first_panel; panel < end_panel; panel += most_panels)
         for (int64_t each = tile; each < end; ++each)
           multiply(each, panel, std::min(most_panels, end_panel - panel),
@@ -142,7 +153,10 @@ struct PackedInt8::Call {
   void put_rows(int64_t first, int64_t count, char* to) const {
     for (int64_t i = 0; i < count; ++i, to += row_bytes) {
       const int8_t* const from = x + (first + i) * matrix.k_;
-      if (element == 1) {
+      if (matrix.kernels_.inputs == Int8Inputs::Signed) {
+        std::copy_n(from, matrix.k_, to);
+        std::fill(to + matrix.k_, to + matrix.depth_, char{0});
+      } else if (matrix.kernels_.inputs == Int8Inputs::Exceeding) {
         int64_t p = 0;
         for (; p + 8 <= matrix.k_; p += 8) {
           uint64_t word;
@@ -165,7 +179,7 @@ struct PackedInt8::Call {
                   stride = panels * kInt8Columns, columns = std::min(stride, matrix.n_ - column);
     matrix.kernels_.multiply(
         {.a = rows,
-         .a_stride = row_bytes / element,
+         .a_bytes = row_bytes,
          .rows = count,
          .panels = reinterpret_cast<const int8_t*>(matrix.weights_.data()) + column * matrix.depth_,
          .panel_stride = kInt8Columns * matrix.depth_,
@@ -224,6 +238,18 @@ void PackedInt8::run(const int8_t* x, int64_t m, const Int8Finish& finish) const
 
 void PackedInt8::run(const int8_t* x, int64_t m, int32_t* sums) const {
   if (m > 0 && n_ > 0) Call{*this, x, m, nullptr, sums, {}}.run();
+}
+
+void pack_int8_columns(const Int8Kernels& kernels, const PackInt8Args& args) {
+  if (kernels.pack_columns) return kernels.pack_columns(args);
+  const int64_t together = kernels.together;
+  for (int64_t j = 0; j < int8_parts(args.columns, kInt8Columns) * kInt8Columns; ++j) {
+    int8_t* const panel = args.panels + j / kInt8Columns * args.panel_stride + j % kInt8Columns * together;
+    const int64_t depth = j < args.columns ? args.depth : 0;
+    for (int64_t p = 0; p < args.padded_depth; ++p)
+      panel[p / together * kInt8Columns * together + p % together] =
+          p < depth ? args.b[j * args.stride + p] : int8_t{0};
+  }
 }
 
 namespace {

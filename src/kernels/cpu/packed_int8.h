@@ -40,6 +40,9 @@ class PackedInt8 {
   FloatBuffer weights_, starts_, scales_, bias_;
 };
 
+// Columns that are contiguous, into panels of 32.
+void pack_int8_columns(const Int8Kernels& kernels, const PackInt8Args& args);
+
 // Rows of k numbers in float32 to int8: scale = max(largest magnitude, 1e-5) / 127, q = x / scale rounded
 // half to even and clamped to [-127, 127].
 void quantize_tokens(const float* x, int64_t rows, int64_t k, int8_t* q, float* scales);

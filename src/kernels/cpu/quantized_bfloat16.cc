@@ -1,8 +1,9 @@
 // Products of many rows with packed bfloat16 weights on an engine (bfloat16_kernels.h): inputs are bfloat16,
-// or are rounded to it. Panels of weights become the engine's, a part of the depth at a time.
+// or are rounded to it. Panels of weights become the engine's, a part of the depth at a time. Numbers of int8
+// weights are bfloat16's, too; those of int4 weights are rounded to it.
 #include <algorithm>
 
-#include "kernels/cpu/bfloat16_kernels.h"
+#include "kernels/cpu/product_scope.h"
 #include "kernels/cpu/quantized_matrix.h"
 
 namespace weft::kernels {
@@ -29,7 +30,7 @@ struct PackedMatrix::ManyBFloat16 {
       : matrix(matrix),
         args(args),
         engine(engine),
-        depth(round_up(matrix.in_, engine.depth_unit)),
+        depth(round_up(matrix.packed_in_, engine.depth_unit)),
         tiles((args.rows + engine.max_rows - 1) / engine.max_rows),
         x(reinterpret_cast<uint16_t*>(scratch.floats(args.rows * (round_up(depth, 64) + 32) / 2))),
         // Rows a multiple of 4 KiB apart would share their lines' places in the first-level cache.
@@ -40,15 +41,22 @@ struct PackedMatrix::ManyBFloat16 {
     for (int64_t i = begin; i < end; ++i) self.round_row(i);
   }
   void round_row(int64_t i) const {
-    constexpr int64_t kFloats = 256;
-    alignas(64) float numbers[kFloats];
-    auto* const to = reinterpret_cast<BFloat16*>(x + i * x_stride);
-    for (int64_t k = 0; k < depth; k += kFloats) {
-      const int64_t padded = std::min(kFloats, depth - k),
-                    count = std::clamp<int64_t>(matrix.in_ - k, 0, padded);
-      to_floats(args.x, i, 1, k, count, padded, numbers, kFloats);
-      for (int64_t j = 0; j < padded; ++j) to[k + j] = BFloat16(numbers[j]);
+    uint16_t* const to = x + i * x_stride;
+    const int64_t start = i * args.x.stride;
+    if (args.x.dtype == DType::F32) {
+      engine.round(static_cast<const float*>(args.x.data) + start, matrix.in_, to);
+    } else if (args.x.dtype == DType::BF16) {
+      std::copy_n(static_cast<const uint16_t*>(args.x.data) + start, matrix.in_, to);
+    } else {
+      constexpr int64_t kFloats = 256;
+      alignas(64) float numbers[kFloats];
+      for (int64_t k = 0; k < matrix.in_; k += kFloats) {
+        const int64_t count = std::min(kFloats, matrix.in_ - k);
+        to_floats(args.x, i, 1, k, count, count, numbers, kFloats);
+        engine.round(numbers, count, to + k);
+      }
     }
+    std::fill(to + matrix.in_, to + depth, uint16_t{0});
   }
 
   static void run(void* context, int64_t begin, int64_t end) {
@@ -56,27 +64,38 @@ struct PackedMatrix::ManyBFloat16 {
     const auto& self = *static_cast<const ManyBFloat16*>(context);
     const int64_t sums = kPanelsAtOnce * self.panel_sums();
     float* const memory = scratch.floats(sums + kPanelsAtOnce * kDepth * kPanel / 2);
+    const ProductScope scope(self.engine);
     for (int64_t panel = begin; panel < end; panel += kPanelsAtOnce)
       self.run_panels(panel, std::min(kPanelsAtOnce, end - panel), memory,
                       reinterpret_cast<uint16_t*>(memory + sums));
   }
   int64_t panel_sums() const { return args.rows * kPanel; }
 
+  // Weights of inputs [k, k + padded) of a panel as two of the engine's.
+  void take_weights(int64_t panel, int64_t k, int64_t padded, uint16_t* to) const {
+    const uint8_t* const from = matrix.panel(panel) + matrix.offset_of(k);
+    if (matrix.format_ == WeightFormat::BF16)
+      return engine.pack_rows({.b = reinterpret_cast<const uint16_t*>(from),
+                               .stride = kPanel,
+                               .columns = kPanel,
+                               .depth = std::clamp<int64_t>(matrix.in_ - k, 0, padded),
+                               .padded_depth = padded,
+                               .panels = to,
+                               .panel_stride = padded * kPairColumns});
+    const ExpandArgs expand{.weights = from,
+                            .depth = std::clamp<int64_t>(matrix.packed_in_ - k, 0, padded),
+                            .group = matrix.group_,
+                            .padded_depth = padded,
+                            .panels = to,
+                            .panel_stride = padded * kPairColumns};
+    (matrix.format_ == WeightFormat::Int8 ? engine.expand_int8 : engine.expand_int4)(expand);
+  }
+
   // sums: [panels][rows][64]
   void run_panels(int64_t first, int64_t panels, float* sums, uint16_t* weights) const {
     for (int64_t k = 0; k < depth; k += kDepth) {
       const int64_t padded = std::min(kDepth, depth - k);
-      for (int64_t i = 0; i < panels; ++i) {
-        const auto* const from =
-            reinterpret_cast<const uint16_t*>(matrix.panel(first + i) + matrix.offset_of(k));
-        engine.pack_rows({.b = from,
-                          .stride = kPanel,
-                          .columns = kPanel,
-                          .depth = std::clamp<int64_t>(matrix.in_ - k, 0, padded),
-                          .padded_depth = padded,
-                          .panels = weights + i * padded * kPanel,
-                          .panel_stride = padded * kPairColumns});
-      }
+      for (int64_t i = 0; i < panels; ++i) take_weights(first + i, k, padded, weights + i * padded * kPanel);
       for (int64_t tile = 0; tile < tiles; ++tile) {
         const int64_t row = tile * args.rows / tiles, rows = (tile + 1) * args.rows / tiles - row;
         for (int64_t i = 0; i < panels; ++i) {
@@ -103,10 +122,14 @@ struct PackedMatrix::ManyBFloat16 {
   }
 };
 
-bool PackedMatrix::takes_bfloat16(const ProductArgs& args) const {
-  if (format_ != WeightFormat::BF16 || in_ == 0 || args.rows <= kFewRows) return false;
-  return args.precision == InputPrecision::BFloat16 ||
-         (args.precision == InputPrecision::Auto && args.x.dtype == DType::BF16);
+bool PackedMatrix::takes_bfloat16(const ProductArgs& args, const BFloat16Kernels& engine) const {
+  if (in_ == 0 || args.rows <= kFewRows) return false;
+  const bool halves = args.precision == InputPrecision::BFloat16 ||
+                      (args.precision == InputPrecision::Auto && args.x.dtype == DType::BF16);
+  if (format_ == WeightFormat::BF16) return halves;
+  // Tiles alone are faster than the instructions for bytes; they round inputs by less than Int8 does.
+  if (!engine.has_tiles || (format_ != WeightFormat::Int8 && format_ != WeightFormat::Int4)) return false;
+  return args.precision == InputPrecision::BFloat16 || args.precision == InputPrecision::Int8;
 }
 
 void PackedMatrix::multiply_bfloat16(const ProductArgs& args, const BFloat16Kernels& engine) const {

@@ -33,7 +33,8 @@ struct RowsView {
 
 // How x enters products with int8 and int4 weights. Auto: Int16 where the machine has an instruction for it,
 // else Float32. With bfloat16 weights: many rows of bfloat16 (Auto) or rounded to it (BFloat16) go to the
-// machine's engine, where it has one.
+// machine's engine, where it has one; where that has tiles, those with int8 and int4 weights do, too
+// (BFloat16 and Int8: bfloat16 rounds them by less).
 enum class InputPrecision : uint8_t { Auto, Float32, Int16, Int8, BFloat16 };
 
 struct ProductArgs {
@@ -46,6 +47,8 @@ struct ProductArgs {
 // Of products with many rows: the rows and the panels that are taken at once. A block of their inputs and
 // their sums stay in the second-level cache.
 inline constexpr int64_t kManyRows = 256, kPanelsAtOnce = 4;
+// Of those on tiles: weights are brought into their form once for so many.
+inline constexpr int64_t kManyRowsOfTiles = 512;
 
 struct BFloat16Kernels;
 
@@ -85,7 +88,7 @@ class PackedMatrix {
   void multiply_few(const ProductArgs& args) const;
   void multiply_many(const ProductArgs& args) const;
   void multiply_integers(const ProductArgs& args, int planes) const;
-  bool takes_bfloat16(const ProductArgs& args) const;
+  bool takes_bfloat16(const ProductArgs& args, const BFloat16Kernels& engine) const;
   void multiply_bfloat16(const ProductArgs& args, const BFloat16Kernels& engine) const;
   // What follows the sums of some panels, [rows][64] each, sums_stride after the one before.
   void finish(const ProductArgs& args, int64_t first, int64_t panels, const float* sums,
