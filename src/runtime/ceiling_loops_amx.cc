@@ -13,13 +13,19 @@ struct alignas(64) TileConfig {
   unsigned char rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
+// What was written so far is read by an instruction whose operand g++ 12 takes for a pointer's size.
+void load_config(const TileConfig& config) {
+  __asm__ volatile("" : : "r"(&config) : "memory");
+  _tile_loadconfig(&config);
+}
+
 constexpr double kProducts = 4.0 * 16 * 16 * 16;  // of 32-bit lanes, in four instructions
 
 }  // namespace
 
 double tiles_bfloat16_amx(int64_t iterations) {
   const TileConfig config;
-  _tile_loadconfig(&config);
+  load_config(config);
   for (int64_t i = 0; i < iterations; ++i) {
     _tile_dpbf16ps(0, 4, 6);
     _tile_dpbf16ps(1, 4, 7);
@@ -32,7 +38,7 @@ double tiles_bfloat16_amx(int64_t iterations) {
 
 double tiles_int8_amx(int64_t iterations) {
   const TileConfig config;
-  _tile_loadconfig(&config);
+  load_config(config);
   for (int64_t i = 0; i < iterations; ++i) {
     _tile_dpbssd(0, 4, 6);
     _tile_dpbssd(1, 4, 7);
