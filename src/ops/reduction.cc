@@ -207,13 +207,15 @@ void reduce_transposed_rows(const Problem& problem, const ElementReader& reader,
   });
 }
 
-// Adds `kAtOnce` rows, one after the other, to sums of the dtype that they are taken in.
+// Adds `kAtOnce` rows, one after the other, to sums of the dtype that they are taken in; or takes the extremes.
 class ColumnSums {
  public:
   static constexpr size_t kAtOnce = 4;
   ColumnSums(ReduceOp op, DType read)
-      : built_(op == ReduceOp::Sum ? kernels::find_built({"sum_columns_", name(read)}) : nullptr) {}
+      : is_extreme_(op == ReduceOp::Min || op == ReduceOp::Max), built_(find(op, read)) {}
   bool is_built() const { return built_ != nullptr; }
+  // They begin with a row, and what is taken twice changes nothing.
+  bool is_extreme() const { return is_extreme_; }
   void start(void* sums, int64_t bytes) const { std::memset(sums, 0, static_cast<size_t>(bytes)); }
   // Rows `first`, `first + step`, … before `stop`, at most so many: read(row, place) has one.
   template <class Read>
@@ -222,12 +224,22 @@ class ColumnSums {
     std::array<const void*, kAtOnce + 1> operands{sums};
     for (size_t k = 0; k < kAtOnce; ++k) {
       const int64_t row = first + static_cast<int64_t>(k) * step;
-      operands[k + 1] = row < stop ? read(row, k) : kZeros.data();
+      operands[k + 1] = row < stop ? read(row, k) : is_extreme_ ? operands[k] : kZeros.data();
     }
     run_built(*built_, sums, operands, std::span(&count, 1), /*is_parallel=*/false);
   }
 
  private:
+  static const kernels::BuiltKernel* find(ReduceOp op, DType read) {
+    switch (op) {
+      case ReduceOp::Sum: return kernels::find_built({"sum_columns_", name(read)});
+      case ReduceOp::Min: return kernels::find_built({"amin_columns_", name(read)});
+      case ReduceOp::Max: return kernels::find_built({"amax_columns_", name(read)});
+      default: return nullptr;
+    }
+  }
+
+  const bool is_extreme_;
   const kernels::BuiltKernel* const built_;
 };
 
@@ -293,6 +305,13 @@ void reduce_columns(const Problem& problem, const ElementReader& reader, int64_t
         return reader.read((group * problem.reduced + r) * problem.inner + column, count,
                            &scratch[2 * place]);
       };
+      if (sums.is_built() && sums.is_extreme()) {
+        std::byte* const to = partials + (group * problem.inner + column) * size;
+        std::copy_n(static_cast<const std::byte*>(read(0, 0)), count * size, to);
+        for (int64_t r = 1; r < problem.reduced; r += static_cast<int64_t>(ColumnSums::kAtOnce))
+          sums.add(to, r, problem.reduced, count, read);
+        continue;
+      }
       for (int64_t r = 0; r < problem.reduced; stack.push(sequential)) {
         const int64_t stop = std::min(r + kSequential, problem.reduced);
         if (sums.is_built()) {

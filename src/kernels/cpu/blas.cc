@@ -292,6 +292,28 @@ bool vector_product(int64_t m, int64_t n, int64_t k, MatrixView<double> a, Matri
   return true;
 }
 
+constexpr int64_t kTinyProducts = 512, kTinyColumns = 16;
+
+// Where a call of BLAS would take longer than the product; each sum in order, as BLAS makes short ones.
+void tiny_product(int64_t m, int64_t n, int64_t k, MatrixView<double> a, MatrixView<double> b, double* c) {
+  for (int64_t i = 0; i < m; ++i) {
+    std::array<double, kTinyColumns> sums{};
+    for (int64_t p = 0; p < k; ++p) {
+      const double left = a.data[i * a.row_stride + p * a.column_stride];
+      const double* const right = b.data + p * b.row_stride;
+      for (int64_t j = 0; j < n; ++j) {
+        double& sum = sums[static_cast<size_t>(j)];
+#if defined(__FMA__)
+        sum = __builtin_fma(left, right[j * b.column_stride], sum);
+#else
+        sum += left * right[j * b.column_stride];
+#endif
+      }
+    }
+    std::copy_n(sums.data(), n, c + i * n);
+  }
+}
+
 // Types BLAS does not have: rows in parallel, the inner loop along contiguous columns of b.
 template <class T>
 void plain_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c) {
@@ -352,8 +374,10 @@ void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView
     constexpr int64_t kLargest = int64_t{1} << 31;
     WEFT_CHECK(m < kLargest && n < kLargest && k < kLargest,
                "matmul: a dimension is larger than BLAS can take (2^31 - 1)");
-    if constexpr (std::is_same_v<T, double>)
+    if constexpr (std::is_same_v<T, double>) {
       if (vector_product(m, n, k, a, b, c)) return;
+      if (m * n * k <= kTinyProducts && n <= kTinyColumns) return tiny_product(m, n, k, a, b, c);
+    }
     const BlasOperand<T> left(a, m, k), right(b, k, n);
     if constexpr (std::is_same_v<T, double>) {
       if (is_own_transpose(m, n, k, a, b)) {

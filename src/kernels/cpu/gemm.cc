@@ -263,6 +263,13 @@ void gemm_f32(int64_t m, int64_t n, int64_t k, MatrixView<float> a, MatrixView<f
   }
   // A product with one column is one with a row, transposed.
   if (n == 1 && m > 1) return gemm_f32(1, m, k, transposed(b), transposed(a), c);
+  // A matrix whose columns lie in memory, times a few columns: their product's transpose reads it as it lies.
+  if (n <= kFewRows && m > kFewRows && a.row_stride == 1 && a.column_stride != 1 &&
+      m * n * k > kSmallProducts) {
+    const FloatBuffer turned(n * m);
+    gemm_f32(n, m, k, transposed(b), transposed(a), turned.data());
+    return gemm_kernels().transpose(n, m, turned.data(), m, c, n);
+  }
   const RowMajor left(a, m, k);
   if (m <= kFewRows && b.row_stride == 1 && b.column_stride != 1) return by_dots(m, n, k, left, b, c);
   if (m <= 2 && rows_contiguous(b, n)) return by_rows(m, n, k, left, RowMajor(b, k, n), c);
