@@ -255,8 +255,7 @@ Tensor convolution_f32(const kernels::ConvGeometry& g, const Tensor& input, cons
   const bool last = is_channels_last(input, channel_dim) && g.in_channels > 1;
   // With fewer, turning images costs as much as the products.
   constexpr int64_t kManyPixels = 64;
-  if (!last && pixels_out >= kManyPixels && is_product(g))
-    return product_f32(g, input, weight, bias, shape);
+  if (!last && pixels_out >= kManyPixels && is_product(g)) return product_f32(g, input, weight, bias, shape);
   Tensor x = input;
   if (!last) {
     x = input.contiguous();

@@ -137,8 +137,8 @@ void add_between(const T* x, int64_t begin, int64_t end, T last_edge, Number* bi
     bins[place_of(x[i]) - static_cast<int64_t>(x[i] == last_edge)] += weight(i);
 }
 
-// The same of numbers alone, where cells have one edge at most: cells are found for a block at a time, as vectors,
-// and neighbours are counted apart, since a count that was just written is slow to read.
+// The same of numbers alone, where cells have one edge at most: cells are found for a block at a time, as
+// vectors, and neighbours are counted apart, since a count that was just written is slow to read.
 template <class T>
 void count_in_cells(const T* x, int64_t begin, int64_t end, T last_edge, const Cells<T>& cells,
                     const T* thresholds, int64_t* bins, int64_t places) {

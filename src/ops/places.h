@@ -71,8 +71,8 @@ class Cells {
   }
   bool are_of_use() const { return !starts_.empty(); }
 
-  // Cells that all have one element at most: then `thresholds()` has one for each, and a number's place (on the
-  // right) is its cell's start, and one more where it is not below the cell's threshold.
+  // Cells that all have one element at most: then `thresholds()` has one for each, and a number's place (on
+  // the right) is its cell's start, and one more where it is not below the cell's threshold.
   bool are_sparse() const { return is_sparse_; }
   const int32_t* starts() const { return starts_.data(); }
   std::vector<T> thresholds(const Places<T>& places) const {

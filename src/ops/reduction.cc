@@ -207,7 +207,8 @@ void reduce_transposed_rows(const Problem& problem, const ElementReader& reader,
   });
 }
 
-// Adds `kAtOnce` rows, one after the other, to sums of the dtype that they are taken in; or takes the extremes.
+// Adds `kAtOnce` rows, one after the other, to sums of the dtype that they are taken in; or takes the
+// extremes.
 class ColumnSums {
  public:
   static constexpr size_t kAtOnce = 4;
@@ -243,8 +244,8 @@ class ColumnSums {
   const kernels::BuiltKernel* const built_;
 };
 
-// How many partial sums the kernel for rows keeps: element i of a row is added to number i modulo so many, and
-// they are added up by halves (tools/write_kernels.cc, nest/lanes.cc).
+// How many partial sums the kernel for rows keeps: element i of a row is added to number i modulo so many,
+// and they are added up by halves (tools/write_kernels.cc, nest/lanes.cc).
 int64_t partial_sums(DType accumulate) {
   constexpr int64_t kRegisters = 4, kMost = 64;
   return std::min(kMost, kernels::built_vector_bytes() / itemsize(accumulate) * kRegisters);
@@ -272,7 +273,8 @@ void sum_beside(const Problem& problem, const ElementReader& reader, std::byte* 
       for (int64_t part = 0; part < partials; ++part) {
         std::byte* const sum = held_at(part);
         add.start(sum, count * size);
-        for (int64_t i = part; i < length; i += kAtOnce * partials) add.add(sum, i, length, count, read, partials);
+        for (int64_t i = part; i < length; i += kAtOnce * partials)
+          add.add(sum, i, length, count, read, partials);
       }
       for (int64_t half = partials / 2; half > 0; half /= 2)
         kernels.combine(held.data(), held_at(half), half * count);

@@ -48,8 +48,8 @@ void choose(Places<T>& places, int64_t k, bool sorted, const Before& before) {
   if (sorted) std::sort(begin, begin + k - 1, before);
 }
 
-// What std::partial_sort leaves in front, of which the steps are these: an element that comes before the heap's
-// top takes its place. Stretches without one are passed over as vectors.
+// What std::partial_sort leaves in front, of which the steps are these: an element that comes before the
+// heap's top takes its place. Stretches without one are passed over as vectors.
 template <class T, class Before>
 void choose_few(const T* lane, int64_t length, int64_t stride, int64_t k, Places<T>& heap,
                 const Before& before) {

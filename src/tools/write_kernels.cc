@@ -176,8 +176,8 @@ void write_rows(int vector_bytes, std::vector<Written>& all) {
 void write_columns(int vector_bytes, std::vector<Written>& all) {
   const auto write = [&](const char* name, const char* combine, DType dtype) {
     const DType compute = compute_dtype(dtype);
-    all.push_back(write_kernel(fmt::format("{}_columns_{}", name, weft::name(dtype)), {{0}, {0}, {0}, {0}, {0}},
-                               {compute, dtype, dtype, dtype, dtype}, vector_bytes,
+    all.push_back(write_kernel(fmt::format("{}_columns_{}", name, weft::name(dtype)),
+                               {{0}, {0}, {0}, {0}, {0}}, {compute, dtype, dtype, dtype, dtype}, vector_bytes,
                                [&](const std::vector<Tensor>& operands) {
                                  Tensor result = operands[0];
                                  for (size_t row = 1; row < operands.size(); ++row)

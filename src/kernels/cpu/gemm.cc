@@ -218,8 +218,8 @@ void multiply_by_columns(int64_t m, int64_t n, int64_t k, const RowMajor& a, Mat
             rows[static_cast<size_t>(i)] = a.data + (top + i) * a.stride + p;
           for (const WeightBlock& part : parts) {
             if (is_left_out(wanted, top - first, part)) continue;
-            compute_tile(part, panels.data(), {rows.data(), 1, depth}, {.accumulate = accumulate || p > 0}, top, count,
-                         c + first, n);
+            compute_tile(part, panels.data(), {rows.data(), 1, depth}, {.accumulate = accumulate || p > 0},
+                         top, count, c + first, n);
           }
         }
       }
