@@ -7,9 +7,11 @@
 
 #include "kernels/cpu/conv_bfloat16.h"
 #include "kernels/cpu/conv_f32.h"
+#include "kernels/cpu/gemm.h"
 #include "ops/arguments.h"
 #include "ops/iteration_order.h"
 #include "ops/window.h"
+#include "weft/parallel.h"
 
 namespace weft::ops {
 namespace {
@@ -218,12 +220,42 @@ bool is_channels_last(const Tensor& x, size_t channel_dim) {
   return true;
 }
 
+// One product for each image: its channels are the rows of a matrix.
+bool is_product(const kernels::ConvGeometry& g) {
+  bool is_one = !g.transposed && g.groups == 1;
+  for (size_t d = 0; d < g.kernel.size(); ++d)
+    is_one = is_one && g.kernel[d] == 1 && g.stride[d] == 1 && g.padding[d] == 0 && g.output[d] == g.input[d];
+  return is_one;
+}
+
+// The sums begin with the bias, as those of any other convolution do.
+Tensor product_f32(const kernels::ConvGeometry& g, const Tensor& input, const Tensor& weight,
+                   const Tensor& bias, const Shape& shape) {
+  const Tensor x = input.contiguous();
+  const Tensor y = Tensor::empty(shape, DType::F32);
+  const int64_t pixels = g.output[0] * g.output[1] * g.output[2], m = g.out_channels, k = g.in_channels;
+  constexpr int64_t kGrain = 1 << 16;  // elements
+  parallel_for(0, g.batch * m, std::max<int64_t>(1, kGrain / pixels), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row)
+      std::fill_n(y.data_as<float>() + row * pixels, pixels,
+                  bias.defined() ? bias.data_as<float>()[row % m] : 0.0f);
+  });
+  for (int64_t image = 0; image < g.batch; ++image)
+    kernels::add_product_f32(m, pixels, k, {weight.data_as<float>(), k, 1},
+                             {x.data_as<float>() + image * k * pixels, pixels, 1},
+                             y.data_as<float>() + image * m * pixels);
+  return y;
+}
+
 // Through channels-last images; a channels-last input gives a channels-last result.
 Tensor convolution_f32(const kernels::ConvGeometry& g, const Tensor& input, const Tensor& weight,
                        const Tensor& bias, const Shape& shape, size_t channel_dim) {
   const int64_t pixels_in = g.input[0] * g.input[1] * g.input[2],
                 pixels_out = g.output[0] * g.output[1] * g.output[2];
   const bool last = is_channels_last(input, channel_dim) && g.in_channels > 1;
+  // With fewer, turning images costs as much as the products.
+  constexpr int64_t kManyPixels = 64;
+  if (!last && pixels_out >= kManyPixels && is_product(g)) return product_f32(g, input, weight, bias, shape);
   Tensor x = input;
   if (!last) {
     x = input.contiguous();

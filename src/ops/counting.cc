@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -136,6 +137,42 @@ void add_between(const T* x, int64_t begin, int64_t end, T last_edge, Number* bi
     bins[place_of(x[i]) - static_cast<int64_t>(x[i] == last_edge)] += weight(i);
 }
 
+// The same of numbers alone, where cells have one edge at most: cells are found for a block at a time, as
+// vectors, and neighbours are counted apart, since a count that was just written is slow to read.
+template <class T>
+void count_in_cells(const T* x, int64_t begin, int64_t end, T last_edge, const Cells<T>& cells,
+                    const T* thresholds, int64_t* bins, int64_t places) {
+  constexpr int64_t kBlock = 256;
+  std::array<int32_t, kBlock> cell;
+  std::vector<int64_t> others(static_cast<size_t>(places));
+  const int32_t* const starts = cells.starts();
+  int64_t* const odd = others.data();
+  int64_t at_last_edge = 0;
+  const auto place = [&](int64_t i, int64_t k) {
+    const auto own = static_cast<size_t>(cell[static_cast<size_t>(k)]);
+    return starts[own] + static_cast<int64_t>(!(x[i + k] < thresholds[own]));
+  };
+  for (int64_t i = begin; i < end; i += kBlock) {
+    const int64_t count = std::min(kBlock, end - i);
+    if (count == kBlock)
+      cells.find(x + i, kBlock, cell.data());
+    else
+      cells.find(x + i, count, cell.data());
+    int equal = 0;
+    for (int64_t k = 0; k < count; ++k) equal += static_cast<int>(x[i + k] == last_edge);
+    at_last_edge += equal;
+    int64_t k = 0;
+    for (; k + 2 <= count; k += 2) {
+      ++bins[place(i, k)];
+      ++odd[place(i, k + 1)];
+    }
+    if (k < count) ++bins[place(i, k)];
+  }
+  for (int64_t j = 0; j < places; ++j) bins[j] += others[static_cast<size_t>(j)];
+  bins[places - 1] -= at_last_edge;
+  bins[places - 2] += at_last_edge;
+}
+
 // Counts may be added up in any order; sums of weights are made in NumPy's, block by block.
 template <class T, class Number, class Weight>
 void count_between(const Tensor& x, const Tensor& edges, Number* result, const Weight& weight) {
@@ -151,23 +188,35 @@ void count_between(const Tensor& x, const Tensor& edges, Number* result, const W
   const int64_t at_once = std::min(parts, kMostParts);
   std::vector<Number> bins(static_cast<size_t>(at_once * places));
   const Places<T> by_halves(sorted, length, true);
-  const auto count = [&](const auto& place_of) {
+  const auto count_parts = [&](const auto& count_part) {
     for (int64_t first = 0; first < parts; first += at_once) {
       const int64_t stop = std::min(parts, first + at_once);
       std::fill(bins.begin(), bins.end(), Number(0));
       parallel_for(first, stop, 1, [&](int64_t begin, int64_t end) {
         for (int64_t part = begin; part < end; ++part)
-          add_between(values, start_of(part), start_of(part + 1), sorted[length - 1],
-                      bins.data() + (part - first) * places, place_of, weight);
+          count_part(start_of(part), start_of(part + 1), bins.data() + (part - first) * places);
       });
       for (int64_t part = 0; part < stop - first; ++part)
         for (int64_t bin = 0; bin < length - 1; ++bin)
           result[bin] += bins[static_cast<size_t>(part * places + bin + 1)];
     }
   };
+  const auto count = [&](const auto& place_of) {
+    count_parts([&](int64_t begin, int64_t end, Number* own) {
+      add_between(values, begin, end, sorted[length - 1], own, place_of, weight);
+    });
+  };
   if constexpr (std::is_arithmetic_v<T>) {
     if (n >= 2 * Cells<T>::kPerElement * length) {
       const Cells<T> cells(sorted, length);
+      if constexpr (std::is_same_v<Number, int64_t> && !std::is_same_v<T, bool>) {
+        if (cells.are_of_use() && cells.are_sparse()) {
+          const std::vector<T> thresholds = cells.thresholds(by_halves);
+          return count_parts([&](int64_t begin, int64_t end, int64_t* own) {
+            count_in_cells(values, begin, end, sorted[length - 1], cells, thresholds.data(), own, places);
+          });
+        }
+      }
       if (cells.are_of_use()) return cells.with_place(by_halves, count);
     }
   }

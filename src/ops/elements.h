@@ -46,6 +46,10 @@ class ElementReader {
   }
   // `count` of those, from `row` on, one after the other.
   void read_columns(int64_t row, int64_t count, std::byte* target) const;
+  // Of those, where element `i` of `row` lies, and that of the next rows behind it.
+  const std::byte* across(int64_t row, int64_t i) const {
+    return base_ + row * element_size_ + i * strides_[1];
+  }
   // The same element everywhere.
   bool is_constant() const { return sizes_.size() == 1 && (strides_[0] == 0 || sizes_[0] == 1); }
   // The first of them, where all lie contiguously in the right dtype; else null.

@@ -1,6 +1,7 @@
 // Where numbers are in a sorted sequence, found without branches that depend on the numbers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -69,6 +70,25 @@ class Cells {
     for (size_t i = 1; i < starts_.size(); ++i) is_sparse_ = is_sparse_ && starts_[i] - starts_[i - 1] <= 1;
   }
   bool are_of_use() const { return !starts_.empty(); }
+
+  // Cells that all have one element at most: then `thresholds()` has one for each, and a number's place (on
+  // the right) is its cell's start, and one more where it is not below the cell's threshold.
+  bool are_sparse() const { return is_sparse_; }
+  const int32_t* starts() const { return starts_.data(); }
+  std::vector<T> thresholds(const Places<T>& places) const {
+    std::vector<T> found(static_cast<size_t>(cells_));
+    for (size_t cell = 0; cell < found.size(); ++cell)
+      found[cell] = places.sorted()[std::min<int64_t>(starts_[cell], places.last() - 1)];
+    return found;
+  }
+  // The cells of `count` numbers.
+  void find(const T* numbers, int64_t count, int32_t* found) const {
+    const double low = low_, scale = scale_, last = static_cast<double>(cells_ - 1);
+    for (int64_t i = 0; i < count; ++i) {
+      const double at = (static_cast<double>(numbers[i]) - low) * scale;
+      found[i] = static_cast<int32_t>(at < last ? (at > 0 ? at : 0.0) : last);
+    }
+  }
 
   // Calls `body` with a function that gives a number's place.
   template <class Body>

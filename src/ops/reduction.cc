@@ -207,29 +207,81 @@ void reduce_transposed_rows(const Problem& problem, const ElementReader& reader,
   });
 }
 
-// Adds `kAtOnce` rows, one after the other, to sums of the dtype that they are taken in.
+// Adds `kAtOnce` rows, one after the other, to sums of the dtype that they are taken in; or takes the
+// extremes.
 class ColumnSums {
  public:
   static constexpr size_t kAtOnce = 4;
   ColumnSums(ReduceOp op, DType read)
-      : built_(op == ReduceOp::Sum ? kernels::find_built({"sum_columns_", name(read)}) : nullptr) {}
+      : is_extreme_(op == ReduceOp::Min || op == ReduceOp::Max), built_(find(op, read)) {}
   bool is_built() const { return built_ != nullptr; }
+  // They begin with a row, and what is taken twice changes nothing.
+  bool is_extreme() const { return is_extreme_; }
   void start(void* sums, int64_t bytes) const { std::memset(sums, 0, static_cast<size_t>(bytes)); }
-  // Rows `first` to `stop`, at most so many: read(row, place) has one.
+  // Rows `first`, `first + step`, … before `stop`, at most so many: read(row, place) has one.
   template <class Read>
-  void add(void* sums, int64_t first, int64_t stop, int64_t count, const Read& read) const {
+  void add(void* sums, int64_t first, int64_t stop, int64_t count, const Read& read, int64_t step = 1) const {
     alignas(64) static constexpr std::array<std::byte, kBlock * kMaxElementSize> kZeros{};
     std::array<const void*, kAtOnce + 1> operands{sums};
     for (size_t k = 0; k < kAtOnce; ++k) {
-      const int64_t row = first + static_cast<int64_t>(k);
-      operands[k + 1] = row < stop ? read(row, k) : kZeros.data();
+      const int64_t row = first + static_cast<int64_t>(k) * step;
+      operands[k + 1] = row < stop ? read(row, k) : is_extreme_ ? operands[k] : kZeros.data();
     }
     run_built(*built_, sums, operands, std::span(&count, 1), /*is_parallel=*/false);
   }
 
  private:
+  static const kernels::BuiltKernel* find(ReduceOp op, DType read) {
+    switch (op) {
+      case ReduceOp::Sum: return kernels::find_built({"sum_columns_", name(read)});
+      case ReduceOp::Min: return kernels::find_built({"amin_columns_", name(read)});
+      case ReduceOp::Max: return kernels::find_built({"amax_columns_", name(read)});
+      default: return nullptr;
+    }
+  }
+
+  const bool is_extreme_;
   const kernels::BuiltKernel* const built_;
 };
+
+// How many partial sums the kernel for rows keeps: element i of a row is added to number i modulo so many,
+// and they are added up by halves (tools/write_kernels.cc, nest/lanes.cc).
+int64_t partial_sums(DType accumulate) {
+  constexpr int64_t kRegisters = 4, kMost = 64;
+  return std::min(kMost, kernels::built_vector_bytes() / itemsize(accumulate) * kRegisters);
+}
+
+bool can_sum_beside(const Problem& problem) {
+  return problem.op == ReduceOp::Sum && problem.reduced >= 2 * partial_sums(problem.accumulate) &&
+         RowsKernel::is_built(problem.op, problem.read) && ColumnSums(problem.op, problem.read).is_built();
+}
+
+// Sums of rows that are columns in memory, many beside each other, in the order in which the kernel for rows
+// adds them: memory is read as it lies.
+void sum_beside(const Problem& problem, const ElementReader& reader, std::byte* sums) {
+  const ReductionKernels kernels = reduction_kernels(problem.op, problem.accumulate);
+  const ColumnSums add(problem.op, problem.read);
+  const int64_t size = itemsize(problem.accumulate), partials = partial_sums(problem.accumulate);
+  const int64_t length = problem.reduced, blocks = (problem.kept + kBlock - 1) / kBlock;
+  constexpr int64_t kAtOnce = ColumnSums::kAtOnce;
+  parallel_for(0, blocks, std::max<int64_t>(1, kChunk / (kBlock * length)), [&](int64_t begin, int64_t end) {
+    std::vector<std::byte> held(static_cast<size_t>(partials * kBlock * size));
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block * kBlock, count = std::min(kBlock, problem.kept - first);
+      const auto read = [&](int64_t i, size_t) { return reader.across(first, i); };
+      const auto held_at = [&](int64_t part) { return held.data() + part * count * size; };
+      for (int64_t part = 0; part < partials; ++part) {
+        std::byte* const sum = held_at(part);
+        add.start(sum, count * size);
+        for (int64_t i = part; i < length; i += kAtOnce * partials)
+          add.add(sum, i, length, count, read, partials);
+      }
+      for (int64_t half = partials / 2; half > 0; half /= 2)
+        kernels.combine(held.data(), held_at(half), half * count);
+      std::copy_n(held.data(), count * size, sums + first * size);
+    }
+  });
+}
 
 // Reduced elements lie `problem.inner` apart: whole rows are added up, a block of columns at a time.
 void reduce_columns(const Problem& problem, const ElementReader& reader, int64_t element_size,
@@ -255,6 +307,13 @@ void reduce_columns(const Problem& problem, const ElementReader& reader, int64_t
         return reader.read((group * problem.reduced + r) * problem.inner + column, count,
                            &scratch[2 * place]);
       };
+      if (sums.is_built() && sums.is_extreme()) {
+        std::byte* const to = partials + (group * problem.inner + column) * size;
+        std::copy_n(static_cast<const std::byte*>(read(0, 0)), count * size, to);
+        for (int64_t r = 1; r < problem.reduced; r += static_cast<int64_t>(ColumnSums::kAtOnce))
+          sums.add(to, r, problem.reduced, count, read);
+        continue;
+      }
       for (int64_t r = 0; r < problem.reduced; stack.push(sequential)) {
         const int64_t stop = std::min(r + kSequential, problem.reduced);
         if (sums.is_built()) {
@@ -446,7 +505,7 @@ Tensor run_reduction(ReduceOp op, const Tensor& given, const std::vector<int64_t
   if (layout.columns)
     reduce_columns(problem, reader, itemsize(x.dtype()), partials);
   else if (is_rounded && reader.are_columns(problem.reduced) && problem.reduced <= kLongestTransposed)
-    reduce_transposed_rows(problem, reader, partials);
+    (can_sum_beside(problem) ? sum_beside : reduce_transposed_rows)(problem, reader, partials);
   else
     reduce_rows(problem, reader, partials);
   if (op == ReduceOp::Sum && is_inexact(problem.accumulate)) start_from_zero(problem, partials, out.numel());

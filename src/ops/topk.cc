@@ -38,14 +38,44 @@ std::vector<TensorType> infer_choice(const OpDef& op, std::span<const TensorType
 template <class T>
 using Places = std::vector<std::pair<T, int64_t>>;
 
+// One in so many, at most, are found by a heap of them.
+constexpr int64_t kFew = 64;
+
 template <class T, class Before>
 void choose(Places<T>& places, int64_t k, bool sorted, const Before& before) {
   const auto begin = places.begin(), end = places.end();
-  constexpr int64_t kFew = 64;  // one in so many
-  if (k * kFew <= static_cast<int64_t>(places.size()))
-    return std::partial_sort(begin, begin + k, end, before);
   std::nth_element(begin, begin + k - 1, end, before);
   if (sorted) std::sort(begin, begin + k - 1, before);
+}
+
+// What std::partial_sort leaves in front, of which the steps are these: an element that comes before the
+// heap's top takes its place. Stretches without one are passed over as vectors.
+template <class T, class Before>
+void choose_few(const T* lane, int64_t length, int64_t stride, int64_t k, Places<T>& heap,
+                const Before& before) {
+  constexpr int64_t kStep = 64;
+  heap.resize(static_cast<size_t>(k) + 1);
+  const auto begin = heap.begin(), end = begin + k;
+  for (int64_t i = 0; i < k; ++i) begin[i] = {lane[i * stride], i};
+  const auto pair_before = [&](const auto& a, const auto& b) { return before(a.first, b.first); };
+  std::make_heap(begin, end, pair_before);
+  const auto take = [&](int64_t i) {
+    if (!before(lane[i * stride], begin->first)) return;
+    *end = {lane[i * stride], i};
+    std::pop_heap(begin, end + 1, pair_before);
+  };
+  int64_t i = k;
+  if (stride == 1) {
+    for (; i + kStep <= length; i += kStep) {
+      const T top = begin->first;
+      int found = 0;
+      for (int64_t j = i; j < i + kStep; ++j) found |= static_cast<int>(before(lane[j], top));
+      if (found == 0) continue;
+      for (int64_t j = i; j < i + kStep; ++j) take(j);
+    }
+  }
+  for (; i < length; ++i) take(i);
+  std::sort_heap(begin, end, pair_before);
 }
 
 std::vector<Tensor> eager_topk(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
@@ -62,14 +92,16 @@ std::vector<Tensor> eager_topk(const OpDef& op, std::span<const Tensor> operands
     kernels::for_each_lane(x, dim, [&](int64_t number) {
       thread_local Places<T> places;
       const T* lane = x.data_as<T>() + lane_offset(x, dim, number);
-      places.resize(static_cast<size_t>(length));
-      for (int64_t i = 0; i < length; ++i) places[static_cast<size_t>(i)] = {lane[i * stride], i};
+      const auto choose_by = [&](const auto& before) {
+        if (k * kFew <= length) return choose_few(lane, length, stride, k, places, before);
+        places.resize(static_cast<size_t>(length));
+        for (int64_t i = 0; i < length; ++i) places[static_cast<size_t>(i)] = {lane[i * stride], i};
+        choose(places, k, sorted, [&](const auto& a, const auto& b) { return before(a.first, b.first); });
+      };
       if (largest)
-        choose(places, k, sorted,
-               [](const auto& a, const auto& b) { return Order<T>::less(b.first, a.first); });
+        choose_by([](const T& a, const T& b) { return Order<T>::less(b, a); });
       else
-        choose(places, k, sorted,
-               [](const auto& a, const auto& b) { return Order<T>::less(a.first, b.first); });
+        choose_by([](const T& a, const T& b) { return Order<T>::less(a, b); });
       const int64_t offset = lane_offset(values, dim, number);
       T* const out = values.data_as<T>() + offset;
       int64_t* const out_positions = indices.data_as<int64_t>() + offset;

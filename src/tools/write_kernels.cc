@@ -172,18 +172,23 @@ void write_rows(int vector_bytes, std::vector<Written>& all) {
   add("sum", DType::I64, sums);
 }
 
-// A sum of each column, and four more rows, one after the other.
+// A sum of each column, and four more rows, one after the other; the same of extremes.
 void write_columns(int vector_bytes, std::vector<Written>& all) {
-  for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) {
+  const auto write = [&](const char* name, const char* combine, DType dtype) {
     const DType compute = compute_dtype(dtype);
-    all.push_back(write_kernel(fmt::format("sum_columns_{}", weft::name(dtype)), {{0}, {0}, {0}, {0}, {0}},
-                               {compute, dtype, dtype, dtype, dtype}, vector_bytes,
+    all.push_back(write_kernel(fmt::format("{}_columns_{}", name, weft::name(dtype)),
+                               {{0}, {0}, {0}, {0}, {0}}, {compute, dtype, dtype, dtype, dtype}, vector_bytes,
                                [&](const std::vector<Tensor>& operands) {
-                                 Tensor sum = operands[0];
+                                 Tensor result = operands[0];
                                  for (size_t row = 1; row < operands.size(); ++row)
-                                   sum = ops::call1("add", {sum, operands[row].to(compute)});
-                                 return sum;
+                                   result = ops::call1(combine, {result, operands[row].to(compute)});
+                                 return result;
                                }));
+  };
+  for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) write("sum", "add", dtype);
+  for (const DType dtype : {DType::F32, DType::F64}) {
+    write("amin", "minimum", dtype);
+    write("amax", "maximum", dtype);
   }
 }
 

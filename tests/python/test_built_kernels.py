@@ -385,17 +385,21 @@ def test_rows_that_are_repeated(columns, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.uint8])
-@pytest.mark.parametrize("length", [1, 9, 64, 65, 300, 1000])
-@pytest.mark.parametrize("count", [0, 1, 5, 63, 64, 65, 200])
+@pytest.mark.parametrize("length", [1, 9, 64, 65, 66, 129, 300, 320, 1000])
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 63, 64, 65, 200])
 def test_the_first_few_of_a_row(count, length, dtype):
     if count > length:
         return
     x = np.random.default_rng(14).integers(0, 40, (3, length)).astype(dtype)
     if dtype in (np.float32, np.float16):
         x[0, ::7], x[1, ::5], x[2, ::3] = np.nan, -0.0, np.inf
+    found_by = {}  # of equal elements, the same come whether rows are seen through as vectors or not
     for layout in ("contiguous", "transposed"):
         tensor = weft.from_numpy(seen(x, layout))
         for largest in (True, False):
+            assert found_by.setdefault(largest, weft.topk(tensor, count, 1, largest)[1].tolist()) == (
+                weft.topk(tensor, count, 1, largest)[1].tolist()
+            )
             values, indices = weft.topk(tensor, count, 1, largest)
             sorted_values, _ = weft.sort(tensor, 1, largest)
             np.testing.assert_array_equal(values.numpy(), sorted_values.numpy()[:, :count])
@@ -454,7 +458,10 @@ def test_masks_of_any_density(size, portion):
 
 def test_sums_of_transposed_rows_have_the_bits_of_a_copy():
     random = np.random.default_rng(20)
-    for rows, length in ((1, 300), (31, 40), (33, 1024), (70, 1023), (5, 1025), (40, 9)):
+    sizes = [(1, 300), (31, 40), (33, 1024), (70, 1023), (5, 1025), (40, 9)]
+    # Around the number of partial sums, and around the rows that are added beside each other.
+    sizes += [(8, 63), (8, 64), (9, 127), (9, 128), (9, 129), (511, 256), (512, 257), (513, 512), (1030, 321)]
+    for rows, length in sizes:
         x = weft.from_numpy(random.standard_normal((length, rows)))
         for dtype in (weft.float64, weft.float32, weft.float16, weft.bfloat16):
             columns = x.to(dtype).transpose(0, 1)

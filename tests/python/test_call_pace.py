@@ -70,3 +70,33 @@ def test_small_functions_with_a_break_cost_what_they_cost_in_python(counters, ca
             np.testing.assert_array_equal(compiled(x), halved(x))
     assert "runs as it is" not in capfd.readouterr().err
     assert counters() > 0
+
+
+def test_what_python_runs_faster_stays_right_when_the_function_changes(counters):
+    """Calls of one size after the other are left to Python without a look: other sizes, other code, a reset."""
+
+    def small(x, k=1):
+        if x.sum() > 0:
+            return x + k
+        return x - k
+
+    def other(x, k=1):
+        return x * 100 * k
+
+    compiled = weft.compile(small)
+    x, longer = np.ones(3), np.ones(3000)
+    for _ in range(40):
+        assert compiled(x).tolist() == [2.0] * 3
+        assert compiled(x, 2).tolist() == [3.0] * 3
+        assert compiled(x, k=2).tolist() == [3.0] * 3
+        assert compiled(-longer)[0] == -2.0
+        with pytest.raises(TypeError, match="positional argument"):
+            compiled(x, 1, 2)
+    compiled.__wrapped__.__code__ = other.__code__
+    for _ in range(10):
+        assert compiled(x).tolist() == [100.0] * 3
+    weft.compiler.reset()
+    before = counters()
+    assert compiled(x).tolist() == [100.0] * 3 and counters() == before
+    with weft.config.patch(numpy_default_float="float32"):
+        assert compiled(x).tolist() == [100.0] * 3

@@ -73,3 +73,16 @@ def test_what_numpy_refuses():
         with pytest.raises(ValueError) as got:
             compiled(x, bins)
         assert str(got.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("size", [255, 256, 257, 1000, 70_001])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32])
+def test_what_lies_on_edges_and_outside(size, dtype):
+    x = (rng.standard_normal(size) * 20).astype(dtype)
+    x[:60] = np.resize([-10, 10, 5, -30, 30, 0], 60)
+    edges = np.linspace(-10, 10, 9).astype(dtype)
+    same_histogram(x, edges)
+    same_histogram(x, 8, (-10, 10))
+    if np.issubdtype(dtype, np.floating):
+        x[60:120] = np.resize([np.nan, np.inf, -np.inf, -0.0, np.nextafter(dtype(10), dtype(11))], 60)
+        same_histogram(x, edges)

@@ -29,6 +29,13 @@ bool CallPace::Times::is_settled() {
   return is_clear || ++calls % kProbeAgain != 0;
 }
 
+bool CallPace::Times::is_plain_again() {
+  if (compiled_calls < kProbes || plain_calls < kProbes || !plain_is_next()) return false;
+  if (compiled_us <= kFarFrom * plain_us && (calls + 1) % kProbeAgain == 0) return false;
+  ++calls;
+  return true;
+}
+
 bool CallPace::Times::add(bool is_plain, double us) {
   if (compiled_calls >= kProbes && plain_calls >= kProbes) *this = Times{.announced = announced};
   ++(is_plain ? plain_calls : compiled_calls);
@@ -43,14 +50,15 @@ uint64_t CallPace::size_class(PyObject* const* args, size_t num_args) {
   for (size_t i = 0; i < num_args; ++i) {
     PyObject* o = args[i];
     int64_t size = 0;
-    if (PyArray_Check(o))
-      size = PyArray_SIZE(reinterpret_cast<PyArrayObject*>(o));
-    else if (PyList_Check(o) || PyTuple_Check(o))
-      size = PySequence_Fast_GET_SIZE(o);
+    if (PyFloat_CheckExact(o))
+      size = 0;
     else if (PyLong_CheckExact(o)) {
       int overflow = 0;
       size = PyLong_AsLongLongAndOverflow(o, &overflow);
-    }
+    } else if (PyArray_Check(o))
+      size = PyArray_SIZE(reinterpret_cast<PyArrayObject*>(o));
+    else if (PyList_Check(o) || PyTuple_Check(o))
+      size = PySequence_Fast_GET_SIZE(o);
     key = key * 67 + static_cast<uint64_t>(std::bit_width(size < 0 ? ~static_cast<uint64_t>(size)
                                                                    : static_cast<uint64_t>(size)));
   }

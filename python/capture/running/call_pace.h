@@ -19,6 +19,8 @@ class CallPace {
     bool plain_is_next() const;
     // It has been decided, and this call need not be timed; counts it.
     bool is_settled();
+    // The same of a call that is Python's; nothing is counted where it is not.
+    bool is_plain_again();
     // True once: where it turns out that Python is the faster one.
     bool add(bool is_plain, double us);
   };
@@ -29,13 +31,19 @@ class CallPace {
   void suspect_small() { is_suspected_ = true; }
   bool is_suspected() const { return is_suspected_; }
   bool is_announced() const { return is_announced_; }
-  Times& times(PyObject* const* args, size_t num_args) { return times_[size_class(args, num_args)]; }
+  Times& times(PyObject* const* args, size_t num_args) {
+    const uint64_t key = size_class(args, num_args);
+    if (last_ == nullptr || last_key_ != key) last_ = &times_[key], last_key_ = key;
+    return *last_;
+  }
 
  private:
   static uint64_t size_class(PyObject* const* args, size_t num_args);
 
   bool is_suspected_ = false, is_announced_ = false;
   std::unordered_map<uint64_t, Times> times_;
+  Times* last_ = nullptr;  // of the call before: most are of one size
+  uint64_t last_key_ = 0;
 };
 
 }  // namespace weft::capture

@@ -60,6 +60,7 @@ void CompiledFunction::reset() {
 
 Captures CompiledFunction::take() {
   root_code_ = nullptr;
+  plain_code_ = nullptr;
   return std::exchange(captures_, {});
 }
 
@@ -173,9 +174,11 @@ Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwn
     kwnames = PyTuple_GET_SIZE(all_names.get()) > 0 ? all_names.get() : nullptr;
   }
   auto* function = reinterpret_cast<PyFunctionObject*>(function_.get());
-  const Code* code = PyFunction_Check(function_.get())
-                         ? &decode(reinterpret_cast<PyCodeObject*>(function->func_code))
-                         : nullptr;
+  const Code* code = nullptr;
+  if (PyFunction_Check(function_.get())) {
+    auto* const object = reinterpret_cast<PyCodeObject*>(function->func_code);
+    code = root_code_ && root_code_->code() == object ? root_code_ : &decode(object);
+  }
   if (root_code_ != code || !code) {
     why_python_ = code ? code->unsupported : "it has no Python code";
     const std::string reader = why_python_.empty() ? reader_of_frames(function_.get()) : "";
@@ -216,6 +219,12 @@ Ref CompiledFunction::call_compiled(PyObject* const* args, size_t num_args, PyOb
   return run(std::move(state));
 }
 
+PyObject* CompiledFunction::faster_in_python(PyObject* const* args, size_t num_args) {
+  if (!plain_code_ || reinterpret_cast<PyFunctionObject*>(function_.get())->func_code != plain_code_)
+    return nullptr;
+  return captures_.calls->times(args, num_args).is_plain_again() ? function_.get() : nullptr;
+}
+
 // The pace is held: what is called may reset the function.
 Ref CompiledFunction::call_at_pace(const std::shared_ptr<CallPace>& held, PyObject* const* args,
                                    size_t num_args, PyObject* kwnames) {
@@ -225,6 +234,8 @@ Ref CompiledFunction::call_at_pace(const std::shared_ptr<CallPace>& held, PyObje
   if (before.is_settled()) {
     if (!is_plain) return call_compiled(args, num_args, kwnames);
     ++counters().eager_calls;
+    if (first_args_.empty() && !first_keywords_)
+      plain_code_ = reinterpret_cast<PyFunctionObject*>(function_.get())->func_code;
     return checked(python::calling_python(
         [&] { return PyObject_Vectorcall(function_.get(), args, num_args, kwnames); }));
   }

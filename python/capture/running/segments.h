@@ -56,6 +56,9 @@ class CompiledFunction {
   }
   // Throws PythonError.
   Ref call(PyObject* const* args, size_t num_args, PyObject* kwnames);
+  // The function that Python runs faster for arguments of about these sizes; null where that is not known,
+  // and where the call is to be timed. With the usual choices.
+  PyObject* faster_in_python(PyObject* const* args, size_t num_args);
   void reset();
   // Forgets the captures, which end with what is returned.
   Captures take();
@@ -88,6 +91,8 @@ class CompiledFunction {
   Settings settings_;
   Captures captures_;
   const Code* root_code_ = nullptr;
+  // The function's code, once calls of it have been left to Python.
+  PyObject* plain_code_ = nullptr;
   std::string why_python_;  // the function is performed as it is; empty: it is not
 };
 

@@ -292,6 +292,39 @@ bool vector_product(int64_t m, int64_t n, int64_t k, MatrixView<double> a, Matri
   return true;
 }
 
+constexpr int64_t kTinyProducts = 512;
+
+// Where a call of BLAS would take longer than the product; each sum in order, as BLAS makes short ones.
+template <int kColumns>
+void tiny_rows(int64_t m, int64_t k, MatrixView<double> a, MatrixView<double> b, double* c) {
+  for (int64_t i = 0; i < m; ++i, c += kColumns) {
+    std::array<double, kColumns> sums{};
+    const double *left = a.data + i * a.row_stride, *right = b.data;
+    for (int64_t p = 0; p < k; ++p, left += a.column_stride, right += b.row_stride) {
+#pragma GCC unroll 8
+      for (size_t j = 0; j < kColumns; ++j) {
+        const double value = right[static_cast<int64_t>(j) * b.column_stride];
+#if defined(__FMA__)
+        sums[j] = __builtin_fma(*left, value, sums[j]);
+#else
+        sums[j] += *left * value;
+#endif
+      }
+    }
+#pragma GCC unroll 8
+    for (size_t j = 0; j < kColumns; ++j) c[j] = sums[j];
+  }
+}
+
+using TinyRows = void (*)(int64_t m, int64_t k, MatrixView<double> a, MatrixView<double> b, double* c);
+// Null where there are none for so many columns.
+TinyRows tiny_rows_of(int64_t n) {
+  static constexpr std::array<TinyRows, 9> kRows = {nullptr,       nullptr,       &tiny_rows<2>,
+                                                    &tiny_rows<3>, &tiny_rows<4>, &tiny_rows<5>,
+                                                    &tiny_rows<6>, &tiny_rows<7>, &tiny_rows<8>};
+  return n < static_cast<int64_t>(kRows.size()) ? kRows[static_cast<size_t>(n)] : nullptr;
+}
+
 // Types BLAS does not have: rows in parallel, the inner loop along contiguous columns of b.
 template <class T>
 void plain_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c) {
@@ -352,8 +385,11 @@ void matrix_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView
     constexpr int64_t kLargest = int64_t{1} << 31;
     WEFT_CHECK(m < kLargest && n < kLargest && k < kLargest,
                "matmul: a dimension is larger than BLAS can take (2^31 - 1)");
-    if constexpr (std::is_same_v<T, double>)
+    if constexpr (std::is_same_v<T, double>) {
       if (vector_product(m, n, k, a, b, c)) return;
+      if (const TinyRows rows = m * n * k <= kTinyProducts ? tiny_rows_of(n) : nullptr; rows != nullptr)
+        return rows(m, k, a, b, c);
+    }
     const BlasOperand<T> left(a, m, k), right(b, k, n);
     if constexpr (std::is_same_v<T, double>) {
       if (is_own_transpose(m, n, k, a, b)) {

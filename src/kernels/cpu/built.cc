@@ -28,15 +28,20 @@ namespace {
 using Files = std::initializer_list<const BuiltKernels*>;
 #define WEFT_ADDRESS(LEVEL, FILE) &weft_built_##LEVEL##_##FILE,
 
-Files files_of_host() {
-  static constexpr int kAvx2 = 32, kAvx512 = 64;
-  const int bytes = runtime::host_vector_bytes();
+constexpr int kAvx2 = 32, kAvx512 = 64;
+
+int bytes_of_level() {
   const std::vector<std::string> features = runtime::host_cpu_features();
-  const bool has_fma = std::find(features.begin(), features.end(), "fma") != features.end();
+  if (std::find(features.begin(), features.end(), "fma") == features.end()) return 0;
+  const int bytes = runtime::host_vector_bytes();
+  return bytes >= kAvx512 ? kAvx512 : bytes >= kAvx2 ? kAvx2 : 0;
+}
+
+Files files_of_host() {
   static const Files none{}, avx2{WEFT_FOR_EACH_FILE(WEFT_ADDRESS, avx2)},
       avx512{WEFT_FOR_EACH_FILE(WEFT_ADDRESS, avx512)};
-  if (bytes >= kAvx512 && has_fma) return avx512;
-  return bytes >= kAvx2 && has_fma ? avx2 : none;
+  const int bytes = bytes_of_level();
+  return bytes == kAvx512 ? avx512 : bytes == kAvx2 ? avx2 : none;
 }
 #undef WEFT_ADDRESS
 
@@ -59,6 +64,11 @@ void run_serially(int64_t begin, int64_t end, int64_t, Body body, void* context)
 }
 
 }  // namespace
+
+int built_vector_bytes() {
+  static const int bytes = table().empty() ? 0 : bytes_of_level();
+  return bytes;
+}
 
 const BuiltKernel* find_built(std::string_view name) {
   const auto found = table().find(name);

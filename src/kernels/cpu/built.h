@@ -16,6 +16,9 @@ const BuiltKernel* find_built(std::string_view name);
 // The same of a name in parts: "sum", "_rows_", "float32".
 const BuiltKernel* find_built(std::initializer_list<std::string_view> parts);
 
+// The width of the vectors that kernels of this processor's level are written for; 0: there are none.
+int built_vector_bytes();
+
 // Contiguous operands and result, which may be one of the operands where the kernel goes element by element.
 // `sizes`: those of the operands' dimensions that differ, in order. `is_parallel`: on all threads, else on
 // this one.

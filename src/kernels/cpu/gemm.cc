@@ -143,7 +143,8 @@ void in_place(int64_t m, int64_t n, int64_t k, const RowMajor& a, const RowMajor
 }
 
 // A product that one thread does: nothing is allocated.
-void multiply_small(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixView<float> b, float* c) {
+void multiply_small(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixView<float> b, float* c,
+                    bool accumulate = false) {
   thread_local std::vector<float> panel;
   const int64_t lanes = gemm_kernels().lanes;
   panel.resize(static_cast<size_t>(std::max<int64_t>(static_cast<int64_t>(panel.size()), k * 2 * lanes)));
@@ -155,7 +156,8 @@ void multiply_small(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixVi
     for (int64_t tile = 0; tile < tiles.count; ++tile) {
       const int64_t begin = tiles.begin(tile), count = tiles.begin(tile + 1) - begin;
       for (int64_t i = 0; i < count; ++i) rows[static_cast<size_t>(i)] = a.data + (begin + i) * a.stride;
-      compute_tile(block, panel.data(), {rows.data(), 1, k}, {}, begin, count, c + first, n);
+      compute_tile(block, panel.data(), {rows.data(), 1, k}, {.accumulate = accumulate}, begin, count,
+                   c + first, n);
     }
   }
 }
@@ -169,7 +171,7 @@ bool is_left_out(Part wanted, int64_t first_row, const WeightBlock& block) {
 
 // Few columns: b is packed once, and the rows are divided among the threads.
 void multiply_packed(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixView<float> b, float* c,
-                     Part wanted) {
+                     Part wanted, bool accumulate) {
   const std::vector<WeightBlock> blocks = weight_blocks(1, n, k);
   const WeightBlock& last = blocks.back();
   const FloatBuffer panels(last.offset + k * last.vectors * gemm_kernels().lanes);
@@ -184,8 +186,8 @@ void multiply_packed(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixV
                       rows[static_cast<size_t>(i)] = a.data + (begin + i) * a.stride;
                     for (int64_t block = first_block; block < end_block; ++block) {
                       if (is_left_out(wanted, begin, blocks[static_cast<size_t>(block)])) continue;
-                      compute_tile(blocks[static_cast<size_t>(block)], panels.data(), {rows.data(), 1, k}, {},
-                                   begin, count, c, n);
+                      compute_tile(blocks[static_cast<size_t>(block)], panels.data(), {rows.data(), 1, k},
+                                   {.accumulate = accumulate}, begin, count, c, n);
                     }
                   }
                 });
@@ -194,7 +196,7 @@ void multiply_packed(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixV
 // Many columns: every thread packs some of them, a piece of the depth at a time that its second-level cache
 // holds, and multiplies all rows with it.
 void multiply_by_columns(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixView<float> b, float* c,
-                         Part wanted) {
+                         Part wanted, bool accumulate) {
   constexpr int64_t kDepth = 1024, kMostBlocks = 6;
   const int64_t lanes = gemm_kernels().lanes, width = 2 * lanes, blocks = (n + width - 1) / width;
   const int64_t per_group = std::clamp<int64_t>(blocks / 8, 1, kMostBlocks),
@@ -216,8 +218,8 @@ void multiply_by_columns(int64_t m, int64_t n, int64_t k, const RowMajor& a, Mat
             rows[static_cast<size_t>(i)] = a.data + (top + i) * a.stride + p;
           for (const WeightBlock& part : parts) {
             if (is_left_out(wanted, top - first, part)) continue;
-            compute_tile(part, panels.data(), {rows.data(), 1, depth}, {.accumulate = p > 0}, top, count,
-                         c + first, n);
+            compute_tile(part, panels.data(), {rows.data(), 1, depth}, {.accumulate = accumulate || p > 0},
+                         top, count, c + first, n);
           }
         }
       }
@@ -236,7 +238,7 @@ void multiply_measured(int64_t m, int64_t n, int64_t k, const RowMajor& left, Ma
     if (way == 2)
       library_product(rows, n, k, a, b, to);
     else
-      ((way == 0) == wide ? multiply_by_columns : multiply_packed)(rows, n, k, left, b, to, Part::All);
+      ((way == 0) == wide ? multiply_by_columns : multiply_packed)(rows, n, k, left, b, to, Part::All, false);
   };
   const int64_t rows = runtime::rows_to_measure(m, n * k);
   FloatBuffer scratch;
@@ -261,6 +263,13 @@ void gemm_f32(int64_t m, int64_t n, int64_t k, MatrixView<float> a, MatrixView<f
   }
   // A product with one column is one with a row, transposed.
   if (n == 1 && m > 1) return gemm_f32(1, m, k, transposed(b), transposed(a), c);
+  // A matrix whose columns lie in memory, times a few columns: their product's transpose reads it as it lies.
+  if (n <= kFewRows && m > kFewRows && a.row_stride == 1 && a.column_stride != 1 &&
+      m * n * k > kSmallProducts) {
+    const FloatBuffer turned(n * m);
+    gemm_f32(n, m, k, transposed(b), transposed(a), turned.data());
+    return gemm_kernels().transpose(n, m, turned.data(), m, c, n);
+  }
   const RowMajor left(a, m, k);
   if (m <= kFewRows && b.row_stride == 1 && b.column_stride != 1) return by_dots(m, n, k, left, b, c);
   if (m <= 2 && rows_contiguous(b, n)) return by_rows(m, n, k, left, RowMajor(b, k, n), c);
@@ -268,10 +277,18 @@ void gemm_f32(int64_t m, int64_t n, int64_t k, MatrixView<float> a, MatrixView<f
   if (m * n * k <= kSmallProducts) return multiply_small(m, n, k, left, b, c);
   const bool wide = n >= 16 * gemm_kernels().lanes;
   if (is_own_transpose(m, n, k, a, b)) {
-    (wide ? multiply_by_columns : multiply_packed)(m, n, k, left, b, c, Part::Upper);
+    (wide ? multiply_by_columns : multiply_packed)(m, n, k, left, b, c, Part::Upper, false);
     return mirror_upper(n, c);
   }
   multiply_measured(m, n, k, left, a, b, c, wide);
+}
+
+void add_product_f32(int64_t m, int64_t n, int64_t k, MatrixView<float> a, MatrixView<float> b, float* c) {
+  if (m == 0 || n == 0 || k == 0) return;
+  const RowMajor left(a, m, k);
+  if (m * n * k <= kSmallProducts) return multiply_small(m, n, k, left, b, c, true);
+  const bool wide = n >= 16 * gemm_kernels().lanes;
+  (wide ? multiply_by_columns : multiply_packed)(m, n, k, left, b, c, Part::All, true);
 }
 
 }  // namespace weft::kernels
