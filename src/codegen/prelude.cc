@@ -41,6 +41,18 @@ std::string with_prelude(PreludeKind kind, const std::set<scalar::Prim>& element
                      body);
 }
 
+std::string_view grid_words() {
+  static constexpr char kText[] =
+#include "codegen/grid_words.inc"
+      ;
+  return kText;
+}
+
+std::string with_grid_prelude(const std::set<scalar::Prim>& elementary, std::string_view body) {
+  return fmt::format("#ifndef {}\n{}\n{}\n#endif\n{}{}", kIsRead, prelude(),
+                     scalar::elementary_source(elementary), grid_words(), body);
+}
+
 runtime::CompileRequest compile_request(std::string name, std::string source) {
   return {std::move(name), std::move(source), shared_prelude()};
 }

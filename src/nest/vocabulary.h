@@ -36,6 +36,9 @@ class Vocabulary {
  public:
   virtual ~Vocabulary() = default;
   virtual bool has(scalar::Prim prim, DType operand) const { return is_printable(prim, operand); }
+  // Kernels are printed for a grid of blocks of threads (codegen/print_grid.h), not as loops; what follows
+  // but source() is not asked for then.
+  virtual bool is_grid() const { return false; }
   // The process's function of a primitive that the prelude lacks (has() says no where there is none).
   virtual std::optional<scalar::MathFunction> math_function(scalar::Prim prim, DType dtype,
                                                             int vector_bytes) const {
