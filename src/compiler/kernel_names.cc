@@ -7,6 +7,7 @@
 
 #include "codegen/prelude.h"
 #include "nest/views.h"
+#include "nest/vocabulary.h"
 
 namespace weft::compiler {
 namespace {

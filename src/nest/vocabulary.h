@@ -36,9 +36,6 @@ class Vocabulary {
  public:
   virtual ~Vocabulary() = default;
   virtual bool has(scalar::Prim prim, DType operand) const { return is_printable(prim, operand); }
-  // Kernels are printed for a grid of blocks of threads (codegen/print_grid.h), not as loops; what follows
-  // but source() is not asked for then.
-  virtual bool is_grid() const { return false; }
   // The process's function of a primitive that the prelude lacks (has() says no where there is none).
   virtual std::optional<scalar::MathFunction> math_function(scalar::Prim prim, DType dtype,
                                                             int vector_bytes) const {
@@ -51,6 +48,9 @@ class Vocabulary {
                                  std::string_view lead) const = 0;
   // All that a compiler needs: the prelude, the elementary functions that are called, and the kernel.
   virtual std::string source(const std::set<scalar::Prim>& elementary, std::string_view kernel) const = 0;
+  // Kernels are printed for a grid of blocks of threads (codegen/print_grid.h), not as loops: of the above,
+  // has() and source() are asked for.
+  virtual bool is_grid() const { return false; }
 };
 
 inline const Vocabulary& vocabulary_of(Device device) { return backend_of(device).vocabulary(); }
