@@ -394,10 +394,10 @@ class GridPrinter {
         split.by_threads ? fmt::format("parts_of_threads({}, {})", sym(split.extent), sym(split.results))
                          : fmt::format("parts_of_blocks({})", sym(split.extent));
     if (split.by_threads)
-      open(fmt::format("for (i64 part_ = 0; part_ < {}; ++part_) {{", count));
+      open(fmt::format("for (i64 piece_ = 0; piece_ < {}; ++piece_) {{", count));
     else
-      open(fmt::format("for (i64 part_ = thread_index(); part_ < {}; part_ += {}) {{", count, kGridThreads));
-    std::string at = step == "1" ? "part_" : fmt::format("part_ * {}", wrap(step));
+      open(fmt::format("for (i64 piece_ = thread_index(); piece_ < {}; piece_ += {}) {{", count, kGridThreads));
+    std::string at = step == "1" ? "piece_" : fmt::format("piece_ * {}", wrap(step));
     if (first != "0") at = fmt::format("{} + {}", first, at);
     for (size_t k = 0; k < scope.accumulators.size(); ++k)
       merge(id, k, fmt::format("{}[{}]", parts_name(number, k), at),

@@ -286,6 +286,7 @@ bool Plan::replace_in_place(const PlanStep& step, Run& run) const {
   const Tensor& values = run.slots[static_cast<size_t>(step.inputs[1])];
   const bool keeps = step.keeps_replaced && run.at_home;
   if (step.node->is("scatter_nd")) {
+    if (!is_on_host(base.device())) return false;  // elements are set one by one
     std::vector<Tensor> indices;
     for (size_t i = 2; i < step.inputs.size(); ++i)
       indices.push_back(step.inputs[i] >= 0 ? run.slots[static_cast<size_t>(step.inputs[i])] : Tensor());
