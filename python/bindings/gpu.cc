@@ -9,6 +9,28 @@
 
 namespace weft::python {
 
+static std::string why_library_fails(const std::string& library) {
+  const std::unique_ptr<const cuda::Driver> driver = cuda::cuda_driver_of(library.c_str());
+  if (std::string why = driver->why_unavailable(); !why.empty()) return why;
+  try {
+    constexpr size_t kBytes = 1 << 20;
+    void* data = driver->allocate(kBytes, 0);
+    if (data == nullptr) return "no memory";
+    char host[64] = {};
+    driver->copy_to_device(data, host, sizeof host, 0);
+    const cuda::CompiledModule loaded = driver->load(
+        "nothing", "extern \"C\" __attribute__((nvptx_kernel)) void nothing(char* x) { *x = 1; }", "", 0);
+    void* parameters[] = {&data};
+    constexpr uint8_t kIsAddress[] = {1};
+    driver->launch("nothing", loaded.module->function("nothing"), {1, false, parameters, kIsAddress}, 0);
+    driver->copy_to_host(host, data, sizeof host, 0);
+    driver->release(data, 0);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
 void bind_gpu(nb::module_& m) {
   nb::module_ gpu = m.def_submodule("_gpu");
   gpu.def("why_unavailable", [] { return cuda::driver().why_unavailable(); });
@@ -73,25 +95,8 @@ void bind_gpu(nb::module_& m) {
           "Memory of each emulated device; 0: the usual.");
   gpu.def("set_emulated_order", &cuda::set_emulated_order, nb::arg("seed"),
           "What the order of emulated threads is drawn by; 0: that of their numbers.");
-  gpu.def(
-      "why_library_fails",
-      [](const std::string& library) {
-        const std::unique_ptr<const cuda::Driver> driver = cuda::cuda_driver_of(library.c_str());
-        std::string why = driver->why_unavailable();
-        if (!why.empty()) return why;
-        try {
-          driver->facts(0);
-          size_t asked = 1 << 20;
-          void* data = driver->allocate(asked, 0);
-          if (data == nullptr) return std::string("no memory");
-          driver->synchronize(0);
-          driver->release(data, 0);
-        } catch (const Error& error) {
-          return std::string(error.what());
-        }
-        return std::string();
-      },
-      nb::arg("library"), "What goes wrong with a library in place of libcuda.so.1; for tests.");
+  gpu.def("why_library_fails", &why_library_fails, nb::arg("library"),
+          "What goes wrong with a library in place of libcuda.so.1, up to a kernel's launch; for tests.");
 }
 
 }  // namespace weft::python

@@ -1,6 +1,10 @@
 """What test_gpu.py runs in processes of their own, in which the device cuda is emulated: gpu_checks.py NAME."""
 
+import re
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -182,6 +186,39 @@ def errors():
     assert gpu.memory()["cached"] == 0
 
 
+def assembled(folder, most=10**9):
+    """Every kernel in a folder of WEFT_DUMP as PTX for sm_80 and sm_90, and by ptxas where it is installed."""
+    sources = {}
+    for path in sorted(Path(folder).glob("*.cc")):
+        text = path.read_text()
+        if "__global__" in text:
+            sources.setdefault(text.split("#define convert number_as", 1)[1], (path.stem.split("_", 1)[1], text))
+    assert sources
+    ptxas = shutil.which("ptxas")
+    table = []
+    for name, text in list(sources.values())[:most]:
+        for capability in (80, 90):
+            ptx = weft._C._gpu.ptx(name, text, capability)
+            assert f".target sm_{capability}" in ptx and ".entry" in ptx
+            # Products and sums are rounded one by one, and nothing is flushed to zero.
+            assert not re.search(r"\b(mul|add|sub)\.f(32|64)\b|\.ftz|\.approx", ptx), name
+            if ptxas:
+                with tempfile.TemporaryDirectory() as place:
+                    file = Path(place) / "kernel.ptx"
+                    file.write_text(ptx)
+                    command = [ptxas, "-v", f"-arch=sm_{capability}", str(file), "-o", str(file) + ".cubin"]
+                    done = subprocess.run(command, capture_output=True, text=True)
+                assert done.returncode == 0, done.stderr
+                for entry, rest in re.findall(r"Compiling entry function '(\w+)'(.*?)(?=Compiling|\Z)", done.stderr, re.S):
+                    registers = int(re.search(r"Used (\d+) registers", rest).group(1))
+                    spills = int(re.search(r"(\d+) bytes spill stores", rest).group(1))
+                    shared = re.search(r"(\d+) bytes smem", rest)
+                    table.append((capability, entry, registers, spills, int(shared.group(1)) if shared else 0))
+    for capability, entry, registers, spills, shared in table:
+        print(f"sm_{capability} {entry:48} {registers:4} registers {spills:4} bytes spilled {shared:4} shared")
+    print(f"{len(sources)} sources, {len(table)} kernels assembled" + ("" if ptxas else "; there is no ptxas"))
+    assert all(row[3] == 0 for row in table), "a kernel spills"
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        globals()[name]()
+    globals()[sys.argv[1]](*sys.argv[2:])
