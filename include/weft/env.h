@@ -63,7 +63,8 @@ inline constexpr Variable kVariables[] = {
     {"WEFT_JIT_COMPILE", Kind::Flag, "1",
      "0: TorchScript is interpreted, never compiled (weft::jit::set_profiling_executor)."},
     {"WEFT_DEVICE_EMULATE", Kind::Flag, "0",
-     "1: the device cuda is emulated on the host, block by block and thread by thread; for tests (docs/GPU.md)."},
+     "1: the device cuda is emulated on the host, block by block and thread by thread; for tests "
+     "(docs/GPU.md)."},
     {"WEFT_CUDA_BLOCKING", Kind::Flag, "0",
      "1: each kernel on a GPU is waited for, so that an error names the one that failed."},
     {"WEFT_TRACE", Kind::Text, "",

@@ -77,7 +77,8 @@ class GridPrinter {
     return result;
   }
   static std::string parts_name(size_t split, size_t accumulator) {
-    return accumulator == 0 ? fmt::format("parts_{}_", split) : fmt::format("parts_{}_{}_", split, accumulator);
+    return accumulator == 0 ? fmt::format("parts_{}_", split)
+                            : fmt::format("parts_{}_{}_", split, accumulator);
   }
 
   std::string kernel(const GridPhase& phase) {
@@ -275,7 +276,8 @@ class GridPrinter {
     const Scope& scope = nest_.scope(id);
     for (size_t k = 0; k < scope.accumulators.size(); ++k) {
       line(fmt::format("auto {} = {};", accumulator_name(id, k), initial_value(scope.accumulators[k])));
-      if (is_arg_reduction(scope.accumulators[k].op)) line(fmt::format("i64 {}_at = 0;", accumulator_name(id, k)));
+      if (is_arg_reduction(scope.accumulators[k].op))
+        line(fmt::format("i64 {}_at = 0;", accumulator_name(id, k)));
     }
   }
 
@@ -285,8 +287,8 @@ class GridPrinter {
   }
   // In a type of less than 32 bits sums would be ints.
   static std::string narrowed(const Accumulator& accumulator, const std::string& text) {
-    const bool is_narrow = is_integral(accumulator.dtype) && accumulator.dtype != DType::Bool &&
-                           itemsize(accumulator.dtype) < 4;
+    const bool is_narrow =
+        is_integral(accumulator.dtype) && accumulator.dtype != DType::Bool && itemsize(accumulator.dtype) < 4;
     return is_narrow ? fmt::format("({})({})", type_name(accumulator.dtype), text) : text;
   }
   static std::string combining(const Accumulator& accumulator) {
@@ -303,8 +305,9 @@ class GridPrinter {
                        name, expressions_.index(accumulator.position)));
       return;
     }
-    line(fmt::format("{} = {};", name,
-                     narrowed(accumulator, combined(accumulator.op, accumulator.dtype, name, wrap(operand)))));
+    line(
+        fmt::format("{} = {};", name,
+                    narrowed(accumulator, combined(accumulator.op, accumulator.dtype, name, wrap(operand)))));
   }
 
   // What is read of parts, or was held by another thread, is put to what there is.
@@ -350,7 +353,8 @@ class GridPrinter {
   // A loop over the flattened range of a reduction.
   void flat_loop(ScopeId id, const std::string& begin, const std::string& end, const std::string& step) {
     const Scope& scope = nest_.scope(id);
-    const std::string name = scope.loops.size() == 1 ? loop_name(scope.loops[0]) : fmt::format("r{}_item", id);
+    const std::string name =
+        scope.loops.size() == 1 ? loop_name(scope.loops[0]) : fmt::format("r{}_item", id);
     open(fmt::format("for (i64 {0} = {1}; {0} < {2}; {0} += {3}) {{", name, begin, end, step));
     unflatten(scope.loops, name);
     statements(id);
@@ -363,7 +367,8 @@ class GridPrinter {
     declare_accumulators(id);
     if (scope.kind == Scope::Kind::Serial) return loops_of(id);
     const int group = phase_->group > 1 ? phase_->group : kGridThreads;
-    flat_loop(id, fmt::format("index_in_group<{}>()", group), extent_text(scope.loops), std::to_string(group));
+    flat_loop(id, fmt::format("index_in_group<{}>()", group), extent_text(scope.loops),
+              std::to_string(group));
     reduce_group(id, group);
   }
 
@@ -396,7 +401,8 @@ class GridPrinter {
     if (split.by_threads)
       open(fmt::format("for (i64 piece_ = 0; piece_ < {}; ++piece_) {{", count));
     else
-      open(fmt::format("for (i64 piece_ = thread_index(); piece_ < {}; piece_ += {}) {{", count, kGridThreads));
+      open(fmt::format("for (i64 piece_ = thread_index(); piece_ < {}; piece_ += {}) {{", count,
+                       kGridThreads));
     std::string at = step == "1" ? "piece_" : fmt::format("piece_ * {}", wrap(step));
     if (first != "0") at = fmt::format("{} + {}", first, at);
     for (size_t k = 0; k < scope.accumulators.size(); ++k)

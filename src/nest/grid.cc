@@ -7,12 +7,12 @@
 namespace weft::nest {
 namespace {
 
-constexpr int64_t kMostParts = 1024;          // of one result
-constexpr int64_t kSmallestPart = 2048;       // elements, by a block
-constexpr int64_t kRowsOfThread = 64;         // at least, by a thread
-constexpr int64_t kManyThreads = 1 << 18;     // what fills a large GPU
-constexpr int64_t kEnoughThreads = 1 << 16;   // from which on threads need not share a result
-constexpr int64_t kEnoughRows = 512;          // the same for blocks
+constexpr int64_t kMostParts = 1024;         // of one result
+constexpr int64_t kSmallestPart = 2048;      // elements, by a block
+constexpr int64_t kRowsOfThread = 64;        // at least, by a thread
+constexpr int64_t kManyThreads = 1 << 18;    // what fills a large GPU
+constexpr int64_t kEnoughThreads = 1 << 16;  // from which on threads need not share a result
+constexpr int64_t kEnoughRows = 512;         // the same for blocks
 constexpr int64_t kLongColumn = 256, kLongRow = 16384, kLongForWarp = 1024;
 
 class GridPlanner {
@@ -114,7 +114,8 @@ GridPlan plan_grid(const LoopNest& nest) { return GridPlanner(nest).run(); }
 
 int64_t parts_of_blocks(int64_t extent) {
   const int64_t share = (extent + kMostParts - 1) / kMostParts;
-  const int64_t length = share <= kSmallestPart ? kSmallestPart : (share + kGridThreads - 1) / kGridThreads * kGridThreads;
+  const int64_t length =
+      share <= kSmallestPart ? kSmallestPart : (share + kGridThreads - 1) / kGridThreads * kGridThreads;
   return (extent + length - 1) / length;
 }
 

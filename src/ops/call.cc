@@ -79,11 +79,11 @@ void check_devices(const OpDef& op, std::span<const Tensor> tensors, std::span<c
     if (!tensor.defined() || tensor.is_traced()) continue;
     if (first == nullptr) first = &tensor;
     if (tensor.device() != first->device())  // PyTorch's words
-      throw_error(ErrorKind::Runtime,
-                  fmt::format("{}: Expected all tensors to be on the same device, but found at least two "
-                              "devices, {} and {}!{}",
-                              op.name, first->device().str(), tensor.device().str(),
-                              describe_operands(op, types)));
+      throw_error(
+          ErrorKind::Runtime,
+          fmt::format("{}: Expected all tensors to be on the same device, but found at least two "
+                      "devices, {} and {}!{}",
+                      op.name, first->device().str(), tensor.device().str(), describe_operands(op, types)));
   }
 }
 

@@ -94,9 +94,10 @@ TEST(Devices, RefuseWhatDoesNotFitTheirMemory) {
 }
 
 TEST(Devices, MustBeTheSameForAllOperands) {
-  EXPECT_THAT(error_of([] { add(numbers({2}), numbers({2}).to(kFar)); }),
-              HasSubstr("add: Expected all tensors to be on the same device, but found at least two devices, cpu and "
-                        "far:1!"));
+  EXPECT_THAT(
+      error_of([] { add(numbers({2}), numbers({2}).to(kFar)); }),
+      HasSubstr("add: Expected all tensors to be on the same device, but found at least two devices, cpu and "
+                "far:1!"));
 }
 
 struct Program {

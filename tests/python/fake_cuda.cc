@@ -19,7 +19,9 @@ int cuDriverGetVersion(int* version) {
   return 0;
 }
 int cuGetErrorName(int error, const char** text) {
-  *text = error == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : error == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_UNKNOWN";
+  *text = error == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : error == 2 ? "CUDA_ERROR_OUT_OF_MEMORY"
+                       : "CUDA_ERROR_UNKNOWN";
   return 0;
 }
 int cuGetErrorString(int error, const char** text) {
@@ -76,7 +78,8 @@ int cuLinkDestroy(void*) { return 0; }
 int cuModuleLoadData(void** module, const void*) { return *module = &launched, 0; }
 int cuModuleGetFunction(void** function, void*, const char*) { return *function = &launched, 0; }
 int cuModuleUnload(void*) { return 0; }
-int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**) {
+int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                   void**) {
   return launched = true, 0;
 }
 }

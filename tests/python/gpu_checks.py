@@ -78,7 +78,10 @@ def updated(x):
 def functions():
     """k-means, rows and columns, of the sizes on each side of where kernels are split, and updates of arguments."""
     for dtype in ("f8", "f4"):
-        points, means = rng.standard_normal((5000, 2)).astype(dtype), rng.standard_normal((3, 2)).astype(dtype)
+        points, means = (
+            rng.standard_normal((5000, 2)).astype(dtype),
+            rng.standard_normal((3, 2)).astype(dtype),
+        )
         on_gpu(nearest, points, means)
         on_gpu(kmeans_step, points, means)
     for shape in ((50, 1000), (600, 1100), (3, 20000)):
@@ -116,7 +119,10 @@ def programs():
                 written = copied(arguments)
                 with weft.device("cuda"):
                     got = compiled(*written)
-                for problem in (same(got, expected, max(program.rtol, 1e-9)), same(written, plain, max(program.rtol, 1e-9))):
+                for problem in (
+                    same(got, expected, max(program.rtol, 1e-9)),
+                    same(written, plain, max(program.rtol, 1e-9)),
+                ):
                     if problem:
                         failed.append(f"{program.name}: {problem}")
         except Exception as error:
@@ -147,7 +153,9 @@ def tensors():
             try:
                 call()
             except RuntimeError as error:
-                assert "Expected all tensors to be on the same device, but found at least two devices" in str(error)
+                assert "Expected all tensors to be on the same device, but found at least two devices" in str(
+                    error
+                )
             else:
                 raise AssertionError("two devices in one operation")
 
@@ -192,7 +200,9 @@ def assembled(folder, most=10**9):
     for path in sorted(Path(folder).glob("*.cc")):
         text = path.read_text()
         if "__global__" in text:
-            sources.setdefault(text.split("#define convert number_as", 1)[1], (path.stem.split("_", 1)[1], text))
+            sources.setdefault(
+                text.split("#define convert number_as", 1)[1], (path.stem.split("_", 1)[1], text)
+            )
     assert sources
     ptxas = shutil.which("ptxas")
     table = []
@@ -209,14 +219,22 @@ def assembled(folder, most=10**9):
                     command = [ptxas, "-v", f"-arch=sm_{capability}", str(file), "-o", str(file) + ".cubin"]
                     done = subprocess.run(command, capture_output=True, text=True)
                 assert done.returncode == 0, done.stderr
-                for entry, rest in re.findall(r"Compiling entry function '(\w+)'(.*?)(?=Compiling|\Z)", done.stderr, re.S):
+                for entry, rest in re.findall(
+                    r"Compiling entry function '(\w+)'(.*?)(?=Compiling|\Z)", done.stderr, re.S
+                ):
                     registers = int(re.search(r"Used (\d+) registers", rest).group(1))
                     spills = int(re.search(r"(\d+) bytes spill stores", rest).group(1))
                     shared = re.search(r"(\d+) bytes smem", rest)
-                    table.append((capability, entry, registers, spills, int(shared.group(1)) if shared else 0))
+                    table.append(
+                        (capability, entry, registers, spills, int(shared.group(1)) if shared else 0)
+                    )
     for capability, entry, registers, spills, shared in table:
-        print(f"sm_{capability} {entry:48} {registers:4} registers {spills:4} bytes spilled {shared:4} shared")
-    print(f"{len(sources)} sources, {len(table)} kernels assembled" + ("" if ptxas else "; there is no ptxas"))
+        print(
+            f"sm_{capability} {entry:48} {registers:4} registers {spills:4} bytes spilled {shared:4} shared"
+        )
+    print(
+        f"{len(sources)} sources, {len(table)} kernels assembled" + ("" if ptxas else "; there is no ptxas")
+    )
     assert all(row[3] == 0 for row in table), "a kernel spills"
 
 

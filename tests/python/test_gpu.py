@@ -69,6 +69,21 @@ def test_without_a_driver_nothing_changes_and_the_reason_is_said():
     assert "the NVIDIA driver is too old: libc.so.6 has no cuInit" in said
 
 
+def test_a_child_of_fork_is_refused():
+    code = (
+        "import os, weft\n"
+        "x = weft.ones(3, device='cuda')\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    try: x + x\n"
+        "    except RuntimeError as error: os._exit(7 if 'child of fork()' in str(error) else 8)\n"
+        "    os._exit(9)\n"
+        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7\n"
+        "assert (x + x).cpu().tolist() == [2, 2, 2]\n"
+    )
+    run("-c", code)
+
+
 FAILURES = {
     "": "",
     "no device": "the NVIDIA driver finds no GPU",
@@ -102,7 +117,12 @@ def test_what_the_driver_says_is_told(fake_cuda, failure, tmp_path):
     else:
         assert done.stdout.strip() == ""
     if failure == "older":
-        assert "the driver is of CUDA 11.4 and reads PTX 7.4; kernels for Fake GPU would be PTX 7.8" in done.stderr
+        assert (
+            "the driver is of CUDA 11.4 and reads PTX 7.4; kernels for Fake GPU would be PTX 7.8"
+            in done.stderr
+        )
     if failure == "kernel":
-        blocking = run("-c", code, emulate="0", FAKE_CUDA=failure, WEFT_CUDA_BLOCKING="1", WEFT_CACHE_DIR=str(tmp_path))
+        blocking = run(
+            "-c", code, emulate="0", FAKE_CUDA=failure, WEFT_CUDA_BLOCKING="1", WEFT_CACHE_DIR=str(tmp_path)
+        )
         assert "cuda: kernel 'nothing' failed: an illegal memory access" in blocking.stdout

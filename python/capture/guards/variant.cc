@@ -395,8 +395,8 @@ std::vector<Tensor> placed(const std::vector<GraphInput>& inputs, const std::vec
   std::vector<Tensor> result;
   result.reserve(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const bool is_misplaced = inputs[i].type == GraphInput::Type::Tensor && tensors[i].device() != device &&
-                              tensors[i].dim() > 0;
+    const bool is_misplaced =
+        inputs[i].type == GraphInput::Type::Tensor && tensors[i].device() != device && tensors[i].dim() > 0;
     if (is_misplaced)
       throw GraphFailed{ErrorKind::Runtime,
                         fmt::format("Expected all tensors to be on the same device, but found at least two "
@@ -416,8 +416,7 @@ void bring_to_host(const std::vector<BuildStep>& steps, std::vector<Tensor>& out
     if (!output.defined() || output.device() == Device{}) continue;
     std::shared_ptr<Storage>& here = brought[output.storage().get()];
     if (!here) {
-      const int64_t count =
-          static_cast<int64_t>(output.storage()->nbytes()) / itemsize(output.dtype());
+      const int64_t count = static_cast<int64_t>(output.storage()->nbytes()) / itemsize(output.dtype());
       here = Tensor(output.storage(), output.dtype(), {count}, {1}, 0).to(Device{}).storage();
     }
     output = Tensor(here, output.dtype(), output.shape(), output.strides(), output.impl()->offset);

@@ -14,7 +14,8 @@ const Tensor* host_tensor(PyObject* object) {
 
 const Tensor* captured_tensor(PyObject* object) {
   const Tensor* tensor = python::tensor_of_python(object);
-  if (!tensor || !tensor->storage() || (tensor->device() != Device{} && tensor->device() != python::default_device()))
+  if (!tensor || !tensor->storage() ||
+      (tensor->device() != Device{} && tensor->device() != python::default_device()))
     return nullptr;
   return has_memory(tensor->device()) ? tensor : nullptr;
 }

@@ -2,7 +2,7 @@
 #include "core/backend.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
+#include <pthread.h>
 
 #include <atomic>
 
@@ -16,15 +16,20 @@
 
 namespace weft::cuda {
 
+namespace {
+std::atomic<bool> is_child{false};
+}
+
 const Driver& driver() {
-  static const bool is_emulated = env::flag("WEFT_DEVICE_EMULATE");
-  if (is_emulated) return emulated_driver();
-  static const Driver& instance = cuda_driver();
-  static const pid_t owner = ::getpid();
-  if (::getpid() != owner && instance.why_unavailable().empty())
-    throw_error(ErrorKind::Runtime,
-                "cuda: this process is a child of fork(), and its parent has used the GPU: the driver does not "
-                "work in both. Use the start method 'spawn' of multiprocessing, or fork before the GPU is used");
+  static const Driver& instance = env::flag("WEFT_DEVICE_EMULATE") ? emulated_driver() : cuda_driver();
+  static const int registered =
+      ::pthread_atfork(nullptr, nullptr, [] { is_child.store(instance.why_unavailable().empty()); });
+  (void)registered;
+  if (is_child.load(std::memory_order_relaxed)) [[unlikely]]
+    throw_error(
+        ErrorKind::Runtime,
+        "cuda: this process is a child of fork(), and its parent has used the GPU: the driver does not "
+        "work in both. Use the start method 'spawn' of multiprocessing, or fork before the GPU is used");
   return instance;
 }
 
@@ -40,7 +45,8 @@ class Cuda final : public Backend {
     const int count = gpu.device_count();
     if (index < count) return {};
     return count == 1 ? fmt::format("there is one GPU, cuda:0, and no number {}", index)
-                      : fmt::format("there are {} GPUs, cuda:0 to cuda:{}, and no number {}", count, count - 1, index);
+                      : fmt::format("there are {} GPUs, cuda:0 to cuda:{}, and no number {}", count,
+                                    count - 1, index);
   }
 
   size_t total_memory(int index) const override { return driver().facts(index).memory; }
@@ -67,9 +73,7 @@ class Cuda final : public Backend {
   Stream current_stream(int index) const override {
     return {{DeviceType::CUDA, index}, driver().stream(index)};
   }
-  Event record(Stream stream) const override {
-    return {stream.device, driver().record(stream.device.index)};
-  }
+  Event record(Stream stream) const override { return {stream.device, driver().record(stream.device.index)}; }
   void wait(Stream stream, const Event& event) const override {
     driver().wait(stream.device.index, event.handle.get());
   }

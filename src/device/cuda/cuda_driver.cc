@@ -33,9 +33,9 @@ api::Api api::load(const char* library) {
     api.problem = fmt::format("there is no NVIDIA driver: {}", reason != nullptr ? reason : library);
     return api;
   }
-#define WEFT_CUDA_FIND(NAME, PARAMETERS)                                       \
-  api.NAME = reinterpret_cast<decltype(api.NAME)>(::dlsym(handle, #NAME));     \
-  if (api.NAME == nullptr && api.problem.empty())                              \
+#define WEFT_CUDA_FIND(NAME, PARAMETERS)                                   \
+  api.NAME = reinterpret_cast<decltype(api.NAME)>(::dlsym(handle, #NAME)); \
+  if (api.NAME == nullptr && api.problem.empty())                          \
     api.problem = fmt::format("the NVIDIA driver is too old: {} has no {}", library, #NAME);
   WEFT_CUDA_FUNCTIONS(WEFT_CUDA_FIND)
 #undef WEFT_CUDA_FIND
@@ -74,9 +74,10 @@ class CudaDriver final : public Driver {
       if (count_ == 0) problem_ = "the NVIDIA driver finds no GPU";
       for (int k = 0; k < count_; ++k) devices_.push_back(std::make_unique<CudaDevice>());
       if (newest_ptx(version_) < 60)
-        problem_ = fmt::format("the NVIDIA driver is too old: it is of CUDA {} and reads PTX {}, weft's "
-                               "kernels are PTX 6.0 or newer (CUDA 9.0)",
-                               text_of(version_), newest_ptx(version_) / 10.0);
+        problem_ = fmt::format(
+            "the NVIDIA driver is too old: it is of CUDA {} and reads PTX {}, weft's "
+            "kernels are PTX 6.0 or newer (CUDA 9.0)",
+            text_of(version_), newest_ptx(version_) / 10.0);
     }
   }
 
@@ -166,7 +167,8 @@ class CudaDriver final : public Driver {
     check(api_.cuModuleLoadData(&module, code->data()), fmt::format("loading kernel '{}'", name), device);
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
     runtime_log(name, from_cache, elapsed.count());
-    return {std::make_shared<Module>(*this, module, name, device), from_cache ? 0 : elapsed.count(), from_cache};
+    return {std::make_shared<Module>(*this, module, name, device), from_cache ? 0 : elapsed.count(),
+            from_cache};
   }
 
   void launch(const std::string& name, void* function, const Launch& launch, int device) const override {
@@ -243,15 +245,17 @@ class CudaDriver final : public Driver {
     const int capability = d.facts.major * 10 + d.facts.minor;
     d.target = ptx_target(capability, version_);
     if (d.target.capability == 0) {
-      d.problem = fmt::format("{} (sm_{}) cannot be used with a driver of CUDA {}: weft's kernels are for sm_70 and newer",
-                              d.facts.name, capability, text_of(version_));
+      d.problem = fmt::format(
+          "{} (sm_{}) cannot be used with a driver of CUDA {}: weft's kernels are for sm_70 and newer",
+          d.facts.name, capability, text_of(version_));
       return;
     }
     if (const PtxTarget best = ptx_target(capability, 1 << 30); best.capability != d.target.capability)
-      log::warning(fmt::format("cuda: the driver is of CUDA {} and reads PTX {:.1f}; kernels for {} would be PTX {:.1f}: "
-                               "they are compiled for sm_{} instead",
-                               text_of(version_), newest_ptx(version_) / 10.0, d.facts.name, best.version / 10.0,
-                               d.target.capability));
+      log::warning(fmt::format(
+          "cuda: the driver is of CUDA {} and reads PTX {:.1f}; kernels for {} would be PTX {:.1f}: "
+          "they are compiled for sm_{} instead",
+          text_of(version_), newest_ptx(version_) / 10.0, d.facts.name, best.version / 10.0,
+          d.target.capability));
     check(api_.cuDevicePrimaryCtxRetain(&d.context, id), "opening the GPU");
     check(api_.cuCtxSetCurrent(d.context), "using the GPU");
     check(api_.cuStreamCreate(&d.stream, api::kStreamNonBlocking), "making a stream");

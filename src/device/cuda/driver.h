@@ -20,10 +20,10 @@ struct DeviceFacts {
 };
 
 struct Launch {
-  int64_t blocks;  // of nest::kGridThreads threads
-  bool waits;      // threads wait for each other
-  void* const* parameters;                // addresses of 8-byte values
-  std::span<const uint8_t> is_address;    // by parameter
+  int64_t blocks;                       // of nest::kGridThreads threads
+  bool waits;                           // threads wait for each other
+  void* const* parameters;              // addresses of 8-byte values
+  std::span<const uint8_t> is_address;  // by parameter
 };
 
 // Kernels that are loaded on one device. Functions stay valid as long as it lives.

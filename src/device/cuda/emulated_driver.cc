@@ -98,7 +98,9 @@ class EmulatedDriver final : public Driver {
   }
 
   void* stream(int device) const override { return &state().facts[device]; }
-  std::shared_ptr<void> record(int) const override { return std::make_shared<Clock::time_point>(Clock::now()); }
+  std::shared_ptr<void> record(int) const override {
+    return std::make_shared<Clock::time_point>(Clock::now());
+  }
   void wait(int, void*) const override {}
   void synchronize(int) const override {}
   double elapsed_ms(void* from, void* to) const override {

@@ -35,7 +35,8 @@ class GridVocabulary final : public nest::Vocabulary {
     return std::nullopt;
   }
   std::string declaration(std::string_view) const override { return {}; }
-  std::string outer_loop(nest::OuterLoop, std::string_view, std::string_view, std::string_view) const override {
+  std::string outer_loop(nest::OuterLoop, std::string_view, std::string_view,
+                         std::string_view) const override {
     return {};
   }
   std::string source(const std::set<scalar::Prim>& elementary, std::string_view kernel) const override {
@@ -173,7 +174,9 @@ class GridKernel final : public DeviceKernel {
     int device;
     std::vector<std::pair<void*, size_t>> rooms;
     explicit Rooms(int d) : device(d) {}
-    Rooms(Rooms&& other) noexcept : device(other.device), rooms(std::move(other.rooms)) { other.rooms.clear(); }
+    Rooms(Rooms&& other) noexcept : device(other.device), rooms(std::move(other.rooms)) {
+      other.rooms.clear();
+    }
     Rooms(const Rooms&) = delete;
     ~Rooms() {
       for (const auto& [data, capacity] : rooms) give_memory(data, capacity, device);
@@ -196,7 +199,8 @@ class GridKernel final : public DeviceKernel {
                                                   : nest::parts_of_blocks(extent)));
       for (const size_t bytes : split.bytes) {
         size_t capacity = 0;
-        void* data = take_memory(std::max<size_t>(1, bytes * static_cast<size_t>(parts.back())), device, &capacity);
+        void* data =
+            take_memory(std::max<size_t>(1, bytes * static_cast<size_t>(parts.back())), device, &capacity);
         rooms.rooms.emplace_back(data, capacity);
         values.push_back(reinterpret_cast<uint64_t>(data));
       }

@@ -1,5 +1,5 @@
-// GPUs' memory: freed blocks are kept for the next request of their size class. All work of a device is in one
-// stream, so a block can be given out again while kernels that use it are still to run: they come first.
+// GPUs' memory: freed blocks are kept for the next request of their size class. All work of a device is in
+// one stream, so a block can be given out again while kernels that use it are still to run: they come first.
 #pragma once
 
 #include <cstddef>

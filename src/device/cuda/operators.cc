@@ -31,7 +31,8 @@ Compiled& compiled() {
   return instance;
 }
 
-std::string key_of(const ops::OpDef& op, std::span<const Tensor> operands, const ops::Attrs& attrs, int index) {
+std::string key_of(const ops::OpDef& op, std::span<const Tensor> operands, const ops::Attrs& attrs,
+                   int index) {
   std::string key = fmt::format("{}:{}", op.name, index);
   for (const auto& [name, value] : attrs.items()) key += fmt::format(" {}={}", name, ops::str(value));
   for (const Tensor& operand : operands)
@@ -103,8 +104,9 @@ std::vector<Tensor> run_on_host(const ops::OpDef& op, std::span<const Tensor> op
     results.push_back(result.defined() ? result.to(Device{DeviceType::CUDA, index}) : result);
   }
   if (!operands.empty())
-    log_sync(fmt::format("{} has no form for cuda and runs on the host: {:.0f} bytes are copied there, {:.0f} back",
-                         op.name, there, back));
+    log_sync(fmt::format(
+        "{} has no form for cuda and runs on the host: {:.0f} bytes are copied there, {:.0f} back", op.name,
+        there, back));
   return results;
 }
 
@@ -172,8 +174,8 @@ Tensor wrapped(const StridedPointer& operand, const Shape& shape, int device) {
   const Extent extent = extent_of(operand.strides, shape);
   const int64_t size = itemsize(operand.dtype);
   char* first = static_cast<char*>(operand.data) + extent.lowest * size;
-  auto storage = Storage::wrap(first, static_cast<size_t>((extent.highest - extent.lowest + 1) * size), nullptr,
-                               false, Device{DeviceType::CUDA, device});
+  auto storage = Storage::wrap(first, static_cast<size_t>((extent.highest - extent.lowest + 1) * size),
+                               nullptr, false, Device{DeviceType::CUDA, device});
   return Tensor(std::move(storage), operand.dtype, shape, operand.strides, -extent.lowest);
 }
 
@@ -191,7 +193,8 @@ void copy_elements(const StridedPointer& to, const StridedPointer& from, const S
     if (const auto result = run_loop(cast_operator(), std::span(&source, 1), {{"dtype", to.dtype}}, device)) {
       const Tensor& made = (*result)[0];
       if (made.is_contiguous())
-        return driver().copy_within(to.data, made.data(), static_cast<size_t>(count * itemsize(to.dtype)), device);
+        return driver().copy_within(to.data, made.data(), static_cast<size_t>(count * itemsize(to.dtype)),
+                                    device);
     }
   }
   log_sync(fmt::format("a copy of {} elements of other strides goes through the host", count));
