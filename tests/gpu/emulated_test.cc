@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "compiler/compiled_graph.h"
 #include "core/backend.h"
@@ -157,6 +160,68 @@ TEST(GraphsOnGpu, EqualTheHost) {
       }
     }
   }
+}
+
+// The text is kept: a change of what is generated is a diff to be reviewed. GOLDEN_UPDATE=1 rewrites it.
+void expect_text(const std::string& name, const std::string& graph_text) {
+  std::unique_ptr<ir::Graph> graph = ir::parse_graph(graph_text);
+  move(*graph, kCuda);
+  std::string got;
+  for (const compiler::KernelInfo& kernel : compiler::compile(std::move(graph))->kernels())
+    got += kernel.source;
+  const std::filesystem::path path = std::filesystem::path(WEFT_TESTS_DIR) / "golden" / (name + ".cu.txt");
+  if (std::getenv("GOLDEN_UPDATE") != nullptr) {
+    std::ofstream(path) << got;
+    return;
+  }
+  std::ifstream file(path);
+  ASSERT_TRUE(file) << "no " << path << ": GOLDEN_UPDATE=1 makes it";
+  std::stringstream want;
+  want << file.rdbuf();
+  EXPECT_EQ(got, want.str()) << "GOLDEN_UPDATE=1 accepts this";
+}
+
+TEST(TextOnGpu, OfKMeans) {
+  expect_text("kmeans", R"(graph kmeans(%X: f64[20000000, 2], %means: i64[2, 2]) {
+  %2: i64[2, 1, 2] = reshape(%means) {shape=[2, 1, 2]}  # kmeans.py:4
+  %3: f64[2, 1, 2] = cast(%2) {dtype=f64}  # kmeans.py:4
+  %4: f64[2, 20000000, 2] = sub(%X, %3)  # kmeans.py:4
+  %5: f64[2, 20000000, 2] = mul(%4, %4)  # kmeans.py:4
+  %6: f64[2, 20000000] = sum(%5) {dim=[2], keepdim=false, dtype=none}  # kmeans.py:4
+  %7: f64[2, 20000000] = sqrt(%6)  # kmeans.py:4
+  %8: i64[20000000] = argmin(%7) {dim=0, keepdim=false}  # kmeans.py:4
+  return %8
+}
+)");
+}
+
+TEST(TextOnGpu, OfSoftmax) {
+  expect_text("softmax", R"(graph softmax[s0=100, s1=1000](%x: f32[s0, s1]) {
+  %1: f32[s0, 1] = amax(%x) {dim=[1], keepdim=true}
+  %2: f32[s0, s1] = sub(%x, %1)
+  %3: f32[s0, s1] = exp(%2)
+  %4: f32[s0, 1] = sum(%3) {dim=[1], keepdim=true, dtype=none}
+  %5: f32[s0, s1] = true_divide(%3, %4)
+  return %5
+}
+)");
+}
+
+TEST(TextOnGpu, OfColumns) {
+  expect_text("columns_in_parts", R"(graph columns(%x: f64[3000, 40]) {
+  %1: f64[40] = sum(%x) {dim=[0], keepdim=false, dtype=none}
+  %2: i64[40] = argmax(%x) {dim=0, keepdim=false}
+  return %1, %2
+}
+)");
+}
+
+TEST(TextOnGpu, OfASum) {
+  expect_text("sum_of_all", R"(graph total(%x: f64[1000000]) {
+  %1: f64[] = sum(%x) {dim=[0], keepdim=false, dtype=none}
+  return %1
+}
+)");
 }
 
 TEST(EmulatedThreads, TellWhereABarrierIsMissed) {
