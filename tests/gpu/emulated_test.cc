@@ -166,9 +166,9 @@ TEST(GraphsOnGpu, EqualTheHost) {
 void expect_text(const std::string& name, const std::string& graph_text) {
   std::unique_ptr<ir::Graph> graph = ir::parse_graph(graph_text);
   move(*graph, kCuda);
+  const auto compiled = compiler::compile(std::move(graph));
   std::string got;
-  for (const compiler::KernelInfo& kernel : compiler::compile(std::move(graph))->kernels())
-    got += kernel.source;
+  for (const compiler::KernelInfo& kernel : compiled->kernels()) got += kernel.source;
   const std::filesystem::path path = std::filesystem::path(WEFT_TESTS_DIR) / "golden" / (name + ".cu.txt");
   if (std::getenv("GOLDEN_UPDATE") != nullptr) {
     std::ofstream(path) << got;
