@@ -82,20 +82,20 @@ class Context {
 };
 #endif
 
-enum class State : uint8_t { Ready, AtBarrier, AtWarpBarrier, Done };
+enum class ThreadState : uint8_t { Ready, AtBarrier, AtWarpBarrier, Done };
 
 struct Fibers {
   EmulatedThread state;
   EmulatedEntry entry;
   void* const* parameters;
   std::array<Context, kThreads> contexts;
-  std::array<State, kThreads> states;
+  std::array<ThreadState, kThreads> states;
   Context scheduler;
   int current = 0;
 };
 Fibers* running = nullptr;  // one launch at a time, whoever makes it (emulated_driver.cc)
 
-void leave(State state) {
+void leave(ThreadState state) {
   Fibers& fibers = *running;
   const int thread = fibers.current;
   fibers.states[static_cast<size_t>(thread)] = state;
@@ -104,7 +104,7 @@ void leave(State state) {
 
 void run_fiber() {
   running->entry(&running->state, running->parameters);
-  leave(State::Done);
+  leave(ThreadState::Done);
 }
 
 char* stacks() {
@@ -120,14 +120,15 @@ char* stacks() {
 // Those that wait go on when all of theirs do.
 bool release(Fibers& fibers) {
   bool any = false;
-  const auto release_range = [&](int begin, int end, State waiting) {
+  const auto release_range = [&](int begin, int end, ThreadState waiting) {
     const auto first = fibers.states.begin() + begin, last = fibers.states.begin() + end;
-    if (!std::all_of(first, last, [&](State state) { return state == waiting; })) return;
-    std::fill(first, last, State::Ready);
+    if (!std::all_of(first, last, [&](ThreadState state) { return state == waiting; })) return;
+    std::fill(first, last, ThreadState::Ready);
     any = true;
   };
-  release_range(0, kThreads, State::AtBarrier);
-  for (int warp = 0; warp < kThreads; warp += kWarp) release_range(warp, warp + kWarp, State::AtWarpBarrier);
+  release_range(0, kThreads, ThreadState::AtBarrier);
+  for (int warp = 0; warp < kThreads; warp += kWarp)
+    release_range(warp, warp + kWarp, ThreadState::AtWarpBarrier);
   return any;
 }
 
@@ -135,13 +136,13 @@ bool run_block(Fibers& fibers, std::array<int, kThreads>& order, std::mt19937_64
   for (int thread = 0; thread < kThreads; ++thread) {
     fibers.contexts[static_cast<size_t>(thread)].prepare(stacks() + static_cast<size_t>(thread) * kStack,
                                                          run_fiber);
-    fibers.states[static_cast<size_t>(thread)] = State::Ready;
+    fibers.states[static_cast<size_t>(thread)] = ThreadState::Ready;
   }
-  const auto is_done = [](State state) { return state == State::Done; };
+  const auto is_done = [](ThreadState state) { return state == ThreadState::Done; };
   do {
     if (random != nullptr) std::shuffle(order.begin(), order.end(), *random);
     for (const int thread : order) {
-      if (fibers.states[static_cast<size_t>(thread)] != State::Ready) continue;
+      if (fibers.states[static_cast<size_t>(thread)] != ThreadState::Ready) continue;
       fibers.current = thread;
       fibers.state.thread = thread;
       Context::change(fibers.scheduler, fibers.contexts[static_cast<size_t>(thread)]);
@@ -165,8 +166,8 @@ bool run_blocks(EmulatedEntry entry, void* const* parameters, int64_t blocks, bo
   fibers.state.blocks = blocks;
   fibers.state.shared = shared.data();
   fibers.state.exchange = exchange.data();
-  fibers.state.barrier = [](EmulatedThread*) { leave(State::AtBarrier); };
-  fibers.state.warp_barrier = [](EmulatedThread*) { leave(State::AtWarpBarrier); };
+  fibers.state.barrier = [](EmulatedThread*) { leave(ThreadState::AtBarrier); };
+  fibers.state.warp_barrier = [](EmulatedThread*) { leave(ThreadState::AtWarpBarrier); };
   running = &fibers;
   bool is_done = true;
   for (int64_t k = 0; k < blocks && is_done; ++k) {
