@@ -5,7 +5,7 @@ export PYTHON
 
 VENV := .venv/bin/python
 
-.PHONY: help setup setup-torch build wheel demo test test-torch test-interop bench bench-suite bench-peers bench-operators bench-products bench-torchscript fuzz fuzz-programs coverage docs format lint clean
+.PHONY: help setup setup-torch build wheel demo test test-torch test-interop bench bench-suite bench-peers bench-operators bench-products bench-gpu test-gpu bench-torchscript fuzz fuzz-programs coverage docs format lint clean
 
 help:  ## This list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -59,6 +59,12 @@ bench-operators: build  ## Eager operators, beside PyTorch's where .venv-torch h
 
 bench-products: build  ## bfloat16 products of 40 shapes, beside PyTorch's where .venv-torch has it (make test-torch)
 	@$(VENV) bench/products.py $$([ -x .venv-torch/bin/python ] && echo --torch .venv-torch/bin/python)
+
+test-gpu: build  ## The tests of the device cuda on this machine's GPU; says so where there is none (docs/GPU.md)
+	@scripts/test_gpu $(VENV)
+
+bench-gpu: build  ## Kernels on this machine's GPU beside its copy bandwidth, NumPy and PyTorch; says so where there is none
+	@$(VENV) bench/gpu.py
 
 bench-torchscript: setup-torch build  ## TorchScript in weft beside PyTorch, alternating; a table in build/bench
 	@$(VENV) bench/torchscript.py

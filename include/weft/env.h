@@ -36,7 +36,7 @@ struct Variable {
 inline constexpr Variable kVariables[] = {
     {"WEFT_LOGS", Kind::Channels, "",
      "Comma-separated log channels: output_code, graph_breaks, recompiles, guards, fusion, schedule, cache, "
-     "passes, executor, autotune."},
+     "passes, executor, autotune, syncs."},
     {"WEFT_DUMP", Kind::Folder, "", "Folder to write numbered files to, one per compiler stage and kernel."},
     {"WEFT_CACHE_DIR", Kind::Folder, "",
      "Folder of compiled kernels and measured choices; default $XDG_CACHE_HOME/weft or ~/.cache/weft."},
@@ -62,6 +62,11 @@ inline constexpr Variable kVariables[] = {
     {"WEFT_DISABLE_COMPILE", Kind::Flag, "0", "1: weft.compile returns calls the original function."},
     {"WEFT_JIT_COMPILE", Kind::Flag, "1",
      "0: TorchScript is interpreted, never compiled (weft::jit::set_profiling_executor)."},
+    {"WEFT_DEVICE_EMULATE", Kind::Flag, "0",
+     "1: the device cuda is emulated on the host, block by block and thread by thread; for tests "
+     "(docs/GPU.md)."},
+    {"WEFT_CUDA_BLOCKING", Kind::Flag, "0",
+     "1: each kernel on a GPU is waited for, so that an error names the one that failed."},
     {"WEFT_TRACE", Kind::Text, "",
      "File to write a timeline of all threads to, which Perfetto opens (docs/PROFILER.md); %p: the process."},
     {"WEFT_TRACE_LIMIT", Kind::Number, "1073741824",

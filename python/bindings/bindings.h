@@ -84,5 +84,6 @@ void bind_operators(nb::module_& m);
 void bind_threads(nb::module_& m);
 void bind_builtins(nb::module_& m);
 void bind_block_kernels(nb::module_& m);
+void bind_gpu(nb::module_& m);
 
 }  // namespace weft::python

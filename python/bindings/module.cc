@@ -72,6 +72,7 @@ NB_MODULE(_C, m) {
   bind_storage(m);
   bind_builtins(m);
   bind_block_kernels(m);
+  bind_gpu(m);
   bind_jit(m);
   bind_jit_trace(m);
 

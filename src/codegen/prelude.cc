@@ -41,6 +41,21 @@ std::string with_prelude(PreludeKind kind, const std::set<scalar::Prim>& element
                      body);
 }
 
+std::string_view grid_words() {
+  static constexpr char kText[] =
+#include "codegen/grid_words.inc"
+      ;
+  return kText;
+}
+
+std::string with_grid_prelude(const std::set<scalar::Prim>& elementary, std::string_view body) {
+  // What raises the processor's flags does so through variables that are volatile: GPUs have no flags.
+  constexpr std::string_view kNoFlags = "#ifdef __NVPTX__\n#define volatile\n#endif\n",
+                             kFlags = "#ifdef __NVPTX__\n#undef volatile\n#endif\n";
+  return fmt::format("{}#ifndef {}\n{}\n{}\n#endif\n{}{}{}", kNoFlags, kIsRead, prelude(),
+                     scalar::elementary_source(elementary), kFlags, grid_words(), body);
+}
+
 runtime::CompileRequest compile_request(std::string name, std::string source) {
   return {std::move(name), std::move(source), shared_prelude()};
 }

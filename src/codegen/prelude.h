@@ -19,6 +19,9 @@ const std::string& shared_prelude();
 // loops, Python's arithmetic.
 enum class PreludeKind : uint8_t { Kernel, Loop };
 std::string with_prelude(PreludeKind kind, const std::set<scalar::Prim>& elementary, std::string_view body);
+// The same for a kernel of a grid (grid_words.inc), whose body is on GPUs what it is on the emulated device.
+std::string with_grid_prelude(const std::set<scalar::Prim>& elementary, std::string_view body);
+std::string_view grid_words();
 // A request for what with_prelude() gave.
 runtime::CompileRequest compile_request(std::string name, std::string source);
 

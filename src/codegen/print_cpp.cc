@@ -4,6 +4,7 @@
 
 #include "codegen/print_expr.h"
 #include "codegen/print_fold.h"
+#include "codegen/print_grid.h"
 #include "nest/passes.h"
 #include "nest/vocabulary.h"
 #include "weft/error.h"
@@ -591,6 +592,8 @@ class Printer {
 
 }  // namespace
 
-PrintedKernel print_cpp(const LoopNest& nest) { return Printer(nest).run(); }
+PrintedKernel print_cpp(const LoopNest& nest) {
+  return vocabulary_of(nest.device).is_grid() ? print_grid(nest) : Printer(nest).run();
+}
 
 }  // namespace weft::codegen

@@ -7,6 +7,7 @@
 
 #include "codegen/prelude.h"
 #include "nest/views.h"
+#include "nest/vocabulary.h"
 
 namespace weft::compiler {
 namespace {
@@ -242,30 +243,35 @@ bool is_reserved(const std::string& name) {
   return kReserved.count(name) > 0 || is_of_loop(name);
 }
 
-// What the prelude defines: types, templates and functions, which a kernel may use.
-bool is_in_prelude(const std::string& name) {
-  static const std::set<std::string>& names = *new std::set<std::string>([] {
-    std::set<std::string> found;
-    const std::string& text = codegen::shared_prelude();
-    const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-    std::string before;
-    for (size_t at = 0; at < text.size();) {
-      size_t end = at;
-      while (end < text.size() && is_word(text[end])) ++end;
-      if (end == at) {
-        ++at;
-        continue;
-      }
-      std::string word = text.substr(at, end - at);
-      const char next = end < text.size() ? text[end] : 0;
-      const bool is_called = (next == '(' || next == '<') && word.size() > 1,
-                 is_type = before == "using" || before == "struct";
-      if (is_called || is_type) found.insert(word);
-      before = std::move(word);
-      at = end;
+// What a prelude defines: types, templates and functions, which a kernel may use.
+std::set<std::string> names_in(std::string_view text) {
+  std::set<std::string> found;
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  std::string before;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && is_word(text[end])) ++end;
+    if (end == at) {
+      ++at;
+      continue;
     }
-    return found;
-  }());
+    std::string word(text.substr(at, end - at));
+    const char next = end < text.size() ? text[end] : 0;
+    const bool is_called = (next == '(' || next == '<') && word.size() > 1,
+               is_type = before == "using" || before == "struct";
+    if (is_called || is_type) found.insert(word);
+    before = std::move(word);
+    at = end;
+  }
+  return found;
+}
+
+bool is_in_prelude(const std::string& name, bool on_grid) {
+  static const auto& names = *new std::set<std::string>(names_in(codegen::shared_prelude()));
+  if (on_grid) {
+    static const auto& of_grid = *new std::set<std::string>(names_in(codegen::grid_words()));
+    if (of_grid.count(name)) return true;
+  }
   static const auto& kTypes = *new std::set<std::string>{"i8",  "i16", "i32", "i64",  "u8",  "u16",
                                                          "u32", "u64", "f16", "bf16", "f32", "f64"};
   return kTypes.count(name) || names.count(name);
@@ -279,8 +285,9 @@ std::string buffer_name(const ir::Value& value, const std::vector<Buffer>& taken
   if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0]))) base = is_output ? "out" : "in";
   // May be a macro, or is with any number behind it one of the kernel's own.
   if (base.starts_with("WEFT_") || is_of_loop(base + "0")) base = "_" + base;
+  const bool on_grid = nest::vocabulary_of(value.tensor().device).is_grid();
   auto free = [&](const std::string& name) {
-    return !is_reserved(name) && !is_in_prelude(name) &&
+    return !is_reserved(name) && !is_in_prelude(name, on_grid) &&
            std::none_of(taken.begin(), taken.end(), [&](const Buffer& b) { return b.name == name; });
   };
   if (!value.name.empty() && free(base)) return base;

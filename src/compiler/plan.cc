@@ -286,6 +286,16 @@ bool Plan::replace_in_place(const PlanStep& step, Run& run) const {
   const Tensor& values = run.slots[static_cast<size_t>(step.inputs[1])];
   const bool keeps = step.keeps_replaced && run.at_home;
   if (step.node->is("scatter_nd")) {
+    if (!is_on_host(base.device())) {  // elements are set one by one, which another device does not do
+      std::vector<Tensor> operands;
+      for (const int input : step.inputs)
+        operands.push_back(input >= 0 ? run.slots[static_cast<size_t>(input)] : Tensor());
+      const Tensor changed = call(step, operands, step.attrs, step.is_checked).at(0);
+      if (keeps) run.replaced.push_back({base, base.clone()});
+      base.copy_from(changed);
+      run.slots[static_cast<size_t>(step.results[0])] = base;
+      return true;
+    }
     std::vector<Tensor> indices;
     for (size_t i = 2; i < step.inputs.size(); ++i)
       indices.push_back(step.inputs[i] >= 0 ? run.slots[static_cast<size_t>(step.inputs[i])] : Tensor());

@@ -48,6 +48,9 @@ class Vocabulary {
                                  std::string_view lead) const = 0;
   // All that a compiler needs: the prelude, the elementary functions that are called, and the kernel.
   virtual std::string source(const std::set<scalar::Prim>& elementary, std::string_view kernel) const = 0;
+  // Kernels are printed for a grid of blocks of threads (codegen/print_grid.h), not as loops: of the above,
+  // has() and source() are asked for.
+  virtual bool is_grid() const { return false; }
 };
 
 inline const Vocabulary& vocabulary_of(Device device) { return backend_of(device).vocabulary(); }

@@ -78,9 +78,12 @@ void check_devices(const OpDef& op, std::span<const Tensor> tensors, std::span<c
   for (const Tensor& tensor : tensors) {
     if (!tensor.defined() || tensor.is_traced()) continue;
     if (first == nullptr) first = &tensor;
-    WEFT_CHECK(tensor.device() == first->device(),
-               fmt::format("{}: operands must be on one device: expected {}, got {}{}", op.name,
-                           first->device().str(), tensor.device().str(), describe_operands(op, types)));
+    if (tensor.device() != first->device())  // PyTorch's words
+      throw_error(
+          ErrorKind::Runtime,
+          fmt::format("{}: Expected all tensors to be on the same device, but found at least two "
+                      "devices, {} and {}!{}",
+                      op.name, first->device().str(), tensor.device().str(), describe_operands(op, types)));
   }
 }
 

@@ -14,8 +14,9 @@
 namespace weft::log {
 namespace {
 
-constexpr const char* kNames[] = {"output_code", "graph_breaks", "recompiles", "guards",   "fusion",
-                                  "schedule",    "cache",        "passes",     "executor", "autotune"};
+constexpr const char* kNames[] = {"output_code", "graph_breaks", "recompiles", "guards",
+                                  "fusion",      "schedule",     "cache",      "passes",
+                                  "executor",    "autotune",     "syncs"};
 static_assert(std::size(kNames) == static_cast<size_t>(Channel::kCount));
 
 std::string_view trimmed(std::string_view text) {

@@ -18,6 +18,7 @@ enum class Channel : uint8_t {
   Passes,
   Executor,
   Autotune,
+  Syncs,
   kCount
 };
 

@@ -1,5 +1,6 @@
 #include "weft/tensor.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -109,8 +110,8 @@ TEST(Tensor, Overlap) {
 TEST(Tensor, DevicesAndBadShapes) {
   const Tensor meta = Tensor::empty({1000000, 1000000, 1000}, DType::F64, Device::parse("meta"));
   EXPECT_EQ(meta.data(), nullptr);
-  EXPECT_EQ(message([] { Tensor::empty({2}, DType::F32, Device::parse("cuda:1")); }),
-            "device 'cuda:1' cannot be used: this build of weft has no CUDA support");
+  EXPECT_THAT(message([] { Tensor::empty({2}, DType::F32, Device::parse("cuda:63")); }),
+              testing::StartsWith("device 'cuda:63' cannot be used: there "));
   EXPECT_EQ(message([] { Device::parse("tpu"); }),
             "device: expected 'cpu', 'cuda', 'cuda:<index>' or 'meta', got 'tpu'");
   EXPECT_THROW(Device::parse("cuda:x"), Error);

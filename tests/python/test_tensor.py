@@ -142,15 +142,14 @@ class TestDevices:
         with pytest.raises(RuntimeError, match="device 'cuda:3' cannot be used"):
             weft.tensor(1, device=3)
 
+    @pytest.mark.skipif(not weft._C._gpu.why_unavailable(), reason="there is a GPU")
     def test_cuda_says_why_not(self):
         for make in (
             lambda: weft.tensor([1], device="cuda"),
             lambda: weft.tensor([1]).cuda(),
             lambda: weft.tensor([1]).to("cuda:0"),
         ):
-            with pytest.raises(
-                RuntimeError, match="device 'cuda:0' cannot be used: this build of weft has no CUDA"
-            ):
+            with pytest.raises(RuntimeError, match="device 'cuda:0' cannot be used: .*NVIDIA driver"):
                 make()
 
     def test_meta_has_a_shape_and_no_elements(self):

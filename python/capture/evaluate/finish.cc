@@ -309,7 +309,8 @@ void Evaluator::finish_graph() {
     for (size_t i = 0, array = 0; i < steady.size(); ++i) {
       if (!is_array(variant_->inputs[i])) continue;
       const V& input = inputs_[array++];
-      if (variant_->inputs[i].type == GraphInput::Type::Tensor && is_module_state(input->source))
+      if (variant_->inputs[i].type == GraphInput::Type::Tensor && is_module_state(input->source) &&
+          is_host_tensor(input->object.get()))
         steady[i] = *host_tensor(input->object.get());
     }
     const auto start = std::chrono::steady_clock::now();

@@ -308,11 +308,11 @@ void Evaluator::realize_container(const V& value) {
   } else if (std::string_view(type->tp_name) == "functools.partial") {
     add_attributes(value, {"func", "args", "keywords"});
     value->kind = Kind::Partial;
-  } else if (is_host_tensor(object)) {
+  } else if (captured_tensor(object)) {
     V array = make_value(Kind::Array);
     array->object = value->object;
     array->source = item_source(Source::Step::TensorArray, value->source, 0);
-    if (is_frozen(object)) {
+    if (is_frozen(object) && is_host_tensor(object)) {
       guards.is(value->source, object);
       array->kind = Kind::Array;
       array->flavor = Flavor::NdArray;

@@ -71,7 +71,7 @@ bool check_array(const ArrayGuard& guard, PyObject* object, std::vector<int64_t>
 }
 
 bool check_tensor(const ArrayGuard& guard, PyObject* object, std::vector<int64_t>& symbols) {
-  const Tensor* tensor = host_tensor(object);
+  const Tensor* tensor = captured_tensor(object);
   return tensor && tensor->dtype() == guard.dtype &&
          tensor->dim() == static_cast<int64_t>(guard.dims.size()) &&
          check_memory(guard, memory_of(object), symbols);

@@ -1,7 +1,10 @@
 #include "capture/guards/variant.h"
 
+#include <fmt/format.h>
+
 #include <map>
 
+#include "bindings.h"
 #include "capture/guards/float_warnings.h"
 #include "capture/objects/classes.h"
 #include "capture/objects/host_tensors.h"
@@ -385,6 +388,41 @@ Tensor make_input(const GraphInput& input, PyObject* object, const std::vector<i
   return {};
 }
 
+// Inputs on the device that `with weft.device(...)` has chosen. What is Python's or NumPy's is copied there;
+// tensors are where the program wants them.
+std::vector<Tensor> placed(const std::vector<GraphInput>& inputs, const std::vector<Tensor>& tensors,
+                           Device device) {
+  std::vector<Tensor> result;
+  result.reserve(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const bool is_misplaced =
+        inputs[i].type == GraphInput::Type::Tensor && tensors[i].device() != device && tensors[i].dim() > 0;
+    if (is_misplaced)
+      throw GraphFailed{ErrorKind::Runtime,
+                        fmt::format("Expected all tensors to be on the same device, but found at least two "
+                                    "devices, {} and {}!",
+                                    device.str(), tensors[i].device().str())};
+    result.push_back(tensors[i].to(device));
+  }
+  return result;
+}
+
+// What NumPy's arrays and scalars are made of comes to the host; what shares memory there, shares it here.
+void bring_to_host(const std::vector<BuildStep>& steps, std::vector<Tensor>& outputs) {
+  std::map<const Storage*, std::shared_ptr<Storage>> brought;
+  for (const BuildStep& step : steps) {
+    if (step.op != BuildStep::Op::Output || step.is_tensor || step.is_scalar) continue;
+    Tensor& output = outputs[static_cast<size_t>(step.imm)];
+    if (!output.defined() || output.device() == Device{}) continue;
+    std::shared_ptr<Storage>& here = brought[output.storage().get()];
+    if (!here) {
+      const int64_t count = static_cast<int64_t>(output.storage()->nbytes()) / itemsize(output.dtype());
+      here = Tensor(output.storage(), output.dtype(), {count}, {1}, 0).to(Device{}).storage();
+    }
+    output = Tensor(here, output.dtype(), output.shape(), output.strides(), output.impl()->offset);
+  }
+}
+
 template <class Warn>
 std::vector<Tensor> run_graph(const Executable& executable, const std::vector<Tensor>& inputs,
                               unsigned watched_flags, std::atomic<int64_t>* passes, const Warn& warn) {
@@ -419,8 +457,20 @@ Ref Variant::run(Registers& registers, State& state) const {
       tensors.push_back(make_input(input,
                                    input.reg < 0 ? nullptr : registers.values[static_cast<size_t>(input.reg)],
                                    registers.symbols));
-    outputs = run_graph(*executable, tensors, flags_to_watch(*this), &passes,
-                        [&] { perform_for_warnings(state, *this, tensors); });
+    const Device device = python::default_device();
+    const auto run_on = [&](const std::vector<Tensor>& arguments) {
+      return run_graph(*executable, arguments, flags_to_watch(*this), &passes,
+                       [&] { perform_for_warnings(state, *this, tensors); });
+    };
+    if (device == Device{}) {
+      outputs = run_on(tensors);
+    } else {
+      const std::vector<Tensor> there = placed(inputs, tensors, device);
+      outputs = run_on(there);
+      bring_to_host(steps, outputs);
+      for (const ir::WriteBack& back : graph->write_backs)
+        if (tensors[back.input].device() != device) tensors[back.input].copy_from(there[back.input]);
+    }
   }
   Builder builder(*this, registers, tensors, outputs);
   bool has_changed = graph && !graph->write_backs.empty();

@@ -2,12 +2,22 @@
 
 #include "array.h"
 #include "bindings.h"
+#include "capture/objects/made_once.h"
+#include "core/backend.h"
 
 namespace weft::capture {
 
 const Tensor* host_tensor(PyObject* object) {
   const Tensor* tensor = python::tensor_of_python(object);
   return tensor && tensor->device() == Device{} && tensor->storage() ? tensor : nullptr;
+}
+
+const Tensor* captured_tensor(PyObject* object) {
+  const Tensor* tensor = python::tensor_of_python(object);
+  if (!tensor || !tensor->storage() ||
+      (tensor->device() != Device{} && tensor->device() != python::default_device()))
+    return nullptr;
+  return has_memory(tensor->device()) ? tensor : nullptr;
 }
 
 bool is_host_tensor(PyObject* object) { return host_tensor(object) != nullptr; }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "capture/values/choices.h"
 #include "compiler/compiled_graph.h"
 #include "compiler/steady_graph.h"
 #include "runtime/float_flags.h"
@@ -58,20 +59,34 @@ class Interpreted final : public Executable {
   std::unique_ptr<ir::Graph> graph_;
 };
 
+// All that the graph computes, on the device.
+void move(ir::Graph& graph, Device device) {
+  for (ir::Value* input : graph.inputs()) input->type.tensor.device = device;
+  ir::for_each_node(graph.body(), [&](ir::Node& node) {
+    for (ir::Value* output : node.outputs) output->type.tensor.device = device;
+    if (node.kind == ir::NodeKind::Constant) node.constant = node.constant.to(device);
+    if (node.attrs.find("device")) node.attrs.set("device", device);
+  });
+}
+
 }  // namespace
 
 std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph,
                                             std::vector<Strides> input_strides,
                                             const std::vector<Tensor>& steady, const std::string& mode,
                                             std::vector<KernelSummary>* kernels) {
+  const Device device = choices().device;
+  if (device != Device{}) move(*graph, device);
   if (env::flag("WEFT_INTERPRET")) return std::make_shared<Interpreted>(std::move(graph));
   std::unique_ptr<ir::Graph> original = graph->clone();
   try {
     compiler::CompileOptions options;
     options.input_strides = std::move(input_strides);
-    options.prepares_runs = mode == "reduce-overhead";
-    options.autotunes = mode == "max-autotune";
+    // What these two prepare and measure is the host's.
+    options.prepares_runs = mode == "reduce-overhead" && device == Device{};
+    options.autotunes = mode == "max-autotune" && device == Device{};
     const bool has_steady =
+        device == Device{} &&
         std::any_of(steady.begin(), steady.end(), [](const Tensor& input) { return input.defined(); });
     std::shared_ptr<compiler::CompiledGraph> compiled =
         has_steady ? compiler::compile_steady(std::move(graph), steady, options)

@@ -13,9 +13,10 @@ struct ObjectCode {
   std::string message;       // diagnostics
   std::string unknown_flag;  // of the request, where one stops the compilation
   double frontend_ms = 0, backend_ms = 0;
+  bool is_text = false;  // assembly: nothing to link
 };
 
-// C++ to a relocatable object.
+// C++ to a relocatable object, or to PTX under --target=nvptx64-nvidia-cuda.
 ObjectCode compile_object(const WeftClangRequest& request);
 // The request's prelude as Clang's precompiled header; only `bytes` and what tells why they are empty are
 // set.

@@ -49,6 +49,16 @@ bool is_one_of(const std::string& flag, std::initializer_list<const char*> flags
 
 bool starts_with(const std::string& flag, const char* prefix) { return flag.rfind(prefix, 0) == 0; }
 
+constexpr char kTargetFlag[] = "--target=";
+
+// What code is made for: the host, or what a flag names.
+std::string target_triple(const WeftClangRequest& request) {
+  for (size_t i = 0; i < request.flag_count; ++i)
+    if (const std::string flag = request.flags[i]; starts_with(flag, kTargetFlag))
+      return flag.substr(sizeof(kTargetFlag) - 1);
+  return llvm::sys::getDefaultTargetTriple();
+}
+
 // "avx512f" of "-mavx512f"; "" of any other flag.
 std::string feature_of(const std::string& flag) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.'; };
@@ -59,7 +69,9 @@ std::string feature_of(const std::string& flag) {
 // What the compiler proper calls a flag of its driver; false where that is not known here. The driver itself
 // would search the disk for system headers and libraries that kernels do not use.
 bool append_flag(const std::string& flag, std::vector<std::string>& arguments) {
-  if (starts_with(flag, "-march=")) {
+  if (starts_with(flag, kTargetFlag)) {
+    return true;  // compiler_arguments() has it
+  } else if (starts_with(flag, "-march=")) {
     arguments.insert(arguments.end(), {"-target-cpu", flag.substr(7)});
   } else if (const std::string feature = feature_of(flag); !feature.empty()) {
     arguments.insert(arguments.end(), {"-target-feature", "+" + feature});
@@ -81,7 +93,7 @@ bool append_flag(const std::string& flag, std::vector<std::string>& arguments) {
 }
 
 std::vector<std::string> compiler_arguments(const WeftClangRequest& request, std::string* unknown_flag) {
-  std::vector<std::string> arguments = {"-triple", llvm::sys::getDefaultTargetTriple(), "-x", "c++"};
+  std::vector<std::string> arguments = {"-triple", target_triple(request), "-x", "c++"};
   for (size_t i = 0; i < request.flag_count; ++i)
     if (!append_flag(request.flags[i], arguments)) *unknown_flag = request.flags[i];
   arguments.insert(arguments.end(), {"-vectorize-loops", "-vectorize-slp", "-mframe-pointer=none"});
@@ -103,6 +115,10 @@ void initialize_target() {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetAsmParser();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
     // In small loops the back end would make branches of selections, for processors that guess them. What
     // programs select by are elements of arrays: nobody guesses the bits of a checksum or which of two
     // distances is shorter.
@@ -243,6 +259,8 @@ ObjectCode precompile(const WeftClangRequest& request) {
 ObjectCode compile_object(const WeftClangRequest& request) {
   initialize_target();
   ObjectCode result;
+  // A GPU's code is text, which its driver assembles.
+  result.is_text = starts_with(target_triple(request), "nvptx");
   const auto start = std::chrono::steady_clock::now();
   Compilation compilation(result.message);
   if (!compilation.prepare(request, std::string("/") + request.name + ".cc", request.source,
@@ -268,7 +286,8 @@ ObjectCode compile_object(const WeftClangRequest& request) {
   llvm::SmallString<0> object;
   clang::EmitBackendOutput(compiler.getDiagnostics(), compiler.getHeaderSearchOpts(),
                            compiler.getCodeGenOpts(), compiler.getTargetOpts(), compiler.getLangOpts(),
-                           compiler.getTarget().getDataLayoutString(), module.get(), clang::Backend_EmitObj,
+                           compiler.getTarget().getDataLayoutString(), module.get(),
+                           result.is_text ? clang::Backend_EmitAssembly : clang::Backend_EmitObj,
                            compiler.getFileManager().getVirtualFileSystemPtr(),
                            std::make_unique<llvm::raw_svector_ostream>(object));
   if (!compiler.getDiagnostics().hasErrorOccurred()) result.bytes.assign(object.data(), object.size());

@@ -42,7 +42,9 @@ __attribute__((visibility("default"))) void weft_clang_compile(const WeftClangRe
   ObjectCode object = weft::clang_plugin::compile_object(*request);
   std::string shared;
   const auto start = std::chrono::steady_clock::now();
-  if (!object.bytes.empty())
+  if (object.is_text)
+    shared = object.bytes;
+  else if (!object.bytes.empty())
     shared = weft::clang_plugin::link_shared(object.bytes, request->library, &object.message);
   const std::chrono::duration<double, std::milli> link_time = std::chrono::steady_clock::now() - start;
   *result = result_of(object, shared, link_time.count());

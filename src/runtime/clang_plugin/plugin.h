@@ -15,7 +15,7 @@ struct WeftClangText {
 struct WeftClangRequest {
   const char* name;
   struct WeftClangText source;
-  const char* const* flags;  // as for the compiler driver
+  const char* const* flags;  // as for the compiler driver; --target=nvptx64-nvidia-cuda: PTX comes out
   size_t flag_count;
   const char* library;  // a shared library that the result names as needed, or null
   // What weft_clang_precompile() made of `prelude`, which the source need not say again; null: nothing.

@@ -1,0 +1,102 @@
+// What tests and tools see of GPUs besides tensors: PTX of kernels, the emulated device, memory.
+#include <nanobind/stl/string.h>
+
+#include "bindings.h"
+#include "device/cuda/driver.h"
+#include "device/cuda/memory.h"
+#include "device/cuda/ptx.h"
+#include "weft/error.h"
+
+namespace weft::python {
+
+static std::string why_library_fails(const std::string& library) {
+  const std::unique_ptr<const cuda::Driver> driver = cuda::cuda_driver_of(library.c_str());
+  if (std::string why = driver->why_unavailable(); !why.empty()) return why;
+  try {
+    constexpr size_t kBytes = 1 << 20;
+    void* data = driver->allocate(kBytes, 0);
+    if (data == nullptr) return "no memory";
+    char host[64] = {};
+    driver->copy_to_device(data, host, sizeof host, 0);
+    const cuda::CompiledModule loaded = driver->load(
+        "nothing", "extern \"C\" __attribute__((nvptx_kernel)) void nothing(char* x) { *x = 1; }", "", 0);
+    void* parameters[] = {&data};
+    constexpr uint8_t kIsAddress[] = {1};
+    driver->launch("nothing", loaded.module->function("nothing"), {1, false, parameters, kIsAddress}, 0);
+    driver->copy_to_host(host, data, sizeof host, 0);
+    driver->release(data, 0);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+void bind_gpu(nb::module_& m) {
+  nb::module_ gpu = m.def_submodule("_gpu");
+  gpu.def("why_unavailable", [] { return cuda::driver().why_unavailable(); });
+  gpu.def("is_emulated", [] { return cuda::driver().is_emulated(); });
+  gpu.def("device_count", [] {
+    const cuda::Driver& driver = cuda::driver();
+    return driver.why_unavailable().empty() ? driver.device_count() : 0;
+  });
+  gpu.def(
+      "facts",
+      [](int index) {
+        require_available({DeviceType::CUDA, index});
+        const cuda::DeviceFacts& facts = cuda::driver().facts(index);
+        nb::dict result;
+        result["name"] = facts.name;
+        result["capability"] = nb::make_tuple(facts.major, facts.minor);
+        result["multiprocessors"] = facts.multiprocessors;
+        result["memory"] = facts.memory;
+        return result;
+      },
+      nb::arg("index") = 0);
+  gpu.def(
+      "memory",
+      [](int index) {
+        require_available({DeviceType::CUDA, index});
+        const cuda::MemoryStats stats = cuda::memory_stats(index);
+        nb::dict result;
+        result["used"] = stats.used;
+        result["cached"] = stats.cached;
+        result["allocations"] = stats.allocations;
+        return result;
+      },
+      nb::arg("index") = 0, "Bytes of tensors, bytes kept for reuse, and how often the driver was asked.");
+  gpu.def(
+      "empty_cache",
+      [](int index) {
+        require_available({DeviceType::CUDA, index});
+        cuda::release_kept_memory(index);
+      },
+      nb::arg("index") = 0);
+  gpu.def(
+      "synchronize",
+      [](int index) {
+        require_available({DeviceType::CUDA, index});
+        nb::gil_scoped_release release;
+        cuda::driver().synchronize(index);
+      },
+      nb::arg("index") = 0);
+  gpu.def(
+      "ptx",
+      [](const std::string& name, const std::string& source, int capability) {
+        const cuda::PtxTarget target = cuda::ptx_target(capability, 1 << 30);
+        WEFT_CHECK(target.capability == capability,
+                   "ptx: expected 70, 75, 80, 86, 89 or 90, the GPUs that the compiler knows, got " +
+                       std::to_string(capability));
+        nb::gil_scoped_release release;
+        return cuda::compile_to_ptx(name, source, target);
+      },
+      nb::arg("name"), nb::arg("source"), nb::arg("capability") = 80,
+      "A kernel's text (WEFT_DUMP has it) as PTX.");
+  gpu.def("set_emulated_memory", &cuda::set_emulated_memory, nb::arg("bytes"),
+          "Memory of each emulated device; 0: the usual.");
+  gpu.def("set_emulated_order", &cuda::set_emulated_order, nb::arg("seed"),
+          "What the order of emulated threads is drawn by; 0: that of their numbers.");
+  gpu.def("why_library_fails", &why_library_fails, nb::arg("library"),
+          "What goes wrong with a library in place of libcuda.so.1, up to a kernel's launch; for tests.");
+}
+
+}  // namespace weft::python

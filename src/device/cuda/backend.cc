@@ -1,0 +1,106 @@
+// NVIDIA's GPUs, and their emulation on the host.
+#include "core/backend.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <atomic>
+
+#include "device/cuda/driver.h"
+#include "device/cuda/kernels.h"
+#include "device/cuda/memory.h"
+#include "device/cuda/operators.h"
+#include "runtime/log.h"
+#include "weft/env.h"
+#include "weft/error.h"
+
+namespace weft::cuda {
+
+namespace {
+std::atomic<bool> is_child{false};
+}
+
+const Driver& driver() {
+  static const Driver& instance = env::flag("WEFT_DEVICE_EMULATE") ? emulated_driver() : cuda_driver();
+  static const int registered =
+      ::pthread_atfork(nullptr, nullptr, [] { is_child.store(instance.why_unavailable().empty()); });
+  (void)registered;
+  if (is_child.load(std::memory_order_relaxed)) [[unlikely]]
+    throw_error(
+        ErrorKind::Runtime,
+        "cuda: this process is a child of fork(), and its parent has used the GPU: the driver does not "
+        "work in both. Use the start method 'spawn' of multiprocessing, or fork before the GPU is used");
+  return instance;
+}
+
+namespace {
+
+class Cuda final : public Backend {
+ public:
+  Cuda() : Backend("cuda", MemoryKind::Device, /*has_kernels=*/true, /*is_numbered=*/true) {}
+
+  std::string why_unavailable(int index) const override {
+    const Driver& gpu = driver();
+    if (std::string why = gpu.why_unavailable(); !why.empty()) return why;
+    const int count = gpu.device_count();
+    if (index < count) return {};
+    return count == 1 ? fmt::format("there is one GPU, cuda:0, and no number {}", index)
+                      : fmt::format("there are {} GPUs, cuda:0 to cuda:{}, and no number {}", count,
+                                    count - 1, index);
+  }
+
+  size_t total_memory(int index) const override { return driver().facts(index).memory; }
+  void* allocate(size_t nbytes, int index, size_t* capacity) const override {
+    return take_memory(nbytes, index, capacity);
+  }
+  void deallocate(void* data, size_t capacity, int index) const noexcept override {
+    give_memory(data, capacity, index);
+  }
+  void copy_from_host(void* to, const void* from, size_t nbytes, int index) const override {
+    if (nbytes > 0) driver().copy_to_device(to, from, nbytes, index);
+  }
+  void copy_to_host(void* to, const void* from, size_t nbytes, int index) const override {
+    if (nbytes == 0) return;
+    if (log::enabled(log::Channel::Syncs))
+      log::write(log::Channel::Syncs, fmt::format("{} bytes are copied from cuda:{}", nbytes, index));
+    driver().copy_to_host(to, from, nbytes, index);
+  }
+  void copy_elements(const StridedPointer& to, const StridedPointer& from, const Shape& shape,
+                     int index) const override {
+    cuda::copy_elements(to, from, shape, index);
+  }
+
+  Stream current_stream(int index) const override {
+    return {{DeviceType::CUDA, index}, driver().stream(index)};
+  }
+  Event record(Stream stream) const override { return {stream.device, driver().record(stream.device.index)}; }
+  void wait(Stream stream, const Event& event) const override {
+    driver().wait(stream.device.index, event.handle.get());
+  }
+  void synchronize(Stream stream) const override { driver().synchronize(stream.device.index); }
+  double elapsed_ms(const Event& from, const Event& to) const override {
+    return driver().elapsed_ms(from.handle.get(), to.handle.get());
+  }
+
+  const nest::Vocabulary& vocabulary() const override { return cuda::vocabulary(); }
+  std::span<const nest::NestPass> schedule() const override { return cuda::schedule(); }
+  int vector_bytes() const override { return 16; }
+  LoadedDeviceKernel load(const nest::LoopNest& nest, const codegen::PrintedKernel& printed,
+                          std::string_view toolchain) const override {
+    return cuda::load(nest, printed, toolchain);
+  }
+
+  bool has_operator(const ops::OpDef& op) const override {
+    return op.eager != nullptr && op.name.find("channels_last") == std::string::npos &&
+           !op.name.starts_with("linear_");
+  }
+  std::vector<Tensor> run(const ops::OpDef& op, std::span<const Tensor> operands, const ops::Attrs& attrs,
+                          int index) const override {
+    return run_operator(op, operands, attrs, index);
+  }
+};
+
+[[maybe_unused]] const DeviceType registered = register_backend(std::make_unique<Cuda>());
+
+}  // namespace
+}  // namespace weft::cuda

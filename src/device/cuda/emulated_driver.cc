@@ -1,0 +1,162 @@
+// A GPU on the host: two devices whose memory is the process's at other addresses, and kernels that are
+// compiled for the host from the text that GPUs get.
+#include <fmt/format.h>
+
+#include <cfenv>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "codegen/prelude.h"
+#include "device/cuda/driver.h"
+#include "device/cuda/emulated_threads.h"
+#include "runtime/toolchain.h"
+#include "weft/error.h"
+
+namespace weft::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kUsualMemory = size_t{4} << 30;
+constexpr uintptr_t kFarBit = uintptr_t{1} << 63;
+
+// The process's address of the device's.
+template <class T>
+T* real(T* far) {
+  return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(far) ^ kFarBit);
+}
+
+struct State {
+  std::mutex mutex;  // one call at a time, as on a stream
+  std::map<void*, size_t> blocks[2];
+  size_t memory = kUsualMemory, used[2] = {};
+  uint64_t seed = 1;
+  DeviceFacts facts[2];
+};
+State& state() {
+  static State& instance = *new State;
+  return instance;
+}
+
+class EmulatedModule final : public LoadedModule {
+ public:
+  explicit EmulatedModule(std::shared_ptr<const runtime::Module> module) : module_(std::move(module)) {}
+  void* function(const std::string& name) const override { return module_->symbol(name + "_emulated"); }
+
+ private:
+  std::shared_ptr<const runtime::Module> module_;
+};
+
+class EmulatedDriver final : public Driver {
+ public:
+  EmulatedDriver() {
+    for (DeviceFacts& facts : state().facts) facts = {"emulated", 9, 0, 4, kUsualMemory};
+  }
+  std::string why_unavailable() const override { return {}; }
+  int device_count() const override { return 2; }
+  const DeviceFacts& facts(int device) const override { return state().facts[device]; }
+  bool is_emulated() const override { return true; }
+
+  void* allocate(size_t nbytes, int device) const override {
+    State& s = state();
+    const std::lock_guard<std::mutex> lock(s.mutex);
+    if (s.used[device] + nbytes > s.memory) return nullptr;
+    const size_t whole = (nbytes + 255) / 256 * 256;
+    void* data = std::aligned_alloc(256, whole);
+    if (data == nullptr) return nullptr;
+    std::memset(data, 0xCB, std::min(whole, size_t{1} << 20));  // what reads it unwritten shows
+    s.used[device] += nbytes;
+    s.blocks[device][data] = nbytes;
+    return real(data);
+  }
+  void release(void* data, int device) const noexcept override {
+    State& s = state();
+    const std::lock_guard<std::mutex> lock(s.mutex);
+    const auto found = s.blocks[device].find(real(data));
+    if (found == s.blocks[device].end()) return;
+    s.used[device] -= found->second;
+    s.blocks[device].erase(found);
+    std::free(real(data));
+  }
+  size_t free_memory(int device) const override {
+    State& s = state();
+    const std::lock_guard<std::mutex> lock(s.mutex);
+    return s.memory - std::min(s.memory, s.used[device]);
+  }
+  void copy_to_device(void* to, const void* from, size_t nbytes, int) const override {
+    std::memcpy(real(to), from, nbytes);
+  }
+  void copy_to_host(void* to, const void* from, size_t nbytes, int) const override {
+    std::memcpy(to, real(from), nbytes);
+  }
+  void copy_within(void* to, const void* from, size_t nbytes, int) const override {
+    std::memmove(real(to), real(from), nbytes);
+  }
+
+  void* stream(int device) const override { return &state().facts[device]; }
+  std::shared_ptr<void> record(int) const override {
+    return std::make_shared<Clock::time_point>(Clock::now());
+  }
+  void wait(int, void*) const override {}
+  void synchronize(int) const override {}
+  double elapsed_ms(void* from, void* to) const override {
+    return std::chrono::duration<double, std::milli>(*static_cast<Clock::time_point*>(to) -
+                                                     *static_cast<Clock::time_point*>(from))
+        .count();
+  }
+
+  CompiledModule load(const std::string& name, const std::string& source, std::string_view toolchain,
+                      int) const override {
+    const runtime::LoadedKernel loaded =
+        runtime::load_kernel(codegen::compile_request(name, source), toolchain);
+    return {std::make_shared<EmulatedModule>(loaded.module), loaded.compile_ms, loaded.compile_ms == 0};
+  }
+  void launch(const std::string& name, void* function, const Launch& launch, int) const override {
+    std::vector<void*> values(launch.is_address.size());
+    std::vector<void*> parameters = {};
+    for (size_t k = 0; k < values.size(); ++k) {
+      void* value = *static_cast<void**>(launch.parameters[k]);
+      values[k] = launch.is_address[k] ? real(value) : value;
+      parameters.push_back(&values[k]);
+    }
+    State& s = state();
+    const std::lock_guard<std::mutex> lock(s.mutex);
+    // GPUs raise no flags of the processor.
+    std::fenv_t flags;
+    std::feholdexcept(&flags);
+    const bool is_done = run_blocks(reinterpret_cast<EmulatedEntry>(function), parameters.data(),
+                                    launch.blocks, launch.waits, s.seed);
+    std::fesetenv(&flags);
+    if (s.seed != 0) s.seed = s.seed * 6364136223846793005u + 1442695040888963407u;
+    if (!is_done)
+      throw_error(ErrorKind::Runtime,
+                  fmt::format("cuda: kernel '{}' failed: some threads of a block wait at a barrier that "
+                              "others never come to",
+                              name));
+  }
+};
+
+}  // namespace
+
+const Driver& emulated_driver() {
+  static const EmulatedDriver& instance = *new EmulatedDriver;
+  return instance;
+}
+
+void set_emulated_memory(size_t bytes) {
+  State& s = state();
+  const std::lock_guard<std::mutex> lock(s.mutex);
+  s.memory = bytes != 0 ? bytes : kUsualMemory;
+}
+
+void set_emulated_order(uint64_t seed) {
+  State& s = state();
+  const std::lock_guard<std::mutex> lock(s.mutex);
+  s.seed = seed;
+}
+
+}  // namespace weft::cuda

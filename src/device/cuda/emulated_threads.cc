@@ -1,0 +1,192 @@
+#include "device/cuda/emulated_threads.h"
+
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+#include <numeric>
+#include <random>
+
+#include "nest/grid.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr int kThreads = nest::kGridThreads, kWarp = nest::kGridWarp;
+constexpr size_t kStack = size_t{64} << 10;
+constexpr size_t kSharedWords = 2 * kThreads / kWarp;
+
+// ---- switching between stacks ----------------------------------------------------------------------------
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define WEFT_OWN_SWITCH 1
+// What a call must keep is on the stack whose top is kept.
+extern "C" void weft_switch_stack(void** from, void* to);
+__asm__(R"(
+.text
+.p2align 4
+.globl weft_switch_stack
+.hidden weft_switch_stack
+.type weft_switch_stack, @function
+weft_switch_stack:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size weft_switch_stack, .-weft_switch_stack
+)");
+
+class Context {
+ public:
+  void prepare(char* stack, void (*function)()) {
+    // As a call of `function` finds the stack: 16 bytes aligned, less the return address.
+    void** top = reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(stack + kStack) & ~uintptr_t{15});
+    *--top = nullptr;
+    *--top = reinterpret_cast<void*>(function);
+    top -= 6;
+    std::memset(top, 0, 6 * sizeof(void*));
+    top_ = top;
+  }
+  static void change(Context& from, Context& to) { weft_switch_stack(&from.top_, to.top_); }
+
+ private:
+  void* top_ = nullptr;
+};
+#else
+class Context {
+ public:
+  void prepare(char* stack, void (*function)()) {
+    getcontext(&context_);
+    context_.uc_stack.ss_sp = stack;
+    context_.uc_stack.ss_size = kStack;
+    context_.uc_link = nullptr;
+    makecontext(&context_, function, 0);
+  }
+  static void change(Context& from, Context& to) { swapcontext(&from.context_, &to.context_); }
+
+ private:
+  ucontext_t context_;
+};
+#endif
+
+enum class ThreadState : uint8_t { Ready, AtBarrier, AtWarpBarrier, Done };
+
+struct Fibers {
+  EmulatedThread state;
+  EmulatedEntry entry;
+  void* const* parameters;
+  std::array<Context, kThreads> contexts;
+  std::array<ThreadState, kThreads> states;
+  Context scheduler;
+  int current = 0;
+};
+Fibers* running = nullptr;  // one launch at a time, whoever makes it (emulated_driver.cc)
+
+void leave(ThreadState state) {
+  Fibers& fibers = *running;
+  const int thread = fibers.current;
+  fibers.states[static_cast<size_t>(thread)] = state;
+  Context::change(fibers.contexts[static_cast<size_t>(thread)], fibers.scheduler);
+}
+
+void run_fiber() {
+  running->entry(&running->state, running->parameters);
+  leave(ThreadState::Done);
+}
+
+char* stacks() {
+  static char* const memory = [] {
+    void* mapped = ::mmap(nullptr, kThreads * kStack, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    return static_cast<char*>(mapped);
+  }();
+  return memory;
+}
+
+// Those that wait go on when all of theirs do.
+bool release(Fibers& fibers) {
+  bool any = false;
+  const auto release_range = [&](int begin, int end, ThreadState waiting) {
+    const auto first = fibers.states.begin() + begin, last = fibers.states.begin() + end;
+    if (!std::all_of(first, last, [&](ThreadState state) { return state == waiting; })) return;
+    std::fill(first, last, ThreadState::Ready);
+    any = true;
+  };
+  release_range(0, kThreads, ThreadState::AtBarrier);
+  for (int warp = 0; warp < kThreads; warp += kWarp)
+    release_range(warp, warp + kWarp, ThreadState::AtWarpBarrier);
+  return any;
+}
+
+bool run_block(Fibers& fibers, std::array<int, kThreads>& order, std::mt19937_64* random) {
+  for (int thread = 0; thread < kThreads; ++thread) {
+    fibers.contexts[static_cast<size_t>(thread)].prepare(stacks() + static_cast<size_t>(thread) * kStack,
+                                                         run_fiber);
+    fibers.states[static_cast<size_t>(thread)] = ThreadState::Ready;
+  }
+  const auto is_done = [](ThreadState state) { return state == ThreadState::Done; };
+  do {
+    if (random != nullptr) std::shuffle(order.begin(), order.end(), *random);
+    for (const int thread : order) {
+      if (fibers.states[static_cast<size_t>(thread)] != ThreadState::Ready) continue;
+      fibers.current = thread;
+      fibers.state.thread = thread;
+      Context::change(fibers.scheduler, fibers.contexts[static_cast<size_t>(thread)]);
+    }
+    if (std::all_of(fibers.states.begin(), fibers.states.end(), is_done)) return true;
+  } while (release(fibers));
+  return false;
+}
+
+}  // namespace
+
+bool run_blocks(EmulatedEntry entry, void* const* parameters, int64_t blocks, bool waits, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::array<uint64_t, kSharedWords> shared;
+  std::array<uint64_t, kThreads> exchange;
+  std::array<int, kThreads> order;
+  std::iota(order.begin(), order.end(), 0);
+  Fibers fibers;
+  fibers.entry = entry;
+  fibers.parameters = parameters;
+  fibers.state.blocks = blocks;
+  fibers.state.shared = shared.data();
+  fibers.state.exchange = exchange.data();
+  fibers.state.barrier = [](EmulatedThread*) { leave(ThreadState::AtBarrier); };
+  fibers.state.warp_barrier = [](EmulatedThread*) { leave(ThreadState::AtWarpBarrier); };
+  running = &fibers;
+  bool is_done = true;
+  for (int64_t k = 0; k < blocks && is_done; ++k) {
+    fibers.state.block = seed != 0 && k % 2 == 1 ? blocks - 1 - k / 2 : k / 2;
+    if (seed == 0) fibers.state.block = k;
+    std::memset(shared.data(), 0xCB, sizeof shared);
+    std::memset(exchange.data(), 0xCB, sizeof exchange);
+    if (waits) {
+      is_done = run_block(fibers, order, seed != 0 ? &random : nullptr);
+      continue;
+    }
+    if (seed != 0) std::shuffle(order.begin(), order.end(), random);
+    for (const int thread : order) {
+      fibers.state.thread = thread;
+      entry(&fibers.state, parameters);
+    }
+  }
+  running = nullptr;
+  return is_done;
+}
+
+}  // namespace weft::cuda

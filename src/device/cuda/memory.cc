@@ -1,0 +1,103 @@
+#include "device/cuda/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <mutex>
+
+#include "device/cuda/driver.h"
+#include "weft/error.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr size_t kUnit = 512, kMostDevices = 64;
+
+struct Pool {
+  std::mutex mutex;
+  std::multimap<size_t, void*> kept;
+  MemoryStats stats;
+};
+Pool& pool_of(int device) {
+  static Pool* const pools = new Pool[kMostDevices];
+  return pools[static_cast<size_t>(device)];
+}
+
+// Eight classes per power of two: at most an eighth of a block is unused.
+size_t class_of(size_t nbytes) {
+  if (nbytes <= kUnit) return kUnit;
+  const size_t step = std::max(kUnit, std::bit_floor(nbytes - 1) / 8);
+  return (nbytes + step - 1) / step * step;
+}
+
+void release_kept(Pool& pool, int device) {
+  for (const auto& [size, data] : pool.kept) driver().release(data, device);
+  pool.kept.clear();
+  pool.stats.cached = 0;
+}
+
+std::string in_words(size_t bytes) {
+  constexpr double kKi = 1024;
+  const double n = static_cast<double>(bytes);
+  if (n < kKi * kKi) return fmt::format("{:.1f} KiB", n / kKi);
+  return n < kKi * kKi * kKi ? fmt::format("{:.1f} MiB", n / (kKi * kKi))
+                             : fmt::format("{:.2f} GiB", n / (kKi * kKi * kKi));
+}
+
+}  // namespace
+
+void* take_memory(size_t nbytes, int device, size_t* capacity) {
+  Pool& pool = pool_of(device);
+  const std::lock_guard<std::mutex> lock(pool.mutex);
+  const size_t size = class_of(nbytes);
+  *capacity = size;
+  void* data = nullptr;
+  if (const auto found = pool.kept.find(size); found != pool.kept.end()) {
+    data = found->second;
+    pool.kept.erase(found);
+    pool.stats.cached -= size;
+  } else {
+    const Driver& gpu = driver();
+    data = gpu.allocate(size, device);
+    if (data == nullptr && !pool.kept.empty()) {
+      gpu.synchronize(device);
+      release_kept(pool, device);
+      data = gpu.allocate(size, device);
+    }
+    if (data == nullptr)
+      throw_error(ErrorKind::Memory,
+                  fmt::format("cuda:{}: out of memory: asked for {}; weft's tensors hold {} there, {} of {} "
+                              "are free",
+                              device, in_words(nbytes), in_words(pool.stats.used),
+                              in_words(gpu.free_memory(device)), in_words(gpu.facts(device).memory)));
+    ++pool.stats.allocations;
+  }
+  pool.stats.used += size;
+  return data;
+}
+
+void give_memory(void* data, size_t capacity, int device) noexcept {
+  Pool& pool = pool_of(device);
+  const std::lock_guard<std::mutex> lock(pool.mutex);
+  pool.stats.used -= capacity;
+  pool.stats.cached += capacity;
+  pool.kept.emplace(capacity, data);
+}
+
+void release_kept_memory(int device) {
+  Pool& pool = pool_of(device);
+  const std::lock_guard<std::mutex> lock(pool.mutex);
+  if (pool.kept.empty()) return;
+  driver().synchronize(device);
+  release_kept(pool, device);
+}
+
+MemoryStats memory_stats(int device) {
+  Pool& pool = pool_of(device);
+  const std::lock_guard<std::mutex> lock(pool.mutex);
+  return pool.stats;
+}
+
+}  // namespace weft::cuda

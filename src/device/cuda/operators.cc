@@ -1,0 +1,206 @@
+#include "device/cuda/operators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "compiler/compiled_graph.h"
+#include "device/cuda/driver.h"
+#include "nest/fusible.h"
+#include "runtime/log.h"
+#include "weft/error.h"
+
+namespace weft::cuda {
+namespace {
+
+void log_sync(const std::string& text) {
+  if (log::enabled(log::Channel::Syncs)) log::write(log::Channel::Syncs, text);
+}
+
+// Graphs of one operator, by what it is called with.
+struct Compiled {
+  std::mutex mutex;
+  std::unordered_map<std::string, std::shared_ptr<compiler::CompiledGraph>> graphs;  // null: it is no loop
+};
+Compiled& compiled() {
+  static Compiled& instance = *new Compiled;
+  return instance;
+}
+
+std::string key_of(const ops::OpDef& op, std::span<const Tensor> operands, const ops::Attrs& attrs,
+                   int index) {
+  std::string key = fmt::format("{}:{}", op.name, index);
+  for (const auto& [name, value] : attrs.items()) key += fmt::format(" {}={}", name, ops::str(value));
+  for (const Tensor& operand : operands)
+    key += operand.defined() ? fmt::format(" {}{}{}", short_name(operand.dtype()), weft::str(operand.shape()),
+                                           weft::str(operand.strides()))
+                             : " none";
+  return key;
+}
+
+std::shared_ptr<compiler::CompiledGraph> compile_one(const ops::OpDef& op, std::span<const Tensor> operands,
+                                                     const ops::Attrs& attrs) {
+  auto graph = std::make_unique<ir::Graph>(op.name);
+  std::vector<ir::Value*> inputs;
+  compiler::CompileOptions options;
+  for (const Tensor& operand : operands) {
+    inputs.push_back(operand.defined() ? graph->add_input(ops::type_of(operand), "x") : nullptr);
+    if (operand.defined()) options.input_strides.push_back(operand.strides());
+  }
+  const ir::Node* node = graph->add_node(graph->body(), op, inputs, attrs);
+  if (!nest::is_fusible(*node)) return nullptr;
+  for (ir::Value* output : node->outputs) {
+    const SymShape& shape = output->tensor().shape;
+    if (std::any_of(shape.begin(), shape.end(), [](Sym size) { return sym_known_equal(size, Sym(0)); }))
+      return nullptr;
+    graph->add_return(graph->body(), output);
+  }
+  for (const Tensor& operand : operands)
+    if (operand.defined() && operand.numel() == 0) return nullptr;
+  options.run_passes = false;
+  return compiler::compile(std::move(graph), options);
+}
+
+std::optional<std::vector<Tensor>> run_loop(const ops::OpDef& op, std::span<const Tensor> operands,
+                                            const ops::Attrs& attrs, int index) {
+  const std::string key = key_of(op, operands, attrs, index);
+  std::shared_ptr<compiler::CompiledGraph> graph;
+  bool is_known = false;
+  {
+    const std::lock_guard<std::mutex> lock(compiled().mutex);
+    if (const auto found = compiled().graphs.find(key); found != compiled().graphs.end())
+      graph = found->second, is_known = true;
+  }
+  if (!is_known) {
+    graph = compile_one(op, operands, attrs);
+    const std::lock_guard<std::mutex> lock(compiled().mutex);
+    constexpr size_t kMany = 4096;
+    if (compiled().graphs.size() >= kMany) compiled().graphs.clear();
+    compiled().graphs[key] = graph;
+  }
+  if (graph == nullptr) return std::nullopt;
+  std::vector<Tensor> arrays;
+  for (const Tensor& operand : operands)
+    if (operand.defined()) arrays.push_back(operand);
+  return graph->run(arrays);
+}
+
+std::vector<Tensor> run_on_host(const ops::OpDef& op, std::span<const Tensor> operands,
+                                const ops::Attrs& attrs, int index) {
+  std::vector<Tensor> copies, results;
+  double there = 0, back = 0;
+  for (const Tensor& operand : operands) {
+    copies.push_back(operand.defined() ? operand.to(Device()) : operand);
+    if (operand.defined()) there += static_cast<double>(operand.numel() * itemsize(operand.dtype()));
+  }
+  ops::Attrs here = attrs;
+  if (here.find("device")) here.set("device", Device());
+  for (const Tensor& result : op.eager(op, copies, here)) {
+    if (result.defined()) back += static_cast<double>(result.numel() * itemsize(result.dtype()));
+    results.push_back(result.defined() ? result.to(Device{DeviceType::CUDA, index}) : result);
+  }
+  if (!operands.empty())
+    log_sync(fmt::format(
+        "{} has no form for cuda and runs on the host: {:.0f} bytes are copied there, {:.0f} back", op.name,
+        there, back));
+  return results;
+}
+
+}  // namespace
+
+std::vector<Tensor> run_operator(const ops::OpDef& op, std::span<const Tensor> operands,
+                                 const ops::Attrs& attrs, int index) {
+  if (op.kind == ops::OpKind::View) return op.eager(op, operands, attrs);
+  if (std::optional<std::vector<Tensor>> results = run_loop(op, operands, attrs, index)) return *results;
+  return run_on_host(op, operands, attrs, index);
+}
+
+namespace {
+
+// Elements from the first in memory to behind the last, and where the first of all is.
+struct Extent {
+  int64_t lowest = 0, highest = 0;
+};
+Extent extent_of(const Strides& strides, const Shape& shape) {
+  Extent extent;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const int64_t reach = strides[d] * (shape[d] - 1);
+    (reach < 0 ? extent.lowest : extent.highest) += reach;
+  }
+  return extent;
+}
+
+bool is_dense(const Strides& strides, const Shape& shape) {
+  int64_t expected = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (shape[d] != 1 && strides[d] != expected) return false;
+    expected *= shape[d];
+  }
+  return true;
+}
+
+// The memory of one operand on the host.
+class OnHost {
+ public:
+  OnHost(const StridedPointer& operand, const Shape& shape, int device) : device_(device) {
+    const Extent extent = extent_of(operand.strides, shape);
+    const int64_t size = itemsize(operand.dtype);
+    bytes_ = static_cast<size_t>((extent.highest - extent.lowest + 1) * size);
+    first_ = static_cast<char*>(operand.data) + extent.lowest * size;
+    copy_ = std::make_unique<char[]>(bytes_);
+    data = copy_.get() - extent.lowest * size;
+    driver().copy_to_host(copy_.get(), first_, bytes_, device_);
+  }
+  void write_back() const { driver().copy_to_device(first_, copy_.get(), bytes_, device_); }
+  void* data;
+
+ private:
+  int device_;
+  size_t bytes_;
+  char* first_;
+  std::unique_ptr<char[]> copy_;
+};
+
+const ops::OpDef& cast_operator() {
+  static const ops::OpDef& op = ops::get_op("cast");
+  return op;
+}
+
+Tensor wrapped(const StridedPointer& operand, const Shape& shape, int device) {
+  const Extent extent = extent_of(operand.strides, shape);
+  const int64_t size = itemsize(operand.dtype);
+  char* first = static_cast<char*>(operand.data) + extent.lowest * size;
+  auto storage = Storage::wrap(first, static_cast<size_t>((extent.highest - extent.lowest + 1) * size),
+                               nullptr, false, Device{DeviceType::CUDA, device});
+  return Tensor(std::move(storage), operand.dtype, shape, operand.strides, -extent.lowest);
+}
+
+}  // namespace
+
+void copy_elements(const StridedPointer& to, const StridedPointer& from, const Shape& shape, int device) {
+  const int64_t count = numel(shape);
+  if (count == 0) return;
+  const bool is_dense_target = is_dense(to.strides, shape);
+  if (to.dtype == from.dtype && is_dense_target && is_dense(from.strides, shape))
+    return driver().copy_within(to.data, from.data, static_cast<size_t>(count * itemsize(to.dtype)), device);
+  // Converted, or put together, by a kernel.
+  if (is_dense_target && to.dtype != from.dtype && !is_complex(to.dtype) && !is_complex(from.dtype)) {
+    const Tensor source = wrapped(from, shape, device);
+    if (const auto result = run_loop(cast_operator(), std::span(&source, 1), {{"dtype", to.dtype}}, device)) {
+      const Tensor& made = (*result)[0];
+      if (made.is_contiguous())
+        return driver().copy_within(to.data, made.data(), static_cast<size_t>(count * itemsize(to.dtype)),
+                                    device);
+    }
+  }
+  log_sync(fmt::format("a copy of {} elements of other strides goes through the host", count));
+  const OnHost source(from, shape, device), target(to, shape, device);
+  copy_strided({target.data, to.dtype, to.strides}, {source.data, from.dtype, from.strides}, shape);
+  target.write_back();
+}
+
+}  // namespace weft::cuda
