@@ -9,6 +9,7 @@ processor's clock, several by the wall's. int8 products are torch._int_mm, exact
 """
 
 import argparse
+import importlib
 import json
 import os
 import statistics
@@ -80,7 +81,10 @@ def measure(threads, dtype):
         if dtype == "int8":
             x, y = (torch.randint(-128, 128, shape).to(torch.int8) for shape in ((m, k), (k, n)))
             y = y.t().contiguous().t() if kind == "linear" else y
-            return lambda: torch._int_mm(x, y)
+            product = importlib.import_module(
+                "weft" if torch.__name__.startswith("weft") else "torch"
+            )._int_mm
+            return lambda: product(x, y)
 
         def numbers(*shape):
             return torch.randn(*shape).to(getattr(torch, dtype))
