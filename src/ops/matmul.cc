@@ -259,6 +259,36 @@ Tensor linear_now(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   return result;
 }
 
+std::vector<TensorType> infer_linear_half(const OpDef& op, std::span<const TensorType> operands,
+                                          const Attrs&) {
+  TensorType result = operands[0];
+  const SymShape &weight = operands[1].shape, &bias = operands[2].shape;
+  const bool fits = (result.dtype == DType::F16 || result.dtype == DType::BF16) &&
+                    operands[1].dtype == result.dtype && operands[2].dtype == result.dtype &&
+                    !result.shape.empty() && weight.size() == 2 && bias.size() == 1 &&
+                    sym_eq(result.shape.back(), weight[1]) && sym_eq(bias[0], weight[0]);
+  WEFT_CHECK(fits, fmt::format("{}: expected x[*, k], weight[n, k] and bias[n], all float16 or bfloat16{}",
+                               op.name, describe_operands(op, operands)));
+  result.shape.back() = weight[0];
+  return {result};
+}
+
+std::vector<Tensor> eager_linear_half(const OpDef&, std::span<const Tensor> operands, const Attrs&) {
+  const Tensor &x = operands[0], &weight = operands[1], &bias = operands[2];
+  if (weight.size(1) > 0) return {linear_now(x.contiguous(), weight, bias.contiguous())};
+  Shape shape = x.shape();
+  shape.back() = weight.size(0);
+  return {build::expand(bias, SymShape(shape.begin(), shape.end())).contiguous()};
+}
+
+// In graphs half precision is rounded once, too.
+bool is_linear_half(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  if (!is_half(x) || x.dim() == 0 || weight.dim() != 2 || !bias.defined() || bias.dim() != 1) return false;
+  return weight.dtype() == x.dtype() && bias.dtype() == x.dtype() &&
+         sym_eq(sym_shape(x).back(), sym_shape(weight)[1]) &&
+         sym_eq(sym_shape(bias)[0], sym_shape(weight)[0]);
+}
+
 std::vector<Tensor> linear(const OpDef& op, const OpArgs& args) {
   const Tensor &given = args.tensors[0], &weight = args.tensors[1], &bias = args.tensors[2];
   // Where rows do not lie in one piece, half precision is rounded once, too.
@@ -270,6 +300,7 @@ std::vector<Tensor> linear(const OpDef& op, const OpArgs& args) {
                   type_of(x).str(), type_of(weight).str(), bias.defined() ? type_of(bias).str() : "None"));
   WEFT_CHECK(weight.dim() == 1 || weight.dim() == 2,
              fmt::format("{}: expected weight of 1 or 2 dimensions, got {}", op.name, type_of(weight).str()));
+  if (is_linear_half(x, weight, bias)) return {call1("linear_half", {x, weight, bias})};
   const Tensor result = product_of(x, weight.dim() == 2 ? build::permute(weight, {1, 0}) : weight);
   return {bias.defined() ? build::add(result, bias) : result};
 }
@@ -458,6 +489,14 @@ std::vector<Tensor> matrix_power(const OpDef& op, const OpArgs& args) {
                       "(Tensor input, Tensor x, Tensor y, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
                       "beta * input + alpha * (x[b, m, k] @ y[b, k, n]); `input` broadcasts.",
                       "beta * input + alpha * (x @ y)", addmm, {}, {""}),
+    &register_op(
+        {.name = "linear_half",
+         .schema = "(Tensor x, Tensor weight, Tensor bias) -> Tensor",
+         .doc = "x[*B, k] @ weight[n, k].T + bias[n] of float16 or bfloat16: [*B, n]. Sums are float32, "
+                "and rounded once.\n"
+                "What linear is in graphs, for these dtypes.",
+         .infer = infer_linear_half,
+         .eager = eager_linear_half}),
     &define_composite("linear", "(Tensor x, Tensor weight, Tensor? bias=None) -> Tensor",
                       "x[*B, k] @ weight[n, k].T + bias[n]: [*B, n].", "x @ weight.T + bias", linear),
     &define_composite(

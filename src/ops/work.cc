@@ -25,7 +25,8 @@ double last_size(const Tensor& tensor) {
 double product_of(const OpDef& op, std::span<const Tensor> operands, const Tensor& result,
                   const Attrs& attrs) {
   const double results = count_of(result);
-  if (op.name == "matmul" || op.name == "linear_fused" || op.name == "linear_packed")
+  if (op.name == "matmul" || op.name == "linear_half" || op.name == "linear_fused" ||
+      op.name == "linear_packed")
     return 2 * results * last_size(operands[0]);
   const double weights = count_of(operands[1]);
   const auto first = [](const Tensor& tensor) {
@@ -44,6 +45,7 @@ double product_of(const OpDef& op, std::span<const Tensor> operands, const Tenso
 
 bool is_product(const OpDef& op) {
   constexpr std::string_view kProducts[] = {"matmul",
+                                            "linear_half",
                                             "linear_fused",
                                             "linear_packed",
                                             "conv2d_channels_last",

@@ -51,6 +51,21 @@ Tensor constant_weight(const Value* matrix) {
   return (dims[0] + 2) % 2 == 1 ? constant.contiguous() : Tensor();
 }
 
+// x @ constant + constant of half precision, rounded once.
+Value* linear_of_half(Graph& graph, Node& node) {
+  const ops::OpDef& layer = ops::get_op("linear_packed");
+  if (!is_constant(node.inputs[1]) || !is_constant(node.inputs[2]) ||
+      !has_operator(*node.inputs[0], layer.name))
+    return nullptr;
+  const ops::TracerScope eager(nullptr);
+  const Tensor weight = node.inputs[1]->def->constant.contiguous();
+  Value* constant = graph.add_constant(*node.parent, weight, node.location, &node)->output();
+  return graph
+      .add_node(*node.parent, layer, {node.inputs[0], constant, nullptr, node.inputs[2], nullptr}, {},
+                node.location, &node)
+      ->output();
+}
+
 // x @ constant becomes a linear layer.
 Value* linear_of(Graph& graph, Node& node) {
   const Value *x = node.inputs[0], *matrix = node.inputs[1];
@@ -168,6 +183,7 @@ Value* fuse_one(Graph& graph, Node& node) {
   if (node.kind != ir::NodeKind::Op || node.outputs.size() != 1 || node.output()->uses.empty())
     return nullptr;
   if (node.is("matmul")) return linear_of(graph, node);
+  if (node.is("linear_half")) return linear_of_half(graph, node);
   if (node.is("cast")) {
     Value* const layer = int8_layer_of(graph, node);
     return layer ? layer : round_int8(graph, node);

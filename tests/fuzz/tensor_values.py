@@ -25,6 +25,7 @@ _OPAQUE = (
     weft.dtype,
 )
 _COMPILED = (weft._C._CompiledFunction, nn.OptimizedModule)
+_PLAIN = {bool, int, str, bytes, type(None)}
 # Attributes of the program's classes and objects that say nothing.
 _IGNORED = {"__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__qualname__"}
 
@@ -124,16 +125,19 @@ class Comparison:
     def walk(self, path, got, expected):
         if got is expected:
             return
+        kind = type(expected)
+        if kind in _PLAIN and type(got) is kind:
+            if got != expected:
+                self.fail(path, repr(got), repr(expected))
+            return
         if isinstance(got, _COMPILED):
             got = got.__wrapped__
             if got is expected:
                 return
-        kind = type(expected)
-        if name_of(type(got)) != name_of(kind):
+        if type(got) is not kind and name_of(type(got)) != name_of(kind):
             self.fail(path, f"a {name_of(type(got))} ({got!r:.80})", f"a {name_of(kind)} ({expected!r:.80})")
-        if kind in (bool, int, str, bytes, type(None)):
-            if got != expected:
-                self.fail(path, repr(got), repr(expected))
+        if kind in _PLAIN:
+            self.fail(path, repr(got), repr(expected))
         elif kind in (float, complex):
             self.number(path, got, expected)
         elif isinstance(expected, weft.Tensor):
@@ -179,35 +183,39 @@ class Comparison:
     def tensor(self, path, got, expected):
         if not self.are_new(path, got, expected):
             return
-        what = [
-            f"{str(t.dtype)} {list(t.shape)}{' requires_grad' if t.requires_grad else ''}"
-            for t in (got, expected)
-        ]
-        if what[0] != what[1]:
-            self.fail(path, *what)
-        if self.layouts and expected.numel() > 1 and is_dense(expected):  # views alone may come in one piece
-            strides = [tuple(s for s, n in zip(t.stride(), t.shape) if n > 1) for t in (got, expected)]
-            if strides[0] != strides[1]:
-                self.fail(path, f"strides {strides[0]}", strides[1])
-        self.numbers(path, as_array(got), as_array(expected))
-        if expected.numel():
-            self.tensors.append((path, extent(got), extent(expected)))
+        shape = tuple(expected.shape)
+        if got.dtype != expected.dtype or tuple(got.shape) != shape or got.requires_grad != expected.requires_grad:
+            self.fail(path, *(
+                f"{str(t.dtype)} {list(t.shape)}{' requires_grad' if t.requires_grad else ''}" for t in (got, expected)
+            ))  # fmt: skip
+        count = math.prod(shape)
+        if count:
+            extents = extent(got), extent(expected)
+            # Views alone may come in one piece.
+            is_dense = extents[1][1] - extents[1][0] == count * expected.element_size()
+            if self.layouts and count > 1 and is_dense and got.stride() != expected.stride():
+                strides = [tuple(s for s, n in zip(t.stride(), shape) if n > 1) for t in (got, expected)]
+                if strides[0] != strides[1]:
+                    self.fail(path, f"strides {strides[0]}", strides[1])
+            self.tensors.append((path, *extents))
+            self.numbers(path, as_array(got), as_array(expected))
         for name in expected.__dict__:
             self.walk(f"{path}.{name}", got.__dict__.get(name), expected.__dict__[name])
 
     def dict(self, path, got, expected):
         if not self.are_new(path, got, expected):
             return
-        keys = [
-            [key if isinstance(key, str | int | float | tuple) else type(key) for key in d]
-            for d in (got, expected)
-        ]
-        of_hooks = "hook" in path.rsplit("[", 1)[-1]  # numbers that the process counts
-        if keys[0] != keys[1] and not (of_hooks and len(keys[0]) == len(keys[1])):
-            self.fail(path, f"keys {keys[0]}", keys[1])
+        if list(got) != list(expected):
+            keys = [
+                [key if isinstance(key, str | int | float | tuple) else type(key) for key in d]
+                for d in (got, expected)
+            ]
+            of_hooks = "hook" in path.rsplit("[", 1)[-1]  # numbers that the process counts
+            if keys[0] != keys[1] and not (of_hooks and len(keys[0]) == len(keys[1])):
+                self.fail(path, f"keys {keys[0]}", keys[1])
         for key, a, b in zip(expected, got.values(), expected.values()):
             self.walk(f"{path}[{key!r}]", a, b)
-        if type(expected) is not dict and hasattr(expected, "__dict__"):
+        if type(expected) is not dict and hasattr(expected, "__dict__"):  # of a class derived from it
             self.walk(f"{path}.__dict__", got.__dict__, expected.__dict__)
 
     def sequence(self, path, got, expected):
@@ -237,6 +245,14 @@ class Comparison:
                 self.walk(path, *attributes)
         elif isinstance(expected, weft.random.Generator):
             self.walk(f"{path}.get_state()", got.get_state(), expected.get_state())
+        elif isinstance(expected, nn.Module):
+            got, expected = got.__dict__, expected.__dict__
+            if list(got) != list(expected):
+                self.fail(f"{path}.__dict__", f"keys {list(got)}", list(expected))
+            for name, value in expected.items():
+                other = got[name]
+                if value or other or type(value) is not dict or type(other) is not dict:  # most are empty
+                    self.walk(f"{path}.{name}", other, value)
         else:
             for kind in type(expected).__mro__:
                 for slot in kind.__dict__.get("__slots__", ()):
@@ -247,17 +263,15 @@ class Comparison:
 
     def aliasing(self):
         """Tensors overlap in one run where they do in the other, at the same distance."""
-        for i, (path, got, expected) in enumerate(self.tensors):
-            for other_path, other_got, other_expected in self.tensors[:i]:
-                both = [
-                    a[0] - b[0] if a[0] < b[1] and b[0] < a[1] else None
-                    for a, b in ((got, other_got), (expected, other_expected))
-                ]
-                if both[0] != both[1]:
-                    verb = (
-                        "do not share memory" if both[1] is None else f"share memory, {both[1]} bytes apart"
-                    )
-                    raise Difference(f"{path} and {other_path}: in plain Python they {verb}, here {both[0]}")
+        overlaps = [overlapping([tensor[side] for tensor in self.tensors]) for side in (1, 2)]
+        if overlaps[0] == overlaps[1]:
+            return
+        for pair in sorted({**overlaps[0], **overlaps[1]}):
+            here, plain = (overlap.get(pair) for overlap in overlaps)
+            if here != plain:
+                verb = "do not share memory" if plain is None else f"share memory, {plain} bytes apart"
+                path, other = (self.tensors[i][0] for i in pair)
+                raise Difference(f"{path} and {other}: in plain Python they {verb}, here {here}")
 
 
 def as_array(tensor):
@@ -265,10 +279,17 @@ def as_array(tensor):
     return (tensor.float() if tensor.dtype == weft.bfloat16 else tensor).numpy()
 
 
-def is_dense(tensor):
-    """Every element of the memory that it spans belongs to it, once."""
-    first, last = extent(tensor)
-    return last - first == tensor.numel() * tensor.element_size()
+def overlapping(extents):
+    """Which pairs of ranges of memory overlap, and how far apart they begin."""
+    found, open_ranges = {}, []
+    for i in sorted(range(len(extents)), key=extents.__getitem__):
+        first = extents[i][0]
+        open_ranges = [j for j in open_ranges if extents[j][1] > first]
+        for j in open_ranges:
+            late, early = max(i, j), min(i, j)
+            found[late, early] = extents[late][0] - extents[early][0]
+        open_ranges.append(i)
+    return found
 
 
 def extent(tensor):

@@ -41,6 +41,8 @@ static V made_value(const Ref& object) {
 }
 
 V fold_call(Evaluator& ev, PyObject* function, const CallArgs& args) {
+  if (args.keywords.empty())
+    if (V number = ev.computed(0, function, args.args)) return number;
   Ref tuple = as_tuple(ev, args.args), keywords = checked(PyDict_New());
   for (const auto& [key, value] : args.keywords) {
     Ref object = ev.constant(value);

@@ -130,7 +130,18 @@ V builtin_reversed(Evaluator& ev, CallArgs& args) {
     it->index = static_cast<int64_t>(sequence->items.size()) - 1;
     return it;
   }
-  const bool is_sequence = sequence->is_const() && PySequence_Check(sequence->object.get());
+  if (PyObject* method = ev.python_method(sequence, "__reversed__"))
+    return ev.call_method_now(sequence, method, {});
+  PyObject* const item = ev.python_method(sequence, "__getitem__");
+  PyObject* const length = item ? ev.python_method(sequence, "__len__") : nullptr;
+  if (length) {
+    std::vector<V> items;
+    for (int64_t i = ev.length_of(ev.realize(ev.call_method_now(sequence, length, {}))); i > 0; --i)
+      items.push_back(ev.call_method_now(sequence, item, {int_value(i - 1)}));
+    return ev.iterator(tuple_value(std::move(items)));
+  }
+  const bool is_sequence = (sequence->is_const() && PySequence_Check(sequence->object.get())) ||
+                           sequence->kind == Kind::Dict || sequence->kind == Kind::DictView;
   if (sequence->kind != Kind::Tuple && sequence->kind != Kind::Array && !is_sequence)
     graph_break("reversed() of an object that weft does not know");
   std::vector<V> items = ev.elements(sequence);
@@ -253,6 +264,10 @@ V builtin_extreme(Evaluator& ev, CallArgs& args) {
   std::vector<V> items = args.args.size() == 1 ? ev.elements(args.args[0]) : args.args;
   if (items.empty()) graph_break("min() or max() of nothing");
   for (const V& item : items) ev.realize(item);
+  if (items.size() == 2 && std::any_of(items.begin(), items.end(), Evaluator::is_derived_number) &&
+      !std::all_of(items.begin(), items.end(), [&](const V& item) { return ev.is_int(item); }))
+    if (V best = ev.computed(0, lowered_object(kCompare == Py_LT ? "builtins.min" : "builtins.max"), items))
+      return best;
   // One of several floats is a float, whichever it is.
   const bool are_floats = std::all_of(items.begin(), items.end(), is_python_float) &&
                           !std::all_of(items.begin(), items.end(), is_python_number);
@@ -280,6 +295,7 @@ V builtin_abs(Evaluator& ev, CallArgs& args) {
   }
   if (value->kind == Kind::SymInt) return sym_value(sym_max(value->sym, -value->sym));
   if (value->kind == Kind::Scalar && value->weak == WeakKind::Float) {
+    if (Evaluator::is_derived_number(value)) return fold(ev, "builtins", "abs", args);
     V result = make_value(Kind::Scalar);
     result->tensor = ops::call1("abs", {value->tensor});
     return result;
@@ -302,6 +318,7 @@ V builtin_float(Evaluator& ev, CallArgs& args) {
   if (args.args.empty()) return const_value(checked(PyFloat_FromDouble(0)));
   const V& value = ev.realize(args.args[0]);
   if (value->kind == Kind::Array) return single_element(ev, value, DType::F64, WeakKind::Float);
+  if (value->kind == Kind::Scalar && value->weak == WeakKind::Float) return value;
   if (value->kind == Kind::Scalar && value->weak != WeakKind::Complex)
     return data_scalar(cast_to(value->tensor, DType::F64), WeakKind::Float);
   return fold(ev, "builtins", "float", args);
@@ -331,6 +348,7 @@ V builtin_int(Evaluator& ev, CallArgs& args) {
   if (args.args.size() == 1) {
     const V& value = ev.realize(args.args[0]);
     if (value->kind == Kind::SymInt) return value;
+    if (Evaluator::is_derived_number(value)) return fold(ev, "builtins", "int", args);
     if (value->kind == Kind::Array &&
         (is_integral(value->tensor.dtype()) || value->tensor.dtype() == DType::Bool) &&
         value->tensor.dtype() != DType::U64)
@@ -442,24 +460,26 @@ V order_of(Evaluator& ev, CallArgs& args) {
 
 #define WEFT_MATH(NAME) \
   V math_##NAME(Evaluator& ev, CallArgs& args) { return fold(ev, "math", #NAME, args); }
-#define WEFT_FOR_EACH_MATH(X)                                                                            \
-  X(sqrt)                                                                                                \
-  X(exp)                                                                                                 \
-  X(log)                                                                                                 \
-  X(log2)                                                                                                \
-  X(log10)                                                                                               \
-  X(log1p)                                                                                               \
-  X(expm1)                                                                                               \
-  X(sin)                                                                                                 \
-  X(cos)                                                                                                 \
-  X(tan)                                                                                                 \
-  X(asin)                                                                                                \
-  X(acos)                                                                                                \
-  X(atan)                                                                                                \
-  X(atan2) X(sinh) X(cosh) X(tanh) X(floor) X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd) X(factorial) \
-      X(isnan) X(isinf) X(isfinite) X(copysign) X(fmod) X(degrees) X(radians) X(erf) X(gamma) X(prod)    \
-          X(isqrt) X(comb) X(isclose) X(fsum) X(dist) X(lcm) X(perm) X(frexp) X(modf) X(ldexp) X(asinh)  \
-              X(acosh) X(atanh) X(erfc) X(lgamma) X(remainder) X(cbrt) X(exp2) X(nextafter) X(ulp)
+#define WEFT_FOR_EACH_MATH(X)                                                                             \
+  X(sqrt)                                                                                                 \
+  X(exp)                                                                                                  \
+  X(log)                                                                                                  \
+  X(log2)                                                                                                 \
+  X(log10)                                                                                                \
+  X(log1p)                                                                                                \
+  X(expm1)                                                                                                \
+  X(sin)                                                                                                  \
+  X(cos)                                                                                                  \
+  X(tan)                                                                                                  \
+  X(asin)                                                                                                 \
+  X(acos)                                                                                                 \
+  X(atan)                                                                                                 \
+  X(atan2)                                                                                                \
+  X(sinh)                                                                                                 \
+  X(cosh) X(tanh) X(floor) X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd) X(factorial) X(isnan) X(isinf) \
+      X(isfinite) X(copysign) X(fmod) X(degrees) X(radians) X(erf) X(gamma) X(prod) X(isqrt) X(comb)      \
+          X(isclose) X(fsum) X(dist) X(lcm) X(perm) X(frexp) X(modf) X(ldexp) X(asinh) X(acosh) X(atanh)  \
+              X(erfc) X(lgamma) X(remainder) X(cbrt) X(exp2) X(nextafter) X(ulp)
 WEFT_FOR_EACH_MATH(WEFT_MATH)
 #undef WEFT_MATH
 

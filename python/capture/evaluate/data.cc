@@ -1,7 +1,9 @@
 // Arithmetic, containers, formatting and unpacking of abstract values.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "capture/builtins/sets.h"
 #include "capture/evaluate/evaluator.h"
@@ -61,9 +63,18 @@ int find_key(Evaluator& ev, const V& dict, const V& key) {
 }
 
 // A key of a dict: completely known.
+// The sizes of a key are known from here on.
+static V specialized(const V& value) {
+  if (value->kind == Kind::SymInt) return int_value(sym_specialize(value->sym));
+  if (value->kind != Kind::Tuple || value->object_type) return value;
+  std::vector<V> items;
+  std::transform(value->items.begin(), value->items.end(), std::back_inserter(items), specialized);
+  return tuple_value(std::move(items));
+}
+
 V dict_key(Evaluator& ev, const V& key) {
   if (has_unguarded_nan(ev.realize(key))) graph_break("a NaN as a key: which object it is decides");
-  Ref object = ev.constant(key);
+  Ref object = ev.constant(specialized(key));
   if (!object) graph_break("a dict key that is not a plain value");
   if (PyObject_Hash(object.get()) == -1) throw PythonError{};
   return const_value(object);

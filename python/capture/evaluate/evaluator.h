@@ -92,6 +92,11 @@ class Evaluator {
   V compare(int op, const V& a, const V& b);
   // Of a float given to the function with a known number, where a graph may not end: its outcome is guarded.
   V guarded_comparison(int op, const V& a, const V& b);
+  // What the operation (computed.h), or the function, gives for numbers that are known from sizes and given
+  // ones; null where they are not, or all are constants.
+  V computed(int operation, PyObject* function, const std::vector<V>& operands);
+  // Is it one that follows from sizes?
+  static bool is_derived_number(const V& value);
   V unary(Op op, const V& a);
   V subscript(const V& container, const V& key);
   // Enters the Python function that answers the subscript, where there is one.

@@ -7,6 +7,7 @@
 #include "capture/builtins/sets.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
+#include "capture/guards/computed.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/made_once.h"
 #include "capture/objects/numpy_api.h"
@@ -56,6 +57,15 @@ bool repeats(const V& scalar, const V& sequence) {
                                    !PyType_Check(sequence->object.get()));
 }
 
+// Of a size and a small constant; null for others.
+V power_or_shift(int op, Sym x, Sym y) {
+  if (!y.is_constant() || y.constant() < 0 || y.constant() > (op == 8 ? 3 : 16)) return nullptr;
+  if (op == 9) return sym_value(floor_div(x, Sym(int64_t{1} << y.constant())));
+  Sym result(1);
+  for (int64_t i = 0; i < y.constant(); ++i) result = result * (op == 8 ? x : Sym(2));
+  return sym_value(op == 8 ? result : x * result);
+}
+
 V sym_binary(Evaluator& ev, int op, const V& a, const V& b) {
   const Sym x = ev.to_sym(a, "operand"), y = ev.to_sym(b, "operand");
   switch (op % 13) {
@@ -66,8 +76,14 @@ V sym_binary(Evaluator& ev, int op, const V& a, const V& b) {
     case 6:
       if (sym_eq(y, Sym(0))) graph_break("division by zero");
       return sym_value(op % 13 == 2 ? floor_div(x, y) : floor_mod(x, y));
+    case 3:
+    case 8:
+    case 9:
+      if (V result = power_or_shift(op % 13, x, y)) return result;
+      break;
     default: break;
   }
+  if (V result = ev.computed(op % 13, nullptr, {a, b})) return result;
   return const_value(binary_operation(op, int_value(sym_specialize(x))->object.get(),
                                       int_value(sym_specialize(y))->object.get()));
 }
@@ -118,6 +134,8 @@ V Evaluator::binary(int op, const V& first, const V& second) {
   }
   if (is_int(a) && is_int(b) && (a->kind == Kind::SymInt || b->kind == Kind::SymInt))
     return sym_binary(*this, op, a, b);
+  if (is_derived_number(a) || is_derived_number(b))
+    if (V result = computed(op % 13, nullptr, {a, b})) return result;
   if ((a->kind == Kind::Scalar || b->kind == Kind::Scalar) && is_number(a) && is_number(b))
     return scalar_binary(*this, op % 13, a, b);
   if ((a->kind == Kind::SymInt || b->kind == Kind::SymInt) && is_number(a) && is_number(b)) {
@@ -224,6 +242,8 @@ V Evaluator::compare(int op, const V& first, const V& second) {
       default: return bool_value(sym_ne(x, y));
     }
   }
+  if (is_derived_number(a) || is_derived_number(b))
+    if (V outcome = computed(kFirstComparison + op, nullptr, {a, b})) return outcome;
   if (V outcome = guarded_comparison(op, a, b)) return outcome;
   if ((a->kind == Kind::Scalar || b->kind == Kind::Scalar) && is_number(a) && is_number(b))
     return scalar_compare(*this, op, a, b);
@@ -264,6 +284,8 @@ V Evaluator::unary(Op op, const V& a) {
   }
   if (a->kind == Kind::Scalar && a->weak == WeakKind::Float && op != Op::Invert) {
     if (op == Op::Positive) return a;
+    if (is_derived_number(a))  // as Python does for all but NaN, whose sign nothing asks for
+      if (V result = computed(5, nullptr, {a, const_value(checked(PyFloat_FromDouble(-1)))})) return result;
     V result = make_value(Kind::Scalar);
     result->weak = a->weak;
     result->tensor = ops::call1("neg", {a->tensor});
@@ -474,8 +496,32 @@ void Evaluator::store_subscript(const V& container, const V& key, const V& value
   graph_break("assignment to an item of an object that weft does not know");
 }
 
+static bool is_in_range(PyObject* range, Sym number) {
+  const auto bound = [&](const char* name) {
+    const int64_t value = PyLong_AsLongLong(checked(PyObject_GetAttrString(range, name)).get());
+    if (value == -1 && PyErr_Occurred()) throw PythonError{};
+    return Sym(value);
+  };
+  const Sym start = bound("start"), stop = bound("stop"), step = bound("step");
+  const bool is_up = step.constant() > 0;
+  const Sym low = is_up ? start : stop + Sym(1), high = is_up ? stop : start + Sym(1);
+  return sym_ge(number, low) && sym_lt(number, high) &&
+         sym_eq(floor_mod(number - start, is_up ? step : -step), Sym(0));
+}
+
 V Evaluator::contains(const V& container, const V& item) {
   realize(container);
+  if (realize(item)->kind == Kind::SymInt && container->is_const() &&
+      Py_TYPE(container->object.get()) == &PyRange_Type)
+    return bool_value(is_in_range(container->object.get(), item->sym));
+  // Which one of several numbers a size is, is asked one after the other: others may be a later call's.
+  const bool is_hashed = container->kind == Kind::Set || container->kind == Kind::Dict ||
+                         (container->is_const() && PyFrozenSet_CheckExact(container->object.get()));
+  if (item->kind == Kind::SymInt && is_hashed) {
+    for (const V& element : elements(container))
+      if (is_number(realize(element)) && equal(element, item)) return bool_value(true);
+    return bool_value(false);
+  }
   if (container->kind == Kind::Set) {
     const Ref object = identified(item);
     if (!object) graph_break("a membership test that weft does not know");

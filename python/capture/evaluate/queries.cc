@@ -10,6 +10,7 @@
 #include "capture/builtins/named_tuples.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
+#include "capture/guards/computed.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
 #include "capture/objects/host_tensors.h"
@@ -72,6 +73,9 @@ bool Evaluator::truth(const V& value) {
     case Kind::Array: graph_break("a condition that depends on the values of an array");
     case Kind::Tensor: graph_break("a condition that depends on the values of a tensor");
     case Kind::Scalar:
+      if (is_derived_number(value))
+        if (const V outcome = computed(kFirstComparison + Py_NE, nullptr, {value, int_value(0)}))
+          return outcome->is(Py_True);
       if (const V outcome = guarded_comparison(Py_NE, value, int_value(0))) return outcome->is(Py_True);
       // A whole graph knows the numbers among its arguments that its course depends on.
       if (settings_.fullgraph) {
@@ -291,6 +295,7 @@ bool Evaluator::equal(const V& a, const V& b) {
   }
   if (a->kind == Kind::SymInt || b->kind == Kind::SymInt) {
     if (!is_int(a) || !is_int(b)) {
+      if (const V outcome = computed(kFirstComparison + Py_EQ, nullptr, {a, b})) return outcome->is(Py_True);
       if (constant(a) || constant(b)) {
         const V& other = a->kind == Kind::SymInt ? b : a;
         if (!PyFloat_Check(other->object.get())) return false;

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "capture/guards/computed.h"
 #include "capture/objects/host_tensors.h"
 #include "capture/objects/lifetimes.h"
 #include "capture/objects/numpy_api.h"
@@ -164,6 +165,16 @@ bool Guards::run_load(const GuardStep& s, std::span<const Frame> frames, Registe
       if (dst) r.owned.push_back(Ref::steal(dst));
       break;
     case GuardOp::MethodSelf: dst = PyMethod_GET_SELF(base); break;
+    case GuardOp::Size:
+      dst = PyLong_FromLongLong(sizes_[static_cast<size_t>(s.imm)].evaluate(r.symbols));
+      if (dst) r.owned.push_back(Ref::steal(dst));
+      break;
+    case GuardOp::Computed: {
+      PyObject* const second = s.b >= 0 ? r.values[static_cast<size_t>(s.b)] : nullptr;
+      dst = computed_number(static_cast<int>(s.imm), s.object, base, second).release();
+      if (dst) r.owned.push_back(Ref::steal(dst));
+      break;
+    }
     default: return run_check(s, frames, r);
   }
   if (dst) return true;
@@ -348,6 +359,17 @@ int Guards::load(const SourceRef& source) {
       break;
     case Step::CellContents: step.op = GuardOp::CellContents; break;
     case Step::TensorArray: step.op = GuardOp::TensorArray; break;
+    case Step::Size:
+      step.op = GuardOp::Size;
+      step.imm = static_cast<int64_t>(sizes_.size());
+      sizes_.push_back(source->sym);
+      break;
+    case Step::Computed:
+      step.op = GuardOp::Computed;
+      step.imm = source->index;
+      step.object = keep(source->object.get());
+      if (source->second) step.b = load(source->second);
+      break;
     case Step::MethodSelf: step.op = GuardOp::MethodSelf; break;
   }
   step.dst = num_registers_++;

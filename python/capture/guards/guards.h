@@ -42,6 +42,8 @@ enum class GuardOp : uint8_t {
   ListItem,
   CellContents,
   TensorArray,
+  Size,      // of the expression `imm` over sizes
+  Computed,  // from numbers: operation `imm` of `a` and `b`, or what the function `object` gives for them
   MethodSelf,
   // Checks of register `a`.
   Is,
@@ -139,6 +141,7 @@ class Guards {
   std::vector<std::string> texts_;  // beside steps_; empty for loads
   std::vector<ArrayGuard> arrays_;
   std::vector<std::vector<int>> sets_;  // of registers
+  std::vector<Sym> sizes_;              // expressions that numbers are computed from
   std::vector<SymGuard> sym_guards_;
   std::vector<Ref> kept_;
   std::unordered_map<std::string, int> register_of_;

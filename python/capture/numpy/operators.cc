@@ -249,15 +249,16 @@ V scalar_binary(Evaluator& ev, int op, const V& a, const V& b) {
                                    : v->is_const() && PyFloat_CheckExact(v->object.get());
   };
   const auto is_plain = [&](const V& v) {
-    return is_float(v) || (v->is_const() && PyLong_CheckExact(v->object.get()));
+    return is_float(v) || v->kind == Kind::SymInt || (v->is_const() && PyLong_CheckExact(v->object.get()));
   };
   if (!is_plain(a) || !is_plain(b)) graph_break("arithmetic on computed numbers");
-  if (op == 11) {
-    // Division by zero is an error.
-    if (!b->is_const() || PyFloat_AsDouble(b->object.get()) == 0)
-      graph_break("division by a computed number");
-  } else if (op != 0 && op != 5 && op != 10) {
-    graph_break("arithmetic on computed numbers");
+  const bool is_division = op == 11;
+  // Division by zero is an error.
+  const bool may_divide = b->kind == Kind::SymInt ? sym_ne(b->sym, Sym(0))
+                                                  : b->is_const() && PyFloat_AsDouble(b->object.get()) != 0;
+  if (is_division ? !may_divide : op != 0 && op != 5 && op != 10) {
+    if (V result = ev.computed(op, nullptr, {a, b})) return result;  // where it was given with numbers
+    graph_break(is_division ? "division by a computed number" : "arithmetic on computed numbers");
   }
   const auto number = [&](const V& v) { return cast_to(ev.to_tensor(v), DType::F64); };
   V result = make_value(Kind::Scalar);

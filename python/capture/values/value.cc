@@ -26,6 +26,15 @@ std::string Source::str() const {
     case Step::CellContents: return base->str() + ".cell_contents";
     case Step::MethodSelf: return base->str() + ".__self__";
     case Step::TensorArray: return base->str() + ".numpy()";
+    case Step::Size: return fmt::format("size({})", sym.str());
+    case Step::Computed: {
+      const auto text = [](const SourceRef& number) {
+        return number->step == Step::Pinned ? short_repr(number->object.get(), 200) : number->str();
+      };
+      return fmt::format("{}({}{})",
+                         object ? callable_name(object.get()) : fmt::format("operation {}", index),
+                         text(base), second ? ", " + text(second) : "");
+    }
   }
   return "?";
 }

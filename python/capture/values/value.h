@@ -30,11 +30,16 @@ struct Source {
     CellContents,
     MethodSelf,
     TensorArray,  // base.numpy()
+    Size,         // `sym`, an int made of sizes
+    Computed,  // operation `index` of the numbers base and `second`, or what the function `object` gives for
+               // them
   };
   Step step;
   SourceRef base;
   int frame = 0, index = 0;
   Ref key, object, object2;
+  SourceRef second = {};
+  Sym sym = {};
   std::string str() const;  // unique among the sources of one segment
 };
 SourceRef make_source(Source source);
