@@ -36,6 +36,7 @@ from time_limits import TimedOut, time_limit
 
 SECONDS_PER_STEP = 30  # of the processor's time
 SECONDS_TO_SHRINK = 60
+SLOW_SECONDS = 20  # a program that takes longer is mentioned
 PROGRAMS_PER_PROCESS = 400
 BYTES_PER_PROCESS = 2 << 30  # statements that need more are not generated
 MODES = {
@@ -262,11 +263,14 @@ def run_seeds(options, seeds, state):
         if time.monotonic() > options.deadline:
             break
         state[0] = seed
+        start = time.monotonic()
         try:
             found = difference(seed, library, options.mode, options.compiled, options.shrink)
         except Exception:
             found = f"seed {seed}: the generator failed\n{traceback.format_exc()}"
         state[1] += 1
+        if (seconds := time.monotonic() - start) > SLOW_SECONDS and not found:
+            print(f"seed {seed} took {seconds:.0f} s", flush=True)
         if found:
             state[2] += 1
             print(found, end="\n\n", flush=True)

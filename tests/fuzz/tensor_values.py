@@ -184,7 +184,11 @@ class Comparison:
         if not self.are_new(path, got, expected):
             return
         shape = tuple(expected.shape)
-        if got.dtype != expected.dtype or tuple(got.shape) != shape or got.requires_grad != expected.requires_grad:
+        if (
+            got.dtype != expected.dtype
+            or tuple(got.shape) != shape
+            or got.requires_grad != expected.requires_grad
+        ):
             self.fail(path, *(
                 f"{str(t.dtype)} {list(t.shape)}{' requires_grad' if t.requires_grad else ''}" for t in (got, expected)
             ))  # fmt: skip
@@ -251,7 +255,7 @@ class Comparison:
                 self.fail(f"{path}.__dict__", f"keys {list(got)}", list(expected))
             for name, value in expected.items():
                 other = got[name]
-                if value or other or type(value) is not dict or type(other) is not dict:  # most are empty
+                if type(value) is not dict or type(other) is not dict or value or other:  # most are empty
                     self.walk(f"{path}.{name}", other, value)
         else:
             for kind in type(expected).__mro__:

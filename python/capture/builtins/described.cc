@@ -33,6 +33,7 @@ Ref Evaluator::described(const V& value) {
   if (Ref object = constant(value)) return object;
   switch (value->kind) {
     case Kind::SymInt: return int_value(sym_specialize(value->sym))->object;
+    case Kind::Scalar: return known_number(value);
     case Kind::Set: return value->object;
     case Kind::List: return described_items(*this, value->items);
     case Kind::Tuple: {

@@ -10,10 +10,12 @@
 
 #include "array.h"
 #include "bindings.h"
+#include "capture/builtins/changing_numbers.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
 #include "capture/objects/numpy_api.h"
 #include "capture/values/memory_order.h"
+#include "core/default_dtype.h"
 #include "ops/build.h"
 
 namespace weft::capture {
@@ -27,11 +29,14 @@ V owner_of(V array) {
   return array;
 }
 
-// The value as an object of Python's, for weft's own functions: tensors are traced ones. `beside_floats`: an
-// operand of an operator whose other operand is a tensor of floating-point numbers, whose dtype a 0-d one
-// keeps.
-Ref traced_object(Evaluator& ev, const V& value, bool beside_floats = false) {
+// What numbers that change are beside, as operands of an operator. A tensor of floating-point numbers keeps
+// its dtype beside a 0-d one; beside integers a float has the default dtype.
+enum class Beside : uint8_t { Nothing, Floats, Integers };
+
+// The value as an object of Python's, for weft's own functions: tensors are traced ones.
+Ref traced_object(Evaluator& ev, const V& value, Beside beside = Beside::Nothing) {
   ev.realize(value);
+  const bool beside_floats = beside == Beside::Floats;
   const auto list_of = [&](const std::vector<V>& items) {
     Ref list = checked(PyList_New(0));
     for (const V& item : items)
@@ -53,6 +58,9 @@ Ref traced_object(Evaluator& ev, const V& value, bool beside_floats = false) {
     case Kind::SymInt: return object_of_size(value->sym);
     case Kind::Scalar:
       if (value->weak == WeakKind::Float && beside_floats) return object_of_tensor(value->tensor);
+      if (value->weak == WeakKind::Float && beside == Beside::Integers)
+        return object_of_tensor(cast_to(value->tensor, default_float()));
+      if (Ref known = ev.known_number(value)) return known;
       if (value->source) ev.capture_as_constant(value);
       break;
     case Kind::Array:  // of NumPy's, as a Python number
@@ -148,7 +156,7 @@ V truth_of(Evaluator& ev, const V& tensor) {
 }
 
 V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const std::vector<V>& all,
-              size_t first, const CallArgs& args, Changes changes, bool beside_floats = false,
+              size_t first, const CallArgs& args, Changes changes, Beside beside = Beside::Nothing,
               const Ref& self = Ref()) {
   PyObject* const plain =
       PyMethod_Check(function.get()) ? PyMethod_GET_FUNCTION(function.get()) : function.get();
@@ -162,7 +170,7 @@ V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const
   Given given;
   if (self) given.emplace_back(self, all[0]);
   for (size_t i = first; i < all.size(); ++i) {
-    Ref argument = traced_object(ev, all[i], beside_floats);
+    Ref argument = traced_object(ev, all[i], beside);
     given.emplace_back(argument, all[i]);
     PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i - first), argument.release());
   }
@@ -238,14 +246,29 @@ static V arange(Evaluator& ev, const CallArgs& args) {
   return tensor_value(array_value(cast_to(range, dtype)));
 }
 
+// Is a tensor of floating-point numbers among the operands, of which a 0-d one takes the dtype?
+static bool are_beside_floats(Evaluator& ev, const std::vector<V>& operands) {
+  return std::any_of(operands.begin(), operands.end(), [&](const V& operand) {
+    return operand->kind == Kind::Tensor && is_floating(tensor_of(ev, operand).dtype()) &&
+           tensor_of(ev, operand).dim() > 0;
+  });
+}
+
 V call_on_tensors(Evaluator& ev, PyObject* callable, CallArgs& args) {
   const std::string name = callable_name(callable);
-  if (python::operator_of_python(callable) == ops::find_op("arange"))
+  const ops::OpDef* const op = python::operator_of_python(callable);
+  if (op == ops::find_op("arange"))
     if (V range = arange(ev, args)) return range;
+  if (V made = call_with_changing_numbers(ev, callable, args)) return made;
   const bool changes = is_in_place(name.substr(name.rfind('.') + 1)) && !args.args.empty();
   for (const V& arg : args.args) ev.realize(arg);
+  const bool promotes =
+      op && (op->kind == ops::OpKind::Pointwise || op->promotes) && args.args.size() <= op->params.size() &&
+      std::all_of(op->params.begin(), op->params.begin() + static_cast<std::ptrdiff_t>(args.args.size()),
+                  [](const ops::Param& param) { return param.is_tensor(); });
   return call_traced(ev, Ref::borrow(callable), name, args.args, 0, args,
-                     changes ? Changes::First : Changes::Nothing);
+                     changes ? Changes::First : Changes::Nothing,
+                     promotes && are_beside_floats(ev, args.args) ? Beside::Floats : Beside::Nothing);
 }
 
 // What is known of the traced tensor without an operation; null for other methods.
@@ -275,6 +298,8 @@ V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, Call
   if (V size = size_method(ev, self, name, args)) return size;
   if (name == "detach" && args.args.empty() && args.keywords.empty() && !self->is_array)
     return tensor_value(self->items[0]);
+  if (name == "fill_")
+    if (V filled = fill_with_changing_number(ev, self, args)) return filled;
   // Of one that the function has made, nothing requires gradients; of another, Python knows.
   if (name == "requires_grad_") {
     const bool is_off =
@@ -299,7 +324,7 @@ V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, Call
   for (const V& arg : all) ev.realize(arg);
   all.insert(all.begin(), self);
   return call_traced(ev, method, name, all, 1, args, is_in_place(name) ? Changes::First : Changes::Nothing,
-                     false, object);
+                     Beside::Nothing, object);
 }
 
 // A method or a property of the class that is a Python function: entered, as functions are. Null for any
@@ -438,12 +463,14 @@ V operate_on_tensors(Evaluator& ev, const char* function, std::vector<V> operand
   const Ref module = checked(PyImport_ImportModule("operator")),
             found = checked(PyObject_GetAttrString(module.get(), function));
   for (const V& operand : operands) ev.realize(operand);
-  V result = call_traced(ev, found, name, operands, 0, {}, in_place ? Changes::First : Changes::Nothing,
-                         std::any_of(operands.begin(), operands.end(), [&](const V& operand) {
-                           return operand->kind == Kind::Tensor &&
-                                  is_floating(tensor_of(ev, operand).dtype()) &&
-                                  tensor_of(ev, operand).dim() > 0;
-                         }));
+  const bool are_integers = !in_place && std::all_of(operands.begin(), operands.end(), [&](const V& operand) {
+    return operand->kind != Kind::Tensor || is_integral(tensor_of(ev, operand).dtype());
+  });
+  const Beside beside = are_beside_floats(ev, operands) ? Beside::Floats
+                        : are_integers                  ? Beside::Integers
+                                                        : Beside::Nothing;
+  V result =
+      call_traced(ev, found, name, operands, 0, {}, in_place ? Changes::First : Changes::Nothing, beside);
   if (name == "getitem" && result->kind == Kind::Tensor && operands[0]->kind == Kind::Tensor &&
       is_view_at_tensors(ev, operands[1]))
     ev.note_copied_view(result->items[0], operands[0]->items[0]);
@@ -453,6 +480,7 @@ V operate_on_tensors(Evaluator& ev, const char* function, std::vector<V> operand
 // Operators are replaced by faster ones: nobody traces while capturing.
 // A new tensor of numbers that are known.
 static V new_tensor(Evaluator& ev, CallArgs& args) {
+  if (V made = tensor_of_changing_numbers(ev, args)) return made;
   for (const V& arg : args.args)
     if (!ev.constant(arg) && ev.realize(arg)->kind != Kind::List)
       graph_break("a tensor of what is not known");

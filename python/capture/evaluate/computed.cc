@@ -2,7 +2,10 @@
 // of.
 #include "capture/guards/computed.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
 
 #include "capture/evaluate/evaluator.h"
 
@@ -63,6 +66,16 @@ V Evaluator::computed(int operation, PyObject* function, const std::vector<V>& o
   }
   history_.expect_change(found->str());
   return lazy_value(result.get(), found);
+}
+
+Ref Evaluator::known_number(const V& value) {
+  if (value->kind != Kind::Scalar || !is_derived(value->source)) return Ref();
+  const double number = PyFloat_AS_DOUBLE(value->object.get());
+  variant_->guards.add({.op = GuardOp::Float,
+                        .a = variant_->guards.load(value->source),
+                        .imm = std::bit_cast<int64_t>(number)},
+                       fmt::format("{} == {}", value->source->str(), number));
+  return value->object;
 }
 
 bool Evaluator::is_derived_number(const V& value) {

@@ -95,6 +95,8 @@ class Evaluator {
   // What the operation (computed.h), or the function, gives for numbers that are known from sizes and given
   // ones; null where they are not, or all are constants.
   V computed(int operation, PyObject* function, const std::vector<V>& operands);
+  // The object of a float that follows from sizes, which is guarded; null for other values.
+  Ref known_number(const V& value);
   // Is it one that follows from sizes?
   static bool is_derived_number(const V& value);
   V unary(Op op, const V& a);

@@ -529,6 +529,20 @@ V Evaluator::contains(const V& container, const V& item) {
     if (found < 0) throw PythonError{};
     return bool_value(found != 0);
   }
+  if (container->kind == Kind::Opaque && container->source && PySet_CheckExact(container->object.get())) {
+    // One of plain values, as it is now.
+    const Ref now = checked(PyFrozenSet_New(container->object.get()));
+    const std::vector<V> members = elements(const_value(now));
+    if (std::all_of(members.begin(), members.end(), [](const V& member) {
+          return is_foldable(member->object.get()) && !has_unguarded_nan(member) && !is_nan(member);
+        })) {
+      const Ref copy = checked(PySet_New(now.get()));
+      variant_->guards.add(
+          {.op = GuardOp::Equal, .a = variant_->guards.load(container->source), .object = copy.get()},
+          fmt::format("{} is the same set", container->source->str()));
+      return contains(const_value(now), item);
+    }
+  }
   if (PyObject* method = python_method(container, "__contains__"))
     return bool_value(truth(call_method_now(container, method, {item})));
   if (const V held = as_dict(container, "__contains__")) return contains(held, item);

@@ -1,0 +1,159 @@
+#include "capture/builtins/changing_numbers.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "bindings.h"
+#include "capture/builtins/weft_tensors.h"
+#include "capture/numpy/names.h"
+#include "core/default_dtype.h"
+#include "ops/build.h"
+
+namespace weft::capture {
+
+namespace {
+
+using ops::build::expand;
+
+bool changes(Evaluator& ev, const V& value) { return changing_number(ev, value).defined(); }
+
+// dtype=, which may be absent or None; false where it is not known.
+bool read_dtype(Evaluator& ev, const CallArgs& args, std::optional<DType>& dtype) {
+  for (const auto& [key, value] : args.keywords) {
+    if (ev.is_none(value)) continue;
+    const bool is_host = key == "device" && ev.realize(value)->is_const() &&
+                         python::device_of_python(value->object.get()) == Device{};
+    if (is_host) continue;
+    if (key != "dtype" || !ev.realize(value)->is_const()) return false;
+    dtype = python::dtype_of_python(value->object.get());
+  }
+  return true;
+}
+
+// The call with 1 in place of the number gives ones of the right dtype.
+V filled(Evaluator& ev, PyObject* callable, const CallArgs& args) {
+  CallArgs plain = args;
+  V* fill = args.args.size() > 1 ? &plain.args[1] : nullptr;
+  for (auto& [key, value] : plain.keywords)
+    if (key == "value" || key == "fill_value") fill = &value;
+  if (!fill) return nullptr;
+  const Tensor number = changing_number(ev, *fill);
+  if (!number.defined()) return nullptr;
+  *fill = is_floating(number.dtype()) ? const_value(checked(PyFloat_FromDouble(1))) : int_value(1);
+  const V ones = call_on_tensors(ev, callable, plain);
+  const DType dtype = ones->items[0]->tensor.dtype();
+  if (dtype == DType::Bool || is_complex(dtype)) return nullptr;
+  return tensor_value(array_value(ops::invoke("mul", {ones->items[0]->tensor, cast_to(number, dtype)})));
+}
+
+// masked_fill(x, mask, number)
+V masked(Evaluator& ev, const CallArgs& args) {
+  if (args.args.size() != 3 || !args.keywords.empty()) return nullptr;
+  const Tensor number = changing_number(ev, args.args[2]);
+  const V &x = ev.realize(args.args[0]), &mask = ev.realize(args.args[1]);
+  if (!number.defined() || x->kind != Kind::Tensor || mask->kind != Kind::Tensor) return nullptr;
+  const Tensor &given = ev.realize(x->items[0])->tensor, &where = ev.realize(mask->items[0])->tensor;
+  if (where.dtype() != DType::Bool || given.dtype() == DType::Bool || is_complex(given.dtype()))
+    return nullptr;
+  return tensor_value(array_value(ops::invoke("where", {where, cast_to(number, given.dtype()), given})));
+}
+
+// As the operator counts: from both ends, in the result's dtype (ops/creation.cc).
+V linspace(Evaluator& ev, const CallArgs& args) {
+  if (args.args.size() != 3 ||
+      std::none_of(args.args.begin(), args.args.end(), [&](const V& arg) { return changes(ev, arg); }))
+    return nullptr;
+  std::optional<DType> given;
+  if (!read_dtype(ev, args, given)) return nullptr;
+  const DType dtype = given.value_or(default_float());
+  const V &start = args.args[0], &end = args.args[1], &steps = args.args[2];
+  if ((dtype != DType::F32 && dtype != DType::F64) || !ev.is_int(steps)) return nullptr;
+  const Sym count = ev.to_sym(steps, "steps");
+  if (sym_lt(count, Sym(2))) return nullptr;
+  constexpr int kMultiply = 5, kSubtract = 10, kDivide = 11;
+  const V intervals = ev.binary(kSubtract, steps, int_value(1));
+  const V width = ev.binary(kDivide, ev.binary(kSubtract, end, start), intervals);
+  const V first = ev.binary(kSubtract, end, ev.binary(kMultiply, width, intervals));
+  const auto number = [&](const V& value) { return cast_to(ev.to_tensor(value), dtype); };
+  const Tensor position = ops::build::iota(count, Scalar(0), Scalar(1), DType::I64);
+  const Tensor distance = ops::invoke("mul", {cast_to(position, dtype), number(width)});
+  const Tensor is_early = ops::invoke("lt", {position, ev.to_tensor(sym_value(floor_div(count, Sym(2))))});
+  return tensor_value(
+      array_value(ops::invoke("where", {is_early, ops::invoke("add", {distance, number(start)}),
+                                        ops::invoke("add", {distance, number(first)})})));
+}
+
+bool holds_changing(Evaluator& ev, const V& value) {
+  ev.realize(value);
+  if (value->kind != Kind::List && value->kind != Kind::Tuple) return changes(ev, value);
+  return std::any_of(value->items.begin(), value->items.end(),
+                     [&](const V& item) { return holds_changing(ev, item); });
+}
+
+bool holds_floats(Evaluator& ev, const V& value) {
+  ev.realize(value);
+  if (value->kind == Kind::List || value->kind == Kind::Tuple)
+    return std::any_of(value->items.begin(), value->items.end(),
+                       [&](const V& item) { return holds_floats(ev, item); });
+  return !ev.is_int(value);
+}
+
+// Undefined where something else is among the numbers.
+Tensor stacked(Evaluator& ev, const V& value, DType dtype) {
+  ev.realize(value);
+  if (value->kind == Kind::List || value->kind == Kind::Tuple) {
+    std::vector<Tensor> parts;
+    for (const V& item : value->items) {
+      const Tensor part = stacked(ev, item, dtype);
+      if (!part.defined() || (!parts.empty() && part.dim() + 1 != parts[0].dim())) return {};
+      parts.push_back(ops::build::unsqueeze(part, 0));
+    }
+    return parts.empty() ? Tensor() : ops::build::join(parts, 0);
+  }
+  const Tensor number = changing_number(ev, value);
+  if (number.defined()) return cast_to(number, dtype);
+  const bool is_number = value->is_const() &&
+                         (PyLong_CheckExact(value->object.get()) || PyFloat_CheckExact(value->object.get()));
+  return is_number ? ops::build::full({}, *scalar_of(value->object.get()), dtype) : Tensor();
+}
+
+}  // namespace
+
+Tensor changing_number(Evaluator& ev, const V& value) {
+  if (!value) return {};
+  ev.realize(value);
+  const bool is_float = value->kind == Kind::Scalar && value->weak == WeakKind::Float;
+  return is_float || value->kind == Kind::SymInt ? ev.to_tensor(value) : Tensor();
+}
+
+V call_with_changing_numbers(Evaluator& ev, PyObject* callable, const CallArgs& args) {
+  static const auto &full = ops::get_op("full"), &full_like = ops::get_op("full_like"),
+                    &spaced = ops::get_op("linspace"), &masked_fill = ops::get_op("masked_fill");
+  const ops::OpDef* const op = python::operator_of_python(callable);
+  if (op == &full || op == &full_like) return filled(ev, callable, args);
+  if (op == &masked_fill) return masked(ev, args);
+  return op == &spaced ? linspace(ev, args) : nullptr;
+}
+
+V fill_with_changing_number(Evaluator& ev, const V& self, const CallArgs& args) {
+  if (args.args.size() != 1 || !args.keywords.empty()) return nullptr;
+  const Tensor number = changing_number(ev, args.args[0]);
+  const Tensor& tensor = ev.realize(self->items[0])->tensor;
+  if (!number.defined() || tensor.dtype() == DType::Bool || is_complex(tensor.dtype())) return nullptr;
+  CallArgs copied;
+  copied.args = {tensor_value(array_value(expand(cast_to(number, tensor.dtype()), ops::sym_shape(tensor))))};
+  return call_tensor_method(ev, self, "copy_", copied);
+}
+
+V tensor_of_changing_numbers(Evaluator& ev, const CallArgs& args) {
+  if (args.args.size() != 1 || !holds_changing(ev, args.args[0])) return nullptr;
+  std::optional<DType> given;
+  if (!read_dtype(ev, args, given)) return nullptr;
+  const DType dtype = given.value_or(holds_floats(ev, args.args[0]) ? default_float() : DType::I64);
+  if (dtype == DType::Bool || is_complex(dtype)) return nullptr;
+  const Tensor made = stacked(ev, args.args[0], dtype);
+  return made.defined() ? tensor_value(array_value(ops::call1("cast", {made}, {{"dtype", dtype}}))) : nullptr;
+}
+
+}  // namespace weft::capture

@@ -1,0 +1,168 @@
+"""Numbers that follow from sizes, in captured functions: one capture for all of them, and Python's values, bit for bit."""
+
+import math
+
+import pytest
+import weft
+import weft.torch as torch
+
+
+def example(rows):
+    return torch.arange(rows * 4, dtype=torch.float32).reshape(rows, 4) / 3
+
+
+def filled(x):
+    y = torch.zeros(3)
+    y.fill_(x.shape[0])
+    return y
+
+
+PROGRAMS = {
+    "quotient": lambda x: x * (1.0 / x.shape[0]),
+    "root": lambda x: x * x.shape[0] ** 0.5,
+    "square root": lambda x: (x * (1 / math.sqrt(x.shape[0])), math.sqrt(x.shape[0])),
+    "float": lambda x: x / float(x.shape[0]) + math.log(x.shape[0]),
+    "floats of floats": lambda x: x * ((x.shape[0] / 3 + 1.5) ** 2 // 0.3 % 7),
+    "negative": lambda x: x * -(x.shape[0] / 3) + abs(x.shape[0] / -3.0),
+    "extremes": lambda x: x * min(x.shape[0] / 3, 99.5) * max(x.shape[0] / 3, 0.5),
+    "rounded": lambda x: x[: round(x.shape[0] * 0.7)],
+    "half of the rows": lambda x: (x[: int(x.shape[0] * 0.5)], int(x.shape[0] * 0.5)),
+    "ceiling": lambda x: x[: math.ceil(x.shape[0] / 2)],
+    "square, shifts": lambda x: x + x.shape[0] ** 2 + (x.shape[0] << 2) + (x.shape[0] >> 1),
+    "full of an int": lambda x: torch.full((2, 3), x.shape[0]),
+    "full of a float": lambda x: torch.full((x.shape[0], 3), x.shape[0] / 3),
+    "full with a dtype": lambda x: torch.full(size=(x.shape[0],), fill_value=x.shape[0] / 3, dtype=torch.float16),
+    "full of ints of a float": lambda x: torch.full((2,), x.shape[0] / 3, dtype=torch.int64),
+    "full_like": lambda x: torch.full_like(x, x.shape[0]),
+    "new_full": lambda x: x.new_full((2,), x.shape[0] / 3),
+    "fill_": filled,
+    "masked_fill": lambda x: x.masked_fill(x > 3, x.shape[0] / 3),
+    "where": lambda x: torch.where(x > 3, x, x.shape[0] / 3),
+    "where of an int": lambda x: torch.where(x > 3, x, x.shape[0]),
+    "clamp": lambda x: x.clamp(max=x.shape[0] / 3) + x.clamp(0, x.shape[0] - 1),
+    "linspace": lambda x: torch.linspace(0, 1, x.shape[0]),
+    "linspace of float64": lambda x: torch.linspace(-1, 1, x.shape[0] * 2, dtype=torch.float64),
+    "linspace to a size": lambda x: torch.linspace(0.5, x.shape[0] - 0.5, x.shape[0]),
+    "linspace of five": lambda x: torch.linspace(0, x.shape[0] - 1, 5),
+    "tensor": lambda x: torch.tensor(x.shape[0]) + 1,
+    "tensor of ints": lambda x: torch.tensor([x.shape[0], x.shape[1] * 2]),
+    "tensor of floats": lambda x: torch.tensor([[1.0 / x.shape[0], 2.0], [3, x.shape[0]]]),
+    "integers times a float": lambda x: (x > 0).long() * (x.shape[0] / 3),
+    "integers by an int": lambda x: (x > 0).long() / x.shape[0],
+    "bfloat16": lambda x: x.bfloat16() * (x.shape[0] / 3),
+    "power": lambda x: (x ** (1.0 / x.shape[0]), (x.shape[0] / 3) ** x),
+    "numbers leave": lambda x: (x.shape[0] / 2, x.shape[0] ** 0.5, float(x.shape[0]), x.shape[0] % 2.5),
+}  # fmt: skip
+SIZES = range(3, 11)
+
+
+def leaves(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
+def check(function, compiled, x):
+    for got, wanted in zip(leaves(compiled(x)), leaves(function(x)), strict=True):
+        if isinstance(wanted, torch.Tensor):
+            assert got.dtype == wanted.dtype and got.shape == wanted.shape
+            assert torch.equal(got, wanted)
+        else:
+            assert type(got) is type(wanted) and got == wanted
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_one_capture_for_all_sizes(name):
+    function = PROGRAMS[name]
+    compiled = torch.compile(function, fullgraph=True)
+    before = weft.compiler.stats()["captures"]
+    for rows in SIZES:
+        check(function, compiled, example(rows))
+    assert weft.compiler.stats()["captures"] - before == 2  # of one size, of all
+
+
+CHOICES = {
+    "a comparison": lambda x: x * (2 if x.shape[0] ** 0.5 > 2.3 else 3),
+    "equality": lambda x: x * (2 if x.shape[0] / 2 == 2.5 else 3),
+    "truth": lambda x: x * (2 if x.shape[0] / 2 - 2.5 else 3),
+    "text": lambda x: (x, f"{x.shape[0] / 3:.2f}"),
+    "a set": lambda x: x * (2 if x.shape[0] in {3, 5.0, "a"} else 3),
+    "a dict": lambda x: x * (2 if x.shape[0] in {3: 1, 5: 1} else 3),
+    "a range": lambda x: x * (2 if x.shape[0] in range(4, 10, 2) else 3) * (5 if x.shape[0] in range(9, 2, -3) else 7),
+    "a key": lambda x: x * {n: n + 1 for n in SIZES}[x.shape[0]],
+    "a set that was given": lambda x: x * (2 if x.shape[0] in GIVEN else 3) * (5 if "a" in GIVEN else 7),
+}  # fmt: skip
+GIVEN = {3, "a", 5}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_choices(name):
+    function = CHOICES[name]
+    compiled = torch.compile(function, fullgraph=True)
+    for rows in [*SIZES, 3, 5, 4]:
+        check(function, compiled, example(rows))
+
+
+def test_a_set_that_changes():
+    given = {"a"}
+
+    def function(x):
+        return x * (2 if "b" in given else 3)
+
+    compiled = torch.compile(function, fullgraph=True)
+    check(function, compiled, example(3))
+    given.add("b")
+    check(function, compiled, example(3))
+    given.discard("b")
+    check(function, compiled, example(3))
+
+
+def test_division_by_nothing_is_pythons():
+    def function(x):
+        return x * (1.0 / (x.shape[0] - 5))
+
+    compiled = torch.compile(function)
+    for rows in (3, 4, 7):
+        check(function, compiled, example(rows))
+    with pytest.raises(ZeroDivisionError):
+        compiled(example(5))
+    check(function, compiled, example(6))
+
+
+class Layers(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x):
+        for layer in reversed(self.layers):
+            x = layer(x)
+        for key, number in reversed({"a": 2.0, "b": 3.0}.items()):
+            x = x * number + len(key)
+        return x + sum(len(key) for key in reversed({"a": 1, "bc": 2}))
+
+
+def test_reversed():
+    module = Layers()
+    compiled = torch.compile(module, fullgraph=True)
+    for rows in (3, 4, 5):
+        torch.testing.assert_close(compiled(example(rows)), module(example(rows)))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("shape", [(3, 5), (2, 3, 5), (5,), (0, 5)])
+def test_linear_of_half_precision_is_rounded_once(dtype, shape):
+    torch.manual_seed(0)
+    x, weight, bias = (torch.randn(*size).to(dtype) for size in (shape, (7, 5), (7,)))
+    compiled = torch.compile(torch.nn.functional.linear, fullgraph=True)
+    exact = (x.double() @ weight.double().t() + bias.double()).to(dtype)
+    eager = torch.nn.functional.linear(x, weight, bias)
+    for given in (x, x.flip(-1).flip(-1), x.float().to(dtype)):
+        got = compiled(given, weight, bias)
+        assert got.dtype == dtype and torch.equal(got, eager)
+        assert (got != exact).sum() <= got.numel() * 0.02  # where float32's sum lies between two numbers
+    transposed = weight.t().contiguous().t()
+    assert torch.equal(compiled(x, transposed, bias), eager)
+    assert torch.equal(
+        compiled(x, weight, bias[:1].expand(7)), torch.nn.functional.linear(x, weight, bias[:1].expand(7))
+    )
+    module = torch.nn.Linear(5, 7).to(dtype)
+    assert torch.equal(torch.compile(module, fullgraph=True)(x), module(x))
