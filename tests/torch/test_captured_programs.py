@@ -516,3 +516,39 @@ def test_cached_properties_of_modules():
     del module.left
     module.width = 6
     assert compiled(X).shape == (2, 9) and module.asked == 2
+
+
+class Shared(nn.Module):
+    """One module under two names."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 3)
+        self.second = self.first
+
+
+def test_a_module_that_has_two_names_is_set_to_train():
+    module = Shared()
+
+    def program(x):
+        module.eval()
+        return module.second(x)
+
+    compiled = torch.compile(program, fullgraph=True)
+    for _ in range(3):
+        module.train()
+        assert torch.equal(compiled(X), module.first(X))
+        assert not (module.training or module.first.training)
+
+
+def step_number(t):
+    """As schedulers of diffusion models ask for what they were given."""
+    if isinstance(t, (int, torch.IntTensor, torch.LongTensor)):
+        return 1
+    return 2 if isinstance(t, torch.FloatTensor) else 3
+
+
+def test_tensor_types():
+    compiled = torch.compile(lambda x, t: x * step_number(t), fullgraph=True)
+    for t, number in ((torch.tensor(3), 1), (torch.tensor(3, dtype=torch.int32), 1), (3, 1), (X, 2), (X.double(), 3), ("a", 3), (3.0, 3)):  # fmt: skip
+        assert torch.equal(compiled(X, t), X * number)

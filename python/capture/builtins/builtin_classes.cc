@@ -1,6 +1,9 @@
 // Builtin functions that ask for the class of an object, or for its attributes by name.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "bindings.h"
 #include "capture/builtins/builtins.h"
 #include "capture/objects/classes.h"
 #include "capture/objects/numpy_api.h"
@@ -27,6 +30,47 @@ bool is_of_library(PyObject* function) {
          name == "os" || name == "contextlib";
 }
 
+V builtin_isinstance(Evaluator& ev, CallArgs& args);
+
+// The classes in the value, which may be a tuple; false where something else is among them.
+bool find_classes(Evaluator& ev, const V& value, std::vector<PyObject*>& classes) {
+  ev.realize(value);
+  if (value->kind == Kind::Tuple || (value->is_const() && PyTuple_CheckExact(value->object.get()))) {
+    const std::vector<V> items = ev.elements(value);
+    return std::all_of(items.begin(), items.end(),
+                       [&](const V& item) { return find_classes(ev, item, classes); });
+  }
+  if (!value->is_const() || !PyType_Check(value->object.get())) return false;
+  classes.push_back(value->object.get());
+  return true;
+}
+
+// isinstance() where torch.IntTensor or its like is among the classes: tensors of one dtype. Null where none
+// is.
+V is_of_tensor_type(Evaluator& ev, const V& value, const V& given) {
+  std::vector<PyObject*> classes;
+  if (!find_classes(ev, given, classes)) return nullptr;
+  const auto is_tensor_type = [](PyObject* type) {
+    return PyObject_HasAttrString(type, "_is_tensor_type") == 1;
+  };
+  if (std::none_of(classes.begin(), classes.end(), is_tensor_type)) return nullptr;
+  std::vector<V> others;
+  for (PyObject* type : classes) {
+    if (!is_tensor_type(type)) {
+      others.push_back(const_value(Ref::borrow(type)));
+      continue;
+    }
+    if (value->kind != Kind::Tensor) continue;
+    const Tensor& tensor = ev.realize(value->items[0])->tensor;
+    const Ref dtype = checked(PyObject_GetAttrString(type, "dtype"));
+    if (python::dtype_of_python(dtype.get()) == tensor.dtype() && tensor.device() == Device{})
+      return bool_value(true);
+  }
+  CallArgs rest;
+  rest.args = {value, tuple_value(std::move(others))};
+  return builtin_isinstance(ev, rest);
+}
+
 V builtin_isinstance(Evaluator& ev, CallArgs& args) {
   expect(args, 2, 2);
   if (ev.realize(args.args[0])->kind == Kind::Instance) {
@@ -37,6 +81,8 @@ V builtin_isinstance(Evaluator& ev, CallArgs& args) {
   }
   PyTypeObject* type = ev.python_type(args.args[0]);
   Ref classes = ev.constant(args.args[1]);
+  if (type && !classes)
+    if (V answer = is_of_tensor_type(ev, args.args[0], args.args[1])) return answer;
   if (!type || !classes) graph_break("isinstance() of an unknown object");
   std::vector<PyObject*> candidates;
   // int | float: its classes are a tuple.

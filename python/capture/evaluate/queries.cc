@@ -123,8 +123,7 @@ Ref Evaluator::identified(const V& value) {
   if (Ref object = constant(value)) return object;
   const auto is_hashed_by_identity = [&] {
     if (value->kind == Kind::Tensor) return !value->is_array;
-    return value->kind == Kind::Instance && !value->dirty &&
-           value->object_type->tp_hash == PyBaseObject_Type.tp_hash &&
+    return value->kind == Kind::Instance && value->object_type->tp_hash == PyBaseObject_Type.tp_hash &&
            value->object_type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
   };
   if (!value->source || !value->object || !is_hashed_by_identity()) return Ref();
