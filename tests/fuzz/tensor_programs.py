@@ -53,6 +53,12 @@ box[0] | box[-1] | box['a'] | box[1]['a'] | sum(box) | [*box][0] | list(box.valu
 BOX_STATEMENTS = entries("""
 box.append({x}) | box[0] = {x} | box['b'] = {x} | box[0].add_(1) | box += [{x}] | box.pop() | first, *rest = box | del box[0] | box[0] += 1 | box.extend([{x}]) | box['n'] = {n} | box.insert(0, {x}) | box['a'] = box['a'] + 1 | box.update(b={x}) | a, b = box[0], box[-1]
 """)  # fmt: skip
+# Entries that make an object of each row or element of a tensor.
+BY_ROWS = re.compile(
+    r"\bin \{\w\}|tolist|\b(list|tuple|sorted|sum|max|min|zip|iter|enumerate|map|deque|any|all|set)\(\{\w\}|split\(1\)"
+    r"|unbind|\bzip\(|range\(\{\w\}\.shape|\*\{\w\}|\bin \(\{\w\}\)"
+)
+MOST_ITEMS = 1000  # of a container
 THREADS = 3
 
 
@@ -245,7 +251,15 @@ class Generator:
             text = text.replace("{{", "{").replace("}}", "}")
         return text
 
+    def pick_allowed(self, entries):
+        """Programs over large tensors do not go over them row by row: that and comparing the rows takes minutes."""
+        return self.pick(
+            *(entry for entry in entries if not BY_ROWS.search(entry)) if self.is_big else entries
+        )
+
     def is_allowed(self, entry):
+        if self.is_big and BY_ROWS.search(entry):
+            return False
         if self.is_special and any(part in entry for part in CONVERTING):
             return False
         return self.is_exact or not any(part in entry for part in DECIDING)
@@ -277,7 +291,7 @@ class Generator:
         if self.chance(self.share_containers):
             if self.has_box and self.chance(0.5):
                 return self.filled(self.pick(*BOX_STATEMENTS)), None
-            return self.filled(self.pick(*CONTAINERS)), "box"
+            return self.filled(self.pick_allowed(CONTAINERS)), "box"
         if self.chance(0.15) and self.names:
             name = self.pick(*self.names)
         else:
@@ -286,7 +300,7 @@ class Generator:
         return f"{name} = {self.expression()}", name
 
     def block(self, depth=0):
-        head = self.filled(self.pick(*HEADS))
+        head = self.filled(self.pick_allowed(HEADS))
         if not self.is_exact and head.startswith(("if", "while")) and not head.startswith(("if flag", "if k", "if x.shape")):  # fmt: skip
             head = "if flag:"
         lines, given = [head], []
@@ -360,6 +374,8 @@ class Generator:
 
     def is_usable(self, value):
         """Not too large, and exact where the program is."""
+        if isinstance(value, list | tuple | dict | set | collections.deque):
+            return len(value) <= MOST_ITEMS
         if not isinstance(value, weft.Tensor):
             return True
         if value.numel() > (LARGEST if self.is_big else 4096):
@@ -395,7 +411,9 @@ class Generator:
         for _ in range(self.pick(1, 2, 3, 4, 6, 8, 12)):
             if not self.grow():
                 break
-        results = self.filled(self.pick(*RESULTS) if self.chance(0.6) else self.pick("{x}", "{x}, {x}"))
+        results = self.filled(
+            self.pick_allowed(RESULTS) if self.chance(0.6) else self.pick("{x}", "{x}, {x}")
+        )
         if self.chance(0.01):
             self.body.append(self.filled(self.pick(*RAISING)))
         names = ", ".join(f"a{i}" for i in range(len(self.arguments)))

@@ -6,6 +6,7 @@ tensors share memory and how, which objects are one, contents and order of conta
 
 from __future__ import annotations
 
+import marshal
 import math
 import types
 
@@ -227,6 +228,9 @@ class Comparison:
             return
         if len(got) != len(expected):
             self.fail(path, f"{len(got)} elements", len(expected))
+        if len(expected) > 64 and is_of_numbers(expected) and is_of_numbers(got):
+            if marshal.dumps(list(got), 2) == marshal.dumps(list(expected), 2):  # types and bits
+                return
         for i, (a, b) in enumerate(zip(got, expected)):
             self.walk(f"{path}[{i}]", a, b)
 
@@ -276,6 +280,10 @@ class Comparison:
                 verb = "do not share memory" if plain is None else f"share memory, {plain} bytes apart"
                 path, other = (self.tensors[i][0] for i in pair)
                 raise Difference(f"{path} and {other}: in plain Python they {verb}, here {here}")
+
+
+def is_of_numbers(sequence):
+    return all(type(item) in (int, float, bool) for item in sequence)
 
 
 def as_array(tensor):
