@@ -39,6 +39,23 @@ TEST(FuseEpilogues, BiasActivationAndResidualOfHalfPrecision) {
   EXPECT_THAT(fused, Not(HasSubstr("add(")));
 }
 
+TEST(FuseEpilogues, LinearOfHalfPrecisionWithConstants) {
+  constexpr const char* kConstants = R"(  %w: bf16[2, 2] = constant {[[1.0, 2.0], [3.0, 4.0]]}
+  %b: bf16[2] = constant {[1.0, 2.0]}
+)";
+  const std::string fused = with_epilogues(
+      "%x: bf16[3, 2]",
+      std::string(kConstants) +
+          "  %1: bf16[3, 2] = linear_half(%x, %w, %b)\n  %2: bf16[3, 2] = relu(%1)\n  return %2\n");
+  EXPECT_THAT(fused, HasSubstr("linear_packed(%x, "));
+  EXPECT_THAT(fused, Not(HasSubstr("relu(")));
+  // Weights that are no constants.
+  EXPECT_THAT(with_epilogues("%x: bf16[3, 2], %w: bf16[2, 2]",
+                             "  %b: bf16[2] = constant {[1.0, 2.0]}\n"
+                             "  %1: bf16[3, 2] = linear_half(%x, %w, %b)\n  return %1\n"),
+              HasSubstr("= linear_half("));
+}
+
 TEST(FuseEpilogues, WhatComesInAnotherOrderStays) {
   // The residual comes before the activation, which linear_packed has after it.
   EXPECT_THAT(with_epilogues("%x: bf16[3, 2], %r: bf16[3, 2]", std::string(kHalfLayer) +
