@@ -460,26 +460,14 @@ V order_of(Evaluator& ev, CallArgs& args) {
 
 #define WEFT_MATH(NAME) \
   V math_##NAME(Evaluator& ev, CallArgs& args) { return fold(ev, "math", #NAME, args); }
-#define WEFT_FOR_EACH_MATH(X)                                                                             \
-  X(sqrt)                                                                                                 \
-  X(exp)                                                                                                  \
-  X(log)                                                                                                  \
-  X(log2)                                                                                                 \
-  X(log10)                                                                                                \
-  X(log1p)                                                                                                \
-  X(expm1)                                                                                                \
-  X(sin)                                                                                                  \
-  X(cos)                                                                                                  \
-  X(tan)                                                                                                  \
-  X(asin)                                                                                                 \
-  X(acos)                                                                                                 \
-  X(atan)                                                                                                 \
-  X(atan2)                                                                                                \
-  X(sinh)                                                                                                 \
-  X(cosh) X(tanh) X(floor) X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd) X(factorial) X(isnan) X(isinf) \
-      X(isfinite) X(copysign) X(fmod) X(degrees) X(radians) X(erf) X(gamma) X(prod) X(isqrt) X(comb)      \
-          X(isclose) X(fsum) X(dist) X(lcm) X(perm) X(frexp) X(modf) X(ldexp) X(asinh) X(acosh) X(atanh)  \
-              X(erfc) X(lgamma) X(remainder) X(cbrt) X(exp2) X(nextafter) X(ulp)
+// clang-format off
+#define WEFT_FOR_EACH_MATH(X) \
+  X(sqrt) X(exp) X(log) X(log2) X(log10) X(log1p) X(expm1) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) \
+  X(atan2) X(sinh) X(cosh) X(tanh) X(floor) X(ceil) X(trunc) X(fabs) X(pow) X(hypot) X(gcd) X(factorial) \
+  X(isnan) X(isinf) X(isfinite) X(copysign) X(fmod) X(degrees) X(radians) X(erf) X(gamma) X(prod) X(isqrt) \
+  X(comb) X(isclose) X(fsum) X(dist) X(lcm) X(perm) X(frexp) X(modf) X(ldexp) X(asinh) X(acosh) X(atanh) \
+  X(erfc) X(lgamma) X(remainder) X(cbrt) X(exp2) X(nextafter) X(ulp)
+// clang-format on
 WEFT_FOR_EACH_MATH(WEFT_MATH)
 #undef WEFT_MATH
 

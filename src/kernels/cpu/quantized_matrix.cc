@@ -88,9 +88,11 @@ int PackedMatrix::planes(InputPrecision precision) const {
 // not group by group. On an engine, rows are rounded (takes_bfloat16()).
 int64_t PackedMatrix::independent_rows(InputPrecision precision) const {
   const BFloat16Kernels* const engine = bfloat16_kernels();
-  const bool on_tiles = engine && engine->has_tiles && (format_ == WeightFormat::Int8 || format_ == WeightFormat::Int4),
-             may_round = precision == InputPrecision::BFloat16 ? on_tiles || format_ == WeightFormat::BF16
-                                                               : precision == InputPrecision::Int8 && on_tiles;
+  const bool on_tiles = engine && engine->has_tiles &&
+                        (format_ == WeightFormat::Int8 || format_ == WeightFormat::Int4),
+             may_round = precision == InputPrecision::BFloat16
+                             ? on_tiles || format_ == WeightFormat::BF16
+                             : precision == InputPrecision::Int8 && on_tiles;
   const bool expands = format_ == WeightFormat::Int4 && planes(precision) == 0;
   return may_round || expands ? kFewRows : INT64_MAX;
 }
@@ -99,7 +101,7 @@ void PackedMatrix::multiply(const ProductArgs& args) const {
   const int planes = this->planes(args.precision);
   const BFloat16Kernels* const found = bfloat16_kernels();
   const BFloat16Kernels* const engine = found && takes_bfloat16(args, *found) ? found : nullptr;
-  const int64_t most = engine && engine->has_tiles        ? kManyRowsOfTiles
+  const int64_t most = engine && engine->has_tiles          ? kManyRowsOfTiles
                        : planes > 0 || args.rows > kFewRows ? kManyRows
                                                             : kFewRows;
   for (int64_t first = 0; first < args.rows; first += most) {
