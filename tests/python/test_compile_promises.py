@@ -358,7 +358,8 @@ def test_frozen_parameters_are_constants():
     x = table(8, 64)
     explained = compiler.explain(module)(x)
     assert "graph __call__(%0: f32[8, 64]) {" in explained.graphs[0]  # the parameters are no inputs
-    assert numpy.allclose(explained.result.numpy(), module(x).numpy(), rtol=1e-4)
+    expected = module(x).numpy()  # numbers that cancel have errors of those they are made of
+    assert numpy.allclose(explained.result.numpy(), expected, rtol=1e-5, atol=1e-5 * abs(expected).max())
     compiled = weft.compile(module, fullgraph=True)
     compiled(x)
     compiler.unfreeze(module)
