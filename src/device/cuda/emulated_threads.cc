@@ -3,6 +3,17 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define WEFT_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)  // clang's way
+#if __has_feature(address_sanitizer)
+#define WEFT_ADDRESS_SANITIZER 1
+#endif
+#endif
+#if defined(WEFT_ADDRESS_SANITIZER)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -20,7 +31,7 @@ constexpr size_t kStack = size_t{64} << 10;
 constexpr size_t kSharedWords = 2 * kThreads / kWarp;
 
 // ---- switching between stacks ----------------------------------------------------------------------------
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(WEFT_ADDRESS_SANITIZER)
 #define WEFT_OWN_SWITCH 1
 // What a call must keep is on the stack whose top is kept.
 extern "C" void weft_switch_stack(void** from, void* to);
@@ -60,25 +71,52 @@ class Context {
     std::memset(top, 0, 6 * sizeof(void*));
     top_ = top;
   }
-  static void change(Context& from, Context& to) { weft_switch_stack(&from.top_, to.top_); }
+  static void change(Context& from, Context& to, bool /*is_last*/) { weft_switch_stack(&from.top_, to.top_); }
+  void begun() {}
 
  private:
   void* top_ = nullptr;
 };
 #else
+// AddressSanitizer is told of each switch (sanitizer/common_interface_defs.h).
 class Context {
  public:
   void prepare(char* stack, void (*function)()) {
+#if defined(WEFT_ADDRESS_SANITIZER)
+    bottom_ = stack;
+    size_ = kStack;
+    fake_stack_ = nullptr;
+#endif
     getcontext(&context_);
     context_.uc_stack.ss_sp = stack;
     context_.uc_stack.ss_size = kStack;
     context_.uc_link = nullptr;
     makecontext(&context_, function, 0);
   }
-  static void change(Context& from, Context& to) { swapcontext(&from.context_, &to.context_); }
+  // `is_last`: `from` never goes on.
+  static void change(Context& from, Context& to, [[maybe_unused]] bool is_last) {
+#if defined(WEFT_ADDRESS_SANITIZER)
+    __sanitizer_start_switch_fiber(is_last ? nullptr : &from.fake_stack_, to.bottom_, to.size_);
+    swapcontext(&from.context_, &to.context_);
+    __sanitizer_finish_switch_fiber(from.fake_stack_, nullptr, nullptr);
+#else
+    swapcontext(&from.context_, &to.context_);
+#endif
+  }
+  // In a new fiber, with the context that it was begun from.
+  void begun() {
+#if defined(WEFT_ADDRESS_SANITIZER)
+    __sanitizer_finish_switch_fiber(nullptr, &bottom_, &size_);
+#endif
+  }
 
  private:
   ucontext_t context_;
+#if defined(WEFT_ADDRESS_SANITIZER)
+  const void* bottom_ = nullptr;
+  size_t size_ = 0;
+  void* fake_stack_ = nullptr;
+#endif
 };
 #endif
 
@@ -99,10 +137,11 @@ void leave(ThreadState state) {
   Fibers& fibers = *running;
   const int thread = fibers.current;
   fibers.states[static_cast<size_t>(thread)] = state;
-  Context::change(fibers.contexts[static_cast<size_t>(thread)], fibers.scheduler);
+  Context::change(fibers.contexts[static_cast<size_t>(thread)], fibers.scheduler, state == ThreadState::Done);
 }
 
 void run_fiber() {
+  running->scheduler.begun();
   running->entry(&running->state, running->parameters);
   leave(ThreadState::Done);
 }
@@ -145,7 +184,7 @@ bool run_block(Fibers& fibers, std::array<int, kThreads>& order, std::mt19937_64
       if (fibers.states[static_cast<size_t>(thread)] != ThreadState::Ready) continue;
       fibers.current = thread;
       fibers.state.thread = thread;
-      Context::change(fibers.scheduler, fibers.contexts[static_cast<size_t>(thread)]);
+      Context::change(fibers.scheduler, fibers.contexts[static_cast<size_t>(thread)], false);
     }
     if (std::all_of(fibers.states.begin(), fibers.states.end(), is_done)) return true;
   } while (release(fibers));
