@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "weft/error.h"
 #include "weft/models/sam.h"
 #include "weft/npz.h"
 #include "weft/ops.h"
