@@ -5,6 +5,7 @@
 #include "device/cuda/driver.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/ptx.h"
+#include "interpreter_lock.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -75,7 +76,7 @@ void bind_gpu(nb::module_& m) {
       "synchronize",
       [](int index) {
         require_available({DeviceType::CUDA, index});
-        nb::gil_scoped_release release;
+        const GilRelease released;
         cuda::driver().synchronize(index);
       },
       nb::arg("index") = 0);
@@ -86,7 +87,7 @@ void bind_gpu(nb::module_& m) {
         WEFT_CHECK(target.capability == capability,
                    "ptx: expected 70, 75, 80, 86, 89 or 90, the GPUs that the compiler knows, got " +
                        std::to_string(capability));
-        nb::gil_scoped_release release;
+        const GilRelease released;
         return cuda::compile_to_ptx(name, source, target);
       },
       nb::arg("name"), nb::arg("source"), nb::arg("capability") = 80,

@@ -50,8 +50,9 @@ bool find_classes(Evaluator& ev, const V& value, std::vector<PyObject*>& classes
 V is_of_tensor_type(Evaluator& ev, const V& value, const V& given) {
   std::vector<PyObject*> classes;
   if (!find_classes(ev, given, classes)) return nullptr;
-  const auto is_tensor_type = [](PyObject* type) {
-    return PyObject_HasAttrString(type, "_is_tensor_type") == 1;
+  const auto is_tensor_type = [](PyObject* type) {  // no metaclass is asked
+    PyObject* const names = reinterpret_cast<PyTypeObject*>(type)->tp_dict;
+    return names && PyDict_GetItemString(names, "_is_tensor_type") != nullptr;
   };
   if (std::none_of(classes.begin(), classes.end(), is_tensor_type)) return nullptr;
   std::vector<V> others;

@@ -140,8 +140,12 @@ V builtin_reversed(Evaluator& ev, CallArgs& args) {
       items.push_back(ev.call_method_now(sequence, item, {int_value(i - 1)}));
     return ev.iterator(tuple_value(std::move(items)));
   }
-  const bool is_sequence = (sequence->is_const() && PySequence_Check(sequence->object.get())) ||
-                           sequence->kind == Kind::Dict || sequence->kind == Kind::DictView;
+  if (sequence->kind == Kind::Dict || sequence->kind == Kind::DictView) {
+    V it = ev.iterator(sequence);
+    it->backwards = true;
+    return it;
+  }
+  const bool is_sequence = sequence->is_const() && PySequence_Check(sequence->object.get());
   if (sequence->kind != Kind::Tuple && sequence->kind != Kind::Array && !is_sequence)
     graph_break("reversed() of an object that weft does not know");
   std::vector<V> items = ev.elements(sequence);

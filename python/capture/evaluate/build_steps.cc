@@ -175,6 +175,8 @@ BuildStep Evaluator::iterator_step(const V& value, std::vector<V>& operands) {
       if (value->index >= 0 && (value->length < 0 || value->version != container->version ||
                                 (container->source && container->version > 0)))
         throw CaptureAborted{"an iterator over a container whose keys have changed"};
+      if (value->backwards && value->index >= 0)
+        throw CaptureAborted{"the graph ends while reversed() of a dict is under way"};
       step.op = value->index < 0 ? BuildOp::IterSequence : BuildOp::IterAdvanced;
       if (value->iter == IterKind::Dict && value->index >= 0)
         step.object = checked(PyUnicode_InternFromString(value->name.c_str()));

@@ -103,7 +103,8 @@ V Evaluator::next_of_hashed(const V& it) {
     it->index = -1;
     return nullptr;
   }
-  const auto at = static_cast<size_t>(it->index++);
+  const int64_t passed = it->index++;
+  const auto at = static_cast<size_t>(it->backwards ? size - 1 - passed : passed);
   if (!is_dict)
     return const_value(Ref::borrow(PyTuple_GET_ITEM(it->object.get(), static_cast<Py_ssize_t>(at))));
   if (it->name == "keys") return container->keys[at];

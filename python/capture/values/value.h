@@ -122,9 +122,10 @@ struct Value {
   PyTypeObject* object_type = nullptr;  // Instance
   std::vector<bool> changed;            // Instance: which attributes were assigned
   IterKind iter = IterKind::Sequence;
-  int64_t index = 0;    // Iter: position, or the next count of enumerate
-  int64_t length = -1;  // Iter over rows; negative: nobody has asked yet. Over a dict or set: its size
-  int64_t version = 0;  // Dict, Set: how often its keys changed inside. Iter over one: its version then
+  int64_t index = 0;       // Iter: position, or the next count of enumerate
+  int64_t length = -1;     // Iter over rows; negative: nobody has asked yet. Over a dict or set: its size
+  bool backwards = false;  // Iter over a dict: reversed()
+  int64_t version = 0;     // Dict, Set: how often its keys changed inside. Iter over one: its version then
   std::shared_ptr<AbstractFrame> suspended;
   V contents;                   // Instance of a subclass of dict: what it holds as a dict, once asked for
   V own_dict;                   // Instance made inside: its __dict__, once asked for
