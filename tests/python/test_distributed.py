@@ -293,7 +293,7 @@ def test_command():
     assert command(2, *talk, input="Hello\nBye\n").stdout == alone.stdout
     # Each for itself.
     twice = command(2, "generate", "-m", STORIES, "-n", "12", "-p", "Once upon", "--tensor-parallel", "1")
-    assert twice.stdout.count("Once upon a time") == 2
+    assert sorted(twice.stdout) == sorted(done.stdout * 2)  # their pieces come as they please
     missing = command(2, "generate", "-m", "/no/such/folder", "-p", "", status=1)
     assert "rank 0 of 2" in missing.stderr and "not a folder" in missing.stderr
 
