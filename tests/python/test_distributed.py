@@ -1,5 +1,6 @@
 """Process groups and models over several ranks, which mpirun starts on this machine."""
 
+import functools
 import json
 import os
 import pathlib
@@ -17,9 +18,26 @@ SHARED = pathlib.Path(os.environ.get("WEFT_SHARED_DATA", ROOT / ".." / "shared" 
 STORIES = str(SHARED / "stories260k")
 
 
+# As many processes as there are ranks, on however few cores, which they leave to each other.
+LAUNCHER = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMP_NUM_THREADS": "1",
+}
+
+
+@functools.cache
 def why_not():
     if shutil.which("mpirun") is None:
         return "no mpirun (Debian: openmpi-bin)"
+    started = subprocess.run(
+        ["mpirun", "-n", "2", "true"], capture_output=True, text=True, timeout=300, env=os.environ | LAUNCHER
+    )
+    if started.returncode != 0:
+        return f"mpirun starts no processes here: {started.stderr.strip()[:200]}"
     for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
         if "/libweft.so" in line:
             library = pathlib.Path(line.split(maxsplit=5)[5]).parent / "libweft_mpi.so"
@@ -38,16 +56,7 @@ PATH = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
 
 
 def mpirun(ranks, *command, status=0, **options):
-    """As many processes as ranks, on however few cores, which they leave to each other."""
-    environment = os.environ | {
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_rmaps_base_oversubscribe": "1",
-        "OMPI_MCA_hwloc_base_binding_policy": "none",
-        "OMPI_MCA_mpi_yield_when_idle": "1",
-        "OMP_NUM_THREADS": "1",
-        "PATH": PATH,
-    }
+    environment = os.environ | LAUNCHER | {"PATH": PATH}
     done = subprocess.run(
         ["mpirun", "-n", str(ranks), sys.executable, *command],
         capture_output=True,
