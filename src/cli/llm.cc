@@ -35,7 +35,7 @@ std::string read_text(const std::string& path) {
   return *text;
 }
 
-void ModelArguments::add_to(CLI::App* command) {
+void ModelArguments::add_weights_to(CLI::App* command) {
   command
       ->add_option("--dtype", dtype,
                    "Of the weights: float32, bfloat16 or float16 (default: the checkpoint's)")
@@ -45,19 +45,23 @@ void ModelArguments::add_to(CLI::App* command) {
                    "Quantize while loading: int8, int4-g32, int4-g64, int4-g128, int4-g256")
       ->check(one_of(schemes_and({"none"})));
   command
+      ->add_option("--cache-dtype", cache_dtype,
+                   "Of the KV cache (default: bfloat16; float32 with float32 weights)")
+      ->check(one_of(weight_dtypes()));
+  command->add_option("--threads", threads, "Number of threads (default: all cores)")
+      ->check(integer_in(1, 1024));
+}
+
+void ModelArguments::add_to(CLI::App* command) {
+  add_weights_to(command);
+  command
       ->add_option("--activations", activations,
                    "In products with quantized weights: auto, float32, int16 or int8 (fastest prefill); with "
                    "bfloat16 weights: auto or bfloat16 (fastest prefill)")
       ->check(one_of({"auto", "float32", "int16", "int8", "bfloat16"}));
   command
-      ->add_option("--cache-dtype", cache_dtype,
-                   "Of the KV cache (default: bfloat16; float32 with float32 weights)")
-      ->check(one_of(weight_dtypes()));
-  command
       ->add_option("--max-positions", max_positions, "Context in tokens (default: the model's, at most 8192)")
       ->check(integer_in(1, kMostTokens));
-  command->add_option("--threads", threads, "Number of threads (default: all cores)")
-      ->check(integer_in(1, 1024));
   command
       ->add_option("--tensor-parallel", tensor_parallel,
                    "Processes that share the model (default: as many as mpirun started)")

@@ -22,6 +22,8 @@ struct ModelArguments {
   int threads = 0, tensor_parallel = 0;  // 0: as many ranks as there are
   bool compile = true;
   void add_to(CLI::App* command);
+  // What of it says how weights and keys are kept, and the threads.
+  void add_weights_to(CLI::App* command);
   // With progress on a terminal.
   std::shared_ptr<const models::Llama> load() const;
   models::LlamaOptions options() const;

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "cli/llm.h"
 #include "cli/progress.h"
 #include "cli/usage.h"
 #include "models/llama_batch.h"
@@ -16,51 +15,38 @@
 #include "serve/http.h"
 #include "serve/llm_service.h"
 #include "weft/error.h"
-#include "weft/parallel.h"
 
 namespace weft::cli {
 
 ServeCommand::ServeCommand(CLI::App& app)
     : command_(
           app.add_subcommand("serve", "Answer requests for text over HTTP, as OpenAI's clients make them")) {
+  model_.tensor_parallel = 1;  // mpirun's processes serve each for itself
   add_model_options();
   add_http_options();
 }
 
 void ServeCommand::add_model_options() {
   constexpr int64_t kMostTokens = int64_t{1} << 24;
-  std::vector<std::string> schemes = quantization_schemes();
-  schemes.emplace_back("none");
   command_
-      ->add_option("--model,-m", folder_,
+      ->add_option("--model,-m", model_.folder,
                    "Model folder: Hugging Face's or Meta's files, or what weft quantize wrote")
       ->required();
   command_->add_option("--name", name_, "What clients call the model (default: the folder's name)")
       ->check(not_empty());
+  model_.add_weights_to(command_);
   command_
-      ->add_option("--dtype", dtype_,
-                   "Of the weights: float32, bfloat16 or float16 (default: the checkpoint's)")
-      ->check(one_of(weight_dtypes()));
-  command_->add_option("--quantize", quantize_, "Quantize while loading: int8, int4-g32, int4-g64, …")
-      ->check(one_of(schemes));
-  command_
-      ->add_option("--activations", activations_,
+      ->add_option("--activations", model_.activations,
                    "In products with quantized weights: auto, float32, int16 or int8")
       ->check(one_of({"auto", "float32", "int16", "int8"}));
-  command_
-      ->add_option("--cache-dtype", cache_dtype_,
-                   "Of the KV cache (default: bfloat16; float32 with float32 weights)")
-      ->check(one_of(weight_dtypes()));
   command_
       ->add_option("--chat-template", chat_template_,
                    "llama2, llama3, mistral, chatml or none (default: by the model)")
       ->check(one_of({"llama2", "llama3", "mistral", "chatml", "none"}));
-  command_->add_option("--threads", threads_, "Number of threads (default: all cores)")
-      ->check(integer_in(1, 1024));
   command_->add_option("--max-batch", max_batch_, "Texts written at once (default: 16)")
       ->check(integer_in(1, 1024));
   command_
-      ->add_option("--context", context_,
+      ->add_option("--context", model_.max_positions,
                    "Tokens of a text, its prompt included (default: the model's, at most 8192)")
       ->check(integer_in(2, kMostTokens));
   command_
@@ -112,17 +98,9 @@ std::string ServeCommand::api_key() const {
 
 int ServeCommand::run() const {
   const std::string key = api_key();
-  if (threads_ > 0) set_num_threads(static_cast<int>(threads_));
-  Progress progress("loading layer");
-  models::LlamaOptions loading{.dtype = dtype_,
-                               .quantize = quantize_,
-                               .activations = activations_,
-                               .cache_dtype = cache_dtype_,
-                               .max_positions = context_};
-  loading.progress = [&](int64_t done, int64_t total) { progress.update(done, total); };
-  const auto model = models::Llama::from_pretrained(folder_, loading);
-  const std::shared_ptr<const models::Tokenizer> tokenizer = models::Tokenizer::open(folder_);
-  models::check_tokenizer(*model, *tokenizer, folder_);
+  const auto model = model_.load();
+  const std::shared_ptr<const models::Tokenizer> tokenizer = models::Tokenizer::open(model_.folder);
+  models::check_tokenizer(*model, *tokenizer, model_.folder);
   const double read_gbs = runtime::measure_read_bandwidth();
 
   serve::EngineOptions options{.max_batch = max_batch_,
@@ -135,7 +113,7 @@ int ServeCommand::run() const {
   engine->metrics().update([&](serve::Metrics& metrics) { metrics.now.read_gbs = read_gbs; });
 
   std::string name = name_;
-  if (name.empty()) name = std::filesystem::weakly_canonical(folder_).filename().string();
+  if (name.empty()) name = std::filesystem::weakly_canonical(model_.folder).filename().string();
   const auto service = serve::make_llm_service(
       engine, tokenizer,
       {.model_name = name,

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/llm.h"
+
 namespace weft::cli {
 
 class ServeCommand {
@@ -20,10 +22,10 @@ class ServeCommand {
   std::string api_key() const;
 
   CLI::App* command_;
-  std::string folder_, name_, dtype_, quantize_, activations_, cache_dtype_, chat_template_;
+  ModelArguments model_;
+  std::string name_, chat_template_;
   std::string address_ = "127.0.0.1", api_key_, api_key_file_;
-  int64_t threads_ = 0, max_batch_ = 16, context_ = 0, cache_mib_ = 0, page_tokens_ = 16, prompt_tokens_ = 64,
-          max_queue_ = 256;
+  int64_t max_batch_ = 16, cache_mib_ = 0, page_tokens_ = 16, prompt_tokens_ = 64, max_queue_ = 256;
   int64_t port_ = 8080, max_body_kib_ = 4096, max_connections_ = 256;
   double read_seconds_ = 30, write_seconds_ = 30, request_seconds_ = 600;
 };

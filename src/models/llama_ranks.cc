@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/rounding.h"
 #include "distributed/group.h"
 #include "weft/distributed.h"
 #include "weft/error.h"
@@ -12,8 +13,6 @@
 
 namespace weft::models {
 namespace {
-
-int64_t parts_of(int64_t total, int64_t part) { return (total + part - 1) / part; }
 
 int64_t intermediate_unit(const std::string& quantize) {
   constexpr int64_t kColumns = 16;  // a vector of float32
@@ -28,7 +27,7 @@ void check_ranks(const LlamaConfig& config, const std::string& quantize, int ran
                          "heads; the number "
                          "of ranks must divide both",
                          ranks, config.num_heads, config.num_kv_heads));
-  const int64_t unit = intermediate_unit(quantize), units = parts_of(config.intermediate_size, unit);
+  const int64_t unit = intermediate_unit(quantize), units = ceil_div(config.intermediate_size, unit);
   WEFT_CHECK(units >= ranks,
              fmt::format("tensor parallelism: intermediate_size {} makes {} parts of {} columns, too few "
                          "for {} ranks",
@@ -39,7 +38,7 @@ void check_ranks(const LlamaConfig& config, const std::string& quantize, int ran
 }
 
 Range intermediate_range(const LlamaConfig& config, const std::string& quantize, int rank, int ranks) {
-  const int64_t unit = intermediate_unit(quantize), units = parts_of(config.intermediate_size, unit);
+  const int64_t unit = intermediate_unit(quantize), units = ceil_div(config.intermediate_size, unit);
   const auto begin = [&](int64_t of) {
     return std::min(config.intermediate_size, unit * (units / ranks * of + std::min(of, units % ranks)));
   };
@@ -47,7 +46,7 @@ Range intermediate_range(const LlamaConfig& config, const std::string& quantize,
 }
 
 Range vocab_range(const LlamaConfig& config, int rank, int ranks) {
-  const int64_t block = parts_of(config.vocab_size, ranks);
+  const int64_t block = ceil_div(config.vocab_size, ranks);
   return {std::min(config.vocab_size, rank * block), std::min(config.vocab_size, (rank + 1) * block)};
 }
 

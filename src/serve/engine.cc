@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/rounding.h"
 #include "serve/engine_text.h"
 #include "weft/error.h"
 
@@ -12,8 +13,6 @@ namespace {
 
 constexpr int64_t kMostCacheBytes = int64_t{4} << 30;  // unless asked for more
 constexpr int64_t kMostLikeliest = 100;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 EngineOptions completed(EngineOptions options, const models::Llama& model) {
   const auto at_least_one = [](const char* name, int64_t value) {

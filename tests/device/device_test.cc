@@ -6,6 +6,7 @@
 #include "far_device.h"
 #include "ir/trace.h"
 #include "ops/build.h"
+#include "ops/harness.h"
 #include "ops/tracer.h"
 #include "support/random_graph.h"
 #include "weft/allocator.h"
@@ -15,32 +16,19 @@
 namespace weft {
 namespace {
 
+using ops::testing::error_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing_support::difference;
 using testing_support::far_counts;
 using testing_support::far_type;
+using testing_support::moved;
 
 const Device kFar{far_type, 1};
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 Tensor numbers(const Shape& shape, DType dtype = DType::F32, unsigned seed = 1) {
   std::mt19937_64 random(seed);
   return testing_support::random_tensor(random, shape, dtype);
-}
-
-std::vector<Tensor> moved(const std::vector<Tensor>& tensors, Device device) {
-  std::vector<Tensor> result;
-  for (const Tensor& tensor : tensors) result.push_back(tensor.defined() ? tensor.to(device) : tensor);
-  return result;
 }
 
 TEST(Devices, HaveNamesAndNumbers) {

@@ -1,11 +1,8 @@
 // Loop nests and generated code, kept as text: a change of what is generated is a diff to be reviewed.
 // GOLDEN_UPDATE=1 rewrites the files.
-#include <gtest/gtest.h>
+#include "support/golden.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <gtest/gtest.h>
 
 #include "compiler/stages.h"
 #include "nest/text.h"
@@ -34,18 +31,7 @@ Generated generated(const std::string& text) {
   return result;
 }
 
-void expect_file(const std::string& name, const std::string& got) {
-  const std::filesystem::path path = std::filesystem::path(WEFT_TESTS_DIR) / "golden" / name;
-  if (std::getenv("GOLDEN_UPDATE") != nullptr) {
-    std::ofstream(path) << got;
-    return;
-  }
-  std::ifstream file(path);
-  ASSERT_TRUE(file) << "no " << path << ": GOLDEN_UPDATE=1 makes it";
-  std::stringstream want;
-  want << file.rdbuf();
-  EXPECT_EQ(got, want.str()) << "GOLDEN_UPDATE=1 accepts this";
-}
+using testing_support::expect_file;
 
 void expect_golden(const std::string& name, const std::string& text) {
   const Generated got = generated(text);
@@ -53,31 +39,9 @@ void expect_golden(const std::string& name, const std::string& text) {
   expect_file(name + ".cc.txt", got.code);
 }
 
-TEST(Golden, KMeans) {
-  expect_golden("kmeans", R"(graph kmeans(%X: f64[20000000, 2], %means: i64[2, 2]) {
-  %2: i64[2, 1, 2] = reshape(%means) {shape=[2, 1, 2]}  # kmeans.py:4
-  %3: f64[2, 1, 2] = cast(%2) {dtype=f64}  # kmeans.py:4
-  %4: f64[2, 20000000, 2] = sub(%X, %3)  # kmeans.py:4
-  %5: f64[2, 20000000, 2] = mul(%4, %4)  # kmeans.py:4
-  %6: f64[2, 20000000] = sum(%5) {dim=[2], keepdim=false, dtype=none}  # kmeans.py:4
-  %7: f64[2, 20000000] = sqrt(%6)  # kmeans.py:4
-  %8: i64[20000000] = argmin(%7) {dim=0, keepdim=false}  # kmeans.py:4
-  return %8
-}
-)");
-}
+TEST(Golden, KMeans) { expect_golden("kmeans", testing_support::kKMeansGraph); }
 
-TEST(Golden, Softmax) {
-  expect_golden("softmax", R"(graph softmax[s0=100, s1=1000](%x: f32[s0, s1]) {
-  %1: f32[s0, 1] = amax(%x) {dim=[1], keepdim=true}
-  %2: f32[s0, s1] = sub(%x, %1)
-  %3: f32[s0, s1] = exp(%2)
-  %4: f32[s0, 1] = sum(%3) {dim=[1], keepdim=true, dtype=none}
-  %5: f32[s0, s1] = true_divide(%3, %4)
-  return %5
-}
-)");
-}
+TEST(Golden, Softmax) { expect_golden("softmax", testing_support::kSoftmaxGraph); }
 
 TEST(Golden, MeanAndVarianceOfEverything) {
   expect_golden("sums", R"(graph sums(%x: f64[1000, 1000]) {

@@ -4,26 +4,27 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "compiler/compiled_graph.h"
 #include "core/backend.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/emulated_threads.h"
 #include "device/cuda/memory.h"
+#include "ir/place.h"
 #include "nest/grid.h"
 #include "ops/build.h"
 #include "ops/harness.h"
+#include "support/golden.h"
 #include "support/random_graph.h"
 #include "weft/ops.h"
 
 namespace weft {
 namespace {
 
+using ops::testing::error_of;
 using testing::HasSubstr;
 using testing_support::difference;
+using testing_support::moved;
 using testing_support::random_tensor;
 
 // Before the first use of the device. WEFT_TEST_GPU=1: on a GPU (scripts/test_gpu).
@@ -31,30 +32,6 @@ const bool is_emulated = std::getenv("WEFT_TEST_GPU") == nullptr;
 [[maybe_unused]] const int is_set = is_emulated ? ::setenv("WEFT_DEVICE_EMULATE", "1", 1) : 0;
 
 const Device kCuda{DeviceType::CUDA, 0};
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-std::vector<Tensor> moved(const std::vector<Tensor>& tensors, Device device) {
-  std::vector<Tensor> result;
-  for (const Tensor& tensor : tensors) result.push_back(tensor.defined() ? tensor.to(device) : tensor);
-  return result;
-}
-
-void move(ir::Graph& graph, Device device) {
-  for (ir::Value* input : graph.inputs()) input->type.tensor.device = device;
-  ir::for_each_node(graph.body(), [&](ir::Node& node) {
-    for (ir::Value* output : node.outputs) output->type.tensor.device = device;
-    if (node.kind == ir::NodeKind::Constant) node.constant = node.constant.to(device);
-    if (node.attrs.find("device")) node.attrs.set("device", device);
-  });
-}
 
 bool is_close(DType dtype, double a, double b) {
   const double bound = dtype == DType::F32 || dtype == DType::C64 ? 1e-4 : 1e-9;
@@ -149,7 +126,7 @@ TEST(GraphsOnGpu, EqualTheHost) {
       const auto sample = testing_support::random_graph(
           seed, {.num_nodes = 4 + static_cast<int>(seed % 12), .symbolic = symbolic});
       std::unique_ptr<ir::Graph> graph = sample.graph->clone();
-      move(*graph, kCuda);
+      ir::place(*graph, kCuda);
       const std::string text = graph->str();
       try {
         const std::vector<Tensor> got = compiler::compile(std::move(graph))->run(moved(sample.inputs, kCuda));
@@ -162,50 +139,18 @@ TEST(GraphsOnGpu, EqualTheHost) {
   }
 }
 
-// The text is kept: a change of what is generated is a diff to be reviewed. GOLDEN_UPDATE=1 rewrites it.
 void expect_text(const std::string& name, const std::string& graph_text) {
   std::unique_ptr<ir::Graph> graph = ir::parse_graph(graph_text);
-  move(*graph, kCuda);
+  ir::place(*graph, kCuda);
   const auto compiled = compiler::compile(std::move(graph));
   std::string got;
   for (const compiler::KernelInfo& kernel : compiled->kernels()) got += kernel.source;
-  const std::filesystem::path path = std::filesystem::path(WEFT_TESTS_DIR) / "golden" / (name + ".cu.txt");
-  if (std::getenv("GOLDEN_UPDATE") != nullptr) {
-    std::ofstream(path) << got;
-    return;
-  }
-  std::ifstream file(path);
-  ASSERT_TRUE(file) << "no " << path << ": GOLDEN_UPDATE=1 makes it";
-  std::stringstream want;
-  want << file.rdbuf();
-  EXPECT_EQ(got, want.str()) << "GOLDEN_UPDATE=1 accepts this";
+  testing_support::expect_file(name + ".cu.txt", got);
 }
 
-TEST(TextOnGpu, OfKMeans) {
-  expect_text("kmeans", R"(graph kmeans(%X: f64[20000000, 2], %means: i64[2, 2]) {
-  %2: i64[2, 1, 2] = reshape(%means) {shape=[2, 1, 2]}  # kmeans.py:4
-  %3: f64[2, 1, 2] = cast(%2) {dtype=f64}  # kmeans.py:4
-  %4: f64[2, 20000000, 2] = sub(%X, %3)  # kmeans.py:4
-  %5: f64[2, 20000000, 2] = mul(%4, %4)  # kmeans.py:4
-  %6: f64[2, 20000000] = sum(%5) {dim=[2], keepdim=false, dtype=none}  # kmeans.py:4
-  %7: f64[2, 20000000] = sqrt(%6)  # kmeans.py:4
-  %8: i64[20000000] = argmin(%7) {dim=0, keepdim=false}  # kmeans.py:4
-  return %8
-}
-)");
-}
+TEST(TextOnGpu, OfKMeans) { expect_text("kmeans", testing_support::kKMeansGraph); }
 
-TEST(TextOnGpu, OfSoftmax) {
-  expect_text("softmax", R"(graph softmax[s0=100, s1=1000](%x: f32[s0, s1]) {
-  %1: f32[s0, 1] = amax(%x) {dim=[1], keepdim=true}
-  %2: f32[s0, s1] = sub(%x, %1)
-  %3: f32[s0, s1] = exp(%2)
-  %4: f32[s0, 1] = sum(%3) {dim=[1], keepdim=true, dtype=none}
-  %5: f32[s0, s1] = true_divide(%3, %4)
-  return %5
-}
-)");
-}
+TEST(TextOnGpu, OfSoftmax) { expect_text("softmax", testing_support::kSoftmaxGraph); }
 
 TEST(TextOnGpu, OfColumns) {
   expect_text("columns_in_parts", R"(graph columns(%x: f64[3000, 40]) {

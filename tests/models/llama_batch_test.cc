@@ -16,16 +16,6 @@ using Ids = std::vector<int64_t>;
 
 constexpr int64_t kPageTokens = 4, kPages = 96;
 
-LlamaConfig config_of(const std::string& type) {
-  LlamaConfig config = named_config("tiny");
-  config.model_type = type;
-  config.num_layers = 2;
-  config.vocab_size = 96;
-  config.max_position_embeddings = 128;
-  if (type == "mistral") config.sliding_window = 7;
-  return config;
-}
-
 LlamaOptions options_of(const std::string& scheme) {
   LlamaOptions options;
   (scheme.starts_with("int") ? options.quantize : options.dtype) = scheme;
@@ -59,7 +49,7 @@ class Schemes : public ::testing::TestWithParam<const char*> {};
 TEST_P(Schemes, RowsDoNotDependOnThoseBesideThem) {
   for (const int threads : {1, 3}) {
     set_num_threads(threads);
-    LlamaConfig config = config_of("llama");
+    LlamaConfig config = small_config("llama");
     config.num_layers = 1;
     config.hidden_size = 272;  // longer than the parts that products take at once, and no multiple of them
     config.intermediate_size = 1100;
@@ -105,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(All, Schemes,
 TEST(LlamaBatch, IsTheModel) {
   for (const char* type : {"llama", "mistral"})
     for (const char* cache_dtype : {"float32", "float16", "bfloat16"}) {
-      const auto model = Llama::random(config_of(type), {.dtype = "float32", .cache_dtype = cache_dtype});
+      const auto model = Llama::random(small_config(type), {.dtype = "float32", .cache_dtype = cache_dtype});
       LlamaBatch batch(model, kPages, kPageTokens, 8, 8);
       KVCache cache = model->make_cache();
       const Text text(3, 30);
@@ -121,7 +111,7 @@ TEST(LlamaBatch, IsTheModel) {
 }
 
 TEST(LlamaBatch, CopiesPages) {
-  const auto model = Llama::random(config_of("llama"), {.dtype = "float32"});
+  const auto model = Llama::random(small_config("llama"), {.dtype = "float32"});
   LlamaBatch batch(model, kPages, kPageTokens, 8, 8);
   Text text(3, 8);
   std::vector<LlamaBatch::Row> rows;
@@ -139,7 +129,7 @@ TEST(LlamaBatch, CopiesPages) {
 }
 
 TEST(LlamaBatch, SaysWhatIsWrong) {
-  const auto model = Llama::random(config_of("llama"), {.dtype = "float32"});
+  const auto model = Llama::random(small_config("llama"), {.dtype = "float32"});
   LlamaBatch batch(model, kPages, kPageTokens, 2, 1);
   const Text text(3, 8);
   std::vector<LlamaBatch::Row> rows = {text.row(0), text.row(1), text.row(2)};
@@ -149,7 +139,8 @@ TEST(LlamaBatch, SaysWhatIsWrong) {
   rows = {text.row(0)};
   rows[0].token = 96;
   EXPECT_THAT(error_of([&] { batch.forward(rows); }), HasSubstr("token 96 is not in the vocabulary of 96"));
-  const auto rounding = Llama::random(config_of("llama"), {.dtype = "bfloat16", .activations = "bfloat16"});
+  const auto rounding =
+      Llama::random(small_config("llama"), {.dtype = "bfloat16", .activations = "bfloat16"});
   EXPECT_THAT(error_of([&] { LlamaBatch(rounding, 1, 1, 1, 1); }), HasSubstr("must not be bfloat16"));
 }
 

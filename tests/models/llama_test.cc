@@ -40,18 +40,6 @@ double largest_difference(const Tensor& a, const Tensor& b) {
   return largest;
 }
 
-// A model of few weights, with what a family has and the stories have not.
-LlamaConfig small_config(const std::string& type) {
-  LlamaConfig config = named_config("tiny");
-  config.model_type = type;
-  config.num_layers = 2;
-  config.vocab_size = 96;
-  config.max_position_embeddings = 128;
-  if (type == "mistral") config.sliding_window = 7;
-  if (type == "qwen2") config.qkv_bias = true;
-  return config;
-}
-
 class Executions : public ::testing::TestWithParam<Execution> {};
 
 TEST_P(Executions, GreedyIdsOfTheStories) {

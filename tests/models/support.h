@@ -1,4 +1,4 @@
-// Folders and files for tests of models.
+// Folders, files and small models for tests of models.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <string>
 
 #include "weft/error.h"
+#include "weft/models/config.h"
 
 namespace weft::models {
 
@@ -60,6 +61,18 @@ std::string error_of(F&& f) {
 inline std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// A model of few weights, with what a family has and the stories have not.
+inline LlamaConfig small_config(const std::string& type) {
+  LlamaConfig config = named_config("tiny");
+  config.model_type = type;
+  config.num_layers = 2;
+  config.vocab_size = 96;
+  config.max_position_embeddings = 128;
+  if (type == "mistral") config.sliding_window = 7;
+  if (type == "qwen2") config.qkv_bias = true;
+  return config;
 }
 
 }  // namespace weft::models

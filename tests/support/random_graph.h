@@ -395,4 +395,11 @@ inline std::unique_ptr<ir::Graph> shrink(const ir::Graph& graph,
   return best;
 }
 
+// The same tensors on a device; those that are not there stay so.
+inline std::vector<Tensor> moved(const std::vector<Tensor>& tensors, Device device) {
+  std::vector<Tensor> result;
+  for (const Tensor& tensor : tensors) result.push_back(tensor.defined() ? tensor.to(device) : tensor);
+  return result;
+}
+
 }  // namespace weft::testing_support

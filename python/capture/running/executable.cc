@@ -9,6 +9,7 @@
 #include "capture/values/choices.h"
 #include "compiler/compiled_graph.h"
 #include "compiler/steady_graph.h"
+#include "ir/place.h"
 #include "runtime/float_flags.h"
 #include "runtime/log.h"
 #include "weft/env.h"
@@ -59,16 +60,6 @@ class Interpreted final : public Executable {
   std::unique_ptr<ir::Graph> graph_;
 };
 
-// All that the graph computes, on the device.
-void move(ir::Graph& graph, Device device) {
-  for (ir::Value* input : graph.inputs()) input->type.tensor.device = device;
-  ir::for_each_node(graph.body(), [&](ir::Node& node) {
-    for (ir::Value* output : node.outputs) output->type.tensor.device = device;
-    if (node.kind == ir::NodeKind::Constant) node.constant = node.constant.to(device);
-    if (node.attrs.find("device")) node.attrs.set("device", device);
-  });
-}
-
 }  // namespace
 
 std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph,
@@ -76,7 +67,7 @@ std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph,
                                             const std::vector<Tensor>& steady, const std::string& mode,
                                             std::vector<KernelSummary>* kernels) {
   const Device device = choices().device;
-  if (device != Device{}) move(*graph, device);
+  if (device != Device{}) ir::place(*graph, device);
   if (env::flag("WEFT_INTERPRET")) return std::make_shared<Interpreted>(std::move(graph));
   std::unique_ptr<ir::Graph> original = graph->clone();
   try {

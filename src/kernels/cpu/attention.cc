@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/rounding.h"
 #include "kernels/cpu/attention_groups.h"
 #include "kernels/cpu/attention_kernels.h"
 #include "kernels/cpu/bfloat16_kernels.h"
@@ -14,8 +15,6 @@
 
 namespace weft::kernels {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 const AttentionKernels& select() {
 #if defined(__x86_64__)

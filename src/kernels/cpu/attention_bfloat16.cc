@@ -3,6 +3,7 @@
 // unrounded ones).
 #include <algorithm>
 
+#include "core/rounding.h"
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/attention_groups.h"
 #include "kernels/cpu/bfloat16_kernels.h"
@@ -12,8 +13,6 @@
 
 namespace weft::kernels {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class BFloat16Attention {
  public:
@@ -108,8 +107,7 @@ class BFloat16Attention {
     int64_t end = shape_.keys;
     if (shape_.causal) end = std::min(end, block.first_limit + rows - 1);
     for (int64_t key = 0; key < end; key += kAttentionKeys) {
-      const int64_t count = std::min(kAttentionKeys, end - key),
-                    padded = ceil_div(count, kPairColumns) * kPairColumns;
+      const int64_t count = std::min(kAttentionKeys, end - key), padded = round_up(count, kPairColumns);
       multiply({.a = query,
                 .a_stride = depth_,
                 .rows = rows,

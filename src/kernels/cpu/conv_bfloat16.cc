@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/rounding.h"
 #include "kernels/cpu/product_scope.h"
 #include "kernels/cpu/scratch.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 const uint16_t* bits(const BFloat16* x) { return reinterpret_cast<const uint16_t*>(x); }
 

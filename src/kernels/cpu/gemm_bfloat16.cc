@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/rounding.h"
 #include "kernels/cpu/gemm_bfloat16_turned.h"
 #include "kernels/cpu/product_scope.h"
 #include "kernels/cpu/scratch.h"
@@ -22,8 +23,6 @@ constexpr int64_t kDotsRows = 32, kCombinedRows = 16;
 constexpr int64_t kDotsRowsOfTiles = 4, kCombinedRowsOfTiles = 6;
 
 const uint16_t* bits(const BFloat16* x) { return reinterpret_cast<const uint16_t*>(x); }
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 // The left operand with contiguous rows of `depth` numbers: itself, or a copy filled up with zeros.
 class LeftRows {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/rounding.h"
 #include "kernels/cpu/gemm_bfloat16.h"
 #include "kernels/cpu/product_scope.h"
 #include "kernels/cpu/scratch.h"
@@ -14,8 +15,6 @@ constexpr int64_t kRowsOfTurned = 32, kTileDepth = 32;
 constexpr int64_t kDepthAtOnce = 512;  // of 32 rows of b: they stay in the first-level cache
 constexpr int64_t kTurnedGrain = 1 << 17;
 
-int64_t turned_parts(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 class TurnedProduct {
  public:
   TurnedProduct(const BFloat16Kernels& kernels, int64_t m, int64_t n, int64_t k, BitsView b,
@@ -27,8 +26,8 @@ class TurnedProduct {
         b_(b),
         start_(start),
         c_(c),
-        panels_(turned_parts(m, kPairColumns)),
-        depth_(turned_parts(k, kTileDepth) * kTileDepth),
+        panels_(ceil_div(m, kPairColumns)),
+        depth_(round_up(k, kTileDepth)),
         packed_(panels_ * kPairColumns * depth_ / 2 + 1) {}
 
   void run(BitsView a) {
@@ -37,7 +36,7 @@ class TurnedProduct {
                  [&](int64_t begin, int64_t end) {
                    for (int64_t panel = begin; panel < end; ++panel) pack(a, panel, packed);
                  });
-    const int64_t tiles = turned_parts(n_, kRowsOfTurned);
+    const int64_t tiles = ceil_div(n_, kRowsOfTurned);
     parallel_for(0, tiles, std::max<int64_t>(1, kTurnedGrain / (kRowsOfTurned * m_ * k_)),
                  [&](int64_t begin, int64_t end) {
                    const ProductScope scope(kernels_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/rounding.h"
 #include "kernels/cpu/packed_int8.h"
 #include "kernels/cpu/scratch.h"
 #include "weft/parallel.h"
@@ -12,13 +13,11 @@ namespace {
 
 constexpr int64_t kGrainInt8Products = 1 << 18, kInt8GroupBytes = 512 << 10, kMostInt8Group = 16;
 
-int64_t groups_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // A matrix in memory of its own, rows contiguous.
 std::vector<int8_t> by_rows(int64_t rows, int64_t columns, MatrixView<int8_t> x) {
   constexpr int64_t kBlock = 64;  // what is read of a line is used up at once, whichever way it lies
   std::vector<int8_t> copy(static_cast<size_t>(rows * columns));
-  parallel_for(0, groups_of(rows, kBlock), 1, [&](int64_t begin, int64_t end) {
+  parallel_for(0, ceil_div(rows, kBlock), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i0 = begin * kBlock; i0 < std::min(rows, end * kBlock); i0 += kBlock)
       for (int64_t j0 = 0; j0 < columns; j0 += kBlock)
         for (int64_t i = i0; i < std::min(rows, i0 + kBlock); ++i)
@@ -37,9 +36,9 @@ class Int8Product {
         m_(m),
         n_(n),
         k_(k),
-        depth_(groups_of(k, kernels.depth_unit) * kernels.depth_unit),
-        panels_(groups_of(n, kInt8Columns)),
-        tiles_(groups_of(m, kernels.max_rows)),
+        depth_(round_up(k, kernels.depth_unit)),
+        panels_(ceil_div(n, kInt8Columns)),
+        tiles_(ceil_div(m, kernels.max_rows)),
         a_(a.data),
         a_stride_(a.row_stride),
         b_(b),
@@ -48,7 +47,7 @@ class Int8Product {
     const bool crowded = a.row_stride % 1024 == 0 && tiles_ > 1 && panels_ > 4;
     if (depth_ == k && !crowded) return;
     a_stride_ = depth_ + (depth_ % 1024 == 0 ? 64 : 0);
-    copy_ = FloatBuffer(groups_of(m * a_stride_, 4));
+    copy_ = FloatBuffer(ceil_div(m * a_stride_, 4));
     auto* const to = reinterpret_cast<int8_t*>(copy_.data());
     for (int64_t i = 0; i < m; ++i) {
       std::copy_n(a.data + i * a.row_stride, k, to + i * a_stride_);
@@ -112,7 +111,7 @@ class Int8Product {
   // Many columns: every thread packs some panels and multiplies all rows with them.
   void by_columns(int64_t group) const {
     const int64_t sums_size = kernels_.max_rows * kInt8Columns;
-    parallel_for(0, groups_of(panels_, group),
+    parallel_for(0, ceil_div(panels_, group),
                  std::max<int64_t>(1, kGrainInt8Products / (m_ * (k_ + 1) * group * kInt8Columns)),
                  [&](int64_t begin, int64_t end) {
                    thread_local Scratch scratch;

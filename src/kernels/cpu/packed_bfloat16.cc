@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "core/rounding.h"
 #include "kernels/cpu/product_scope.h"
 #include "kernels/cpu/scratch.h"
 #include "runtime/autotune.h"
@@ -42,9 +43,6 @@ constexpr std::array kNamesOfPackedWays = {"panels of 512 KiB",
 constexpr int64_t kLeastHalvesToMeasure = 1 << 20;  // products: others take no time worth a choice
 constexpr int64_t kLeastProducts = 1 << 17;         // of a thread
 
-int64_t parts_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t multiple_of(int64_t a, int64_t b) { return parts_of(a, b) * b; }
-
 // Rows a multiple of 4 KiB apart share their lines' places in the first-level cache.
 int64_t apart(int64_t depth) { return depth % 2048 == 0 ? depth + 32 : depth; }
 
@@ -55,10 +53,10 @@ PackedBFloat16::PackedBFloat16(const BFloat16Kernels& engine, int64_t n, int64_t
     : engine_(engine),
       n_(n),
       k_(k),
-      panels_(parts_of(n, kPairColumns)),
-      depth_(std::max(engine.depth_unit, multiple_of(k, engine.depth_unit))),
-      step_(multiple_of(parts_of(depth_, parts_of(depth_, kMostDepthOfPanels)), 32)),
-      parts_(parts_of(depth_, step_)) {
+      panels_(ceil_div(n, kPairColumns)),
+      depth_(std::max(engine.depth_unit, round_up(k, engine.depth_unit))),
+      step_(round_up(ceil_div(depth_, ceil_div(depth_, kMostDepthOfPanels)), 32)),
+      parts_(ceil_div(depth_, step_)) {
   weights_ = FloatBuffer(panels_ * depth_ * kPairColumns / 2);
   auto* const to = reinterpret_cast<uint16_t*>(weights_.data());
   parallel_for(0, panels_ * parts_, 1, [&](int64_t begin, int64_t end) {
@@ -90,7 +88,7 @@ class PackedBFloat16::Call {
         x_(x),
         m_(m),
         finish_(finish),
-        tiles_(parts_of(m, matrix.engine_.max_rows)),
+        tiles_(ceil_div(m, matrix.engine_.max_rows)),
         row_stride_(apart(matrix.depth_)),
         divides_rows_(way.divides_rows),
         most_panels_(std::clamp<int64_t>(way.panel_bytes / (2 * matrix.step_ * kPairColumns), 1,
@@ -107,8 +105,8 @@ class PackedBFloat16::Call {
     // Columns are divided where all threads get as many of them, else rows.
     int64_t column_chunks = 1, row_chunks = 1;
     if (threads > 1 && !x_.gather && !divides_rows_ && matrix_.panels_ >= 4 * threads)
-      column_chunks = std::min(parts_of(matrix_.panels_, most_panels_), 4 * threads),
-      column_chunks = multiple_of(column_chunks, threads);
+      column_chunks = std::min(ceil_div(matrix_.panels_, most_panels_), 4 * threads),
+      column_chunks = round_up(column_chunks, threads);
     else if (threads > 1)
       row_chunks = std::min(tiles_, 4 * threads);
     if (row_chunks < threads) column_chunks = std::min(matrix_.panels_, 2 * threads);

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 
+#include "core/rounding.h"
 #include "kernels/cpu/scratch.h"
 #include "runtime/autotune.h"
 #include "weft/parallel.h"
@@ -39,8 +40,6 @@ constexpr std::array kNamesOfInt8Ways = {"panels of 384 KiB",
                                          "panels of 128 KiB, 256 rows",
                                          "panels of 384 KiB, rows divided"};
 
-int64_t int8_parts(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 }  // namespace
 
 PackedInt8::PackedInt8(const Int8Kernels& kernels, int64_t n, int64_t k, const int8_t* weight,
@@ -48,8 +47,8 @@ PackedInt8::PackedInt8(const Int8Kernels& kernels, int64_t n, int64_t k, const i
     : kernels_(kernels),
       n_(n),
       k_(k),
-      panels_(int8_parts(n, kInt8Columns)),
-      depth_(int8_parts(k, kernels.depth_unit) * kernels.depth_unit) {
+      panels_(ceil_div(n, kInt8Columns)),
+      depth_(round_up(k, kernels.depth_unit)) {
   const int64_t columns = panels_ * kInt8Columns;
   const auto filled = [&](const float* from) {
     if (!from) return FloatBuffer();
@@ -59,7 +58,7 @@ PackedInt8::PackedInt8(const Int8Kernels& kernels, int64_t n, int64_t k, const i
     return buffer;
   };
   scales_ = filled(scales), bias_ = filled(bias);
-  weights_ = FloatBuffer(int8_parts(columns * depth_, 4) + 1);
+  weights_ = FloatBuffer(ceil_div(columns * depth_, 4) + 1);
   starts_ = FloatBuffer(columns + 1);
   pack(weight);
 }
@@ -96,7 +95,7 @@ struct PackedInt8::Call {
   int32_t* const result;  // where there is no finish
   const Int8Way way;
 
-  const int64_t max_rows = matrix.kernels_.max_rows, tiles = int8_parts(m, max_rows),
+  const int64_t max_rows = matrix.kernels_.max_rows, tiles = ceil_div(m, max_rows),
                 tiles_at_once = std::max<int64_t>(1, way.rows_at_once / max_rows),
                 element = matrix.kernels_.inputs == Int8Inputs::Words ? 2 : 1,
                 // Not a multiple of 4 KiB apart, where rows would share their places in the cache.
@@ -133,7 +132,7 @@ struct PackedInt8::Call {
   void run_part(int64_t first_tile, int64_t end_tile, int64_t first_panel, int64_t end_panel) const {
     thread_local Scratch scratch;
     const int64_t sums_size = max_rows * most_panels * kInt8Columns;
-    const int64_t rows_size = in_place ? 0 : int8_parts(tiles_at_once * max_rows * row_bytes, 4);
+    const int64_t rows_size = in_place ? 0 : ceil_div(tiles_at_once * max_rows * row_bytes, 4);
     float* const memory = scratch.floats(sums_size + rows_size + 1);
     auto* const sums = reinterpret_cast<int32_t*>(memory);
     char* const memory_of_rows = reinterpret_cast<char*>(memory + sums_size);
@@ -243,7 +242,7 @@ void PackedInt8::run(const int8_t* x, int64_t m, int32_t* sums) const {
 void pack_int8_columns(const Int8Kernels& kernels, const PackInt8Args& args) {
   if (kernels.pack_columns) return kernels.pack_columns(args);
   const int64_t together = kernels.together;
-  for (int64_t j = 0; j < int8_parts(args.columns, kInt8Columns) * kInt8Columns; ++j) {
+  for (int64_t j = 0; j < ceil_div(args.columns, kInt8Columns) * kInt8Columns; ++j) {
     int8_t* const panel = args.panels + j / kInt8Columns * args.panel_stride + j % kInt8Columns * together;
     const int64_t depth = j < args.columns ? args.depth : 0;
     for (int64_t p = 0; p < args.padded_depth; ++p)

@@ -3,6 +3,7 @@
 // weights are bfloat16's, too; those of int4 weights are rounded to it.
 #include <algorithm>
 
+#include "core/rounding.h"
 #include "kernels/cpu/product_scope.h"
 #include "kernels/cpu/quantized_matrix.h"
 
@@ -12,8 +13,6 @@ namespace {
 constexpr int64_t kDepth =
     512;  // inputs whose weights are taken at once; with the sums they stay in the second level
 static_assert(kPanel == 2 * kPairColumns);
-
-int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 }  // namespace
 

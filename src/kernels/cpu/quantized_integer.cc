@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/rounding.h"
 #include "kernels/cpu/quantized_matrix.h"
 
 namespace weft::kernels {
@@ -10,8 +11,6 @@ namespace {
 constexpr int64_t kChunk = 1024;     // inputs, whose weights of a panel stay in the second-level cache
 constexpr int64_t kBlock = 512;      // inputs of many rows: half their weights of a panel stay in the first
 constexpr int64_t kInt8Group = 128;  // inputs with one scale where the weights have no groups
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The float32 inputs [k, k + count) of row i: where they are, or in `copy` with zeros past the end.
 const float* inputs_of(const ProductArgs& args, int64_t i, int64_t k, int64_t count, int64_t in,

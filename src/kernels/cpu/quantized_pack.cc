@@ -2,13 +2,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/rounding.h"
 #include "kernels/cpu/quantized_matrix.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
 namespace {
-
-int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 // Inputs that are packed together; those past the end are zeros.
 int64_t packed_together(WeightFormat format, int64_t group) {
