@@ -133,7 +133,9 @@ void Engine::stop() {
   for (auto& text : running_) release(*text);
   running_.clear();
   waiting_.clear();
+  const std::scoped_lock lock(mutex_);
   submitted_.clear();
+  queued_ = 0;
 }
 
 void Engine::take_commands() {
@@ -255,6 +257,7 @@ bool Engine::make_room(Text& text, int64_t position) {
 
 // The text that came last gives its pages away and waits at the front of the queue.
 void Engine::preempt_last() {
+  WEFT_ASSERT(!running_.empty(), "a text alone has pages for its whole context");
   std::unique_ptr<Text> text = std::move(running_.back());
   running_.pop_back();
   release(*text);
