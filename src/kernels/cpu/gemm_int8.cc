@@ -156,6 +156,7 @@ class Int8Product {
 void gemm_int8(const Int8Kernels& kernels, int64_t m, int64_t n, int64_t k, MatrixView<int8_t> a,
                MatrixView<int8_t> b, int32_t* c) {
   if (m == 0 || n == 0) return;
+  if (k == 0) return void(std::fill_n(c, m * n, 0));
   std::vector<int8_t> left, right;
   if (a.column_stride != 1 && k > 1) left = by_rows(m, k, a), a = {left.data(), k, 1};
   if (kernels.inputs == Int8Inputs::Signed && kernels.pack_rows && kernels.pack_columns) {
