@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "support/tests_dir.h"
 #include "weft/error.h"
 #include "weft/models/config.h"
 
@@ -15,7 +16,7 @@ namespace weft::models {
 
 inline std::string shared_data() {
   if (const char* folder = std::getenv("WEFT_SHARED_DATA")) return folder;
-  const std::filesystem::path beside = std::filesystem::path(WEFT_TESTS_DIR) / "../../shared/data";
+  const std::filesystem::path beside = std::filesystem::path(testing_support::kTestsDir) / "../../shared/data";
   return std::filesystem::exists(beside) ? beside.string() : "";
 }
 

@@ -10,10 +10,12 @@
 #include <sstream>
 #include <string>
 
+#include "support/tests_dir.h"
+
 namespace weft::testing_support {
 
 inline void expect_file(const std::string& name, const std::string& got) {
-  const std::filesystem::path path = std::filesystem::path(WEFT_TESTS_DIR) / "golden" / name;
+  const std::filesystem::path path = std::filesystem::path(kTestsDir) / "golden" / name;
   if (std::getenv("GOLDEN_UPDATE") != nullptr) {
     std::ofstream(path) << got;
     return;

@@ -7,6 +7,7 @@
 
 #include "script/builtins/builtin.h"
 #include "script/syntax/parser.h"
+#include "support/tests_dir.h"
 #include "weft/error.h"
 #include "weft/jit.h"
 
@@ -82,7 +83,7 @@ bool is_same(const std::string& got, const std::string& expected) {
 
 // builtins_table.txt: what Python gives.
 TEST(Builtins, GiveWhatPythonGives) {
-  std::ifstream table(WEFT_TESTS_DIR "/script/builtins/builtins_table.txt");
+  std::ifstream table(std::string(testing_support::kTestsDir) + "/script/builtins/builtins_table.txt");
   int rows = 0, wrong = 0;
   for (std::string line; std::getline(table, line); ++rows) {
     const size_t first = line.find('\t'), last = line.rfind('\t');
