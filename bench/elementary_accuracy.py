@@ -16,7 +16,7 @@ import weft
 EVERYWHERE = [(-1e-300, 1e-300), (-1e-3, 1e-3), (-1, 1), (-20, 20), (-800, 800)]
 POSITIVE = [(1e-310, 1e-300), (1e-3, 1), (0.5, 2), (0.98, 1.04), (1, 1e3), (1, 1e300)]
 UNIT = [(-1, 1), (-0.01, 0.01), (0.4, 0.6), (0.95, 1), (-1, -0.95)]
-ANGLES = [(-1e-3, 1e-3), (-1.6, 1.6), (-10, 10), (-1000, 1000), (-1e6, 1e6)]
+ANGLES = [(-1e-3, 1e-3), (-1.6, 1.6), (-10, 10), (-1000, 1000), (-1e6, 1e6), (-1e12, 1e12), (1, 1e300)]
 FUNCTIONS = {
     "exp": EVERYWHERE, "exp2": [*EVERYWHERE, (-1100, 1100)], "expm1": EVERYWHERE,
     "sinh": EVERYWHERE, "cosh": EVERYWHERE, "tanh": EVERYWHERE,

@@ -99,6 +99,14 @@ def main():
             single,
             LN2,
         )
+    quarter = (mp.pi / 4 * mp.mpf("1.0001")) ** 2
+    for single, sine, cosine, arc in ((False, 6, 6, 13), (True, 3, 3, 6)):
+        third = of_square(lambda x: (mp.sin(x) - x) / x**3)
+        polynomial("sin_tail", third, mp.mpf("1e-12"), quarter, sine, single)
+        fourth = of_square(lambda x: (mp.cos(x) - 1 + x**2 / 2) / x**4)
+        polynomial("cos_tail", fourth, mp.mpf("1e-12"), quarter, cosine, single)
+        third = of_square(lambda x: (mp.asin(x) - x) / x**3)
+        polynomial("asin_tail", third, mp.mpf("1e-12"), mp.mpf("0.25"), arc, single)
     polynomial("exp_slope", lambda x: mp.expm1(x) / x, -half, half, 11, False, 1)
     polynomial(
         "tanh, single",

@@ -63,22 +63,22 @@ T complex_log1p(T x) {
 
 [[maybe_unused]] const OpDef* const kTrigonometric[] = {
     &unary<kInexact>("sin", DTypeRule::FloatOnly, [](auto x) { return sin(x); },
-                     {.doc = "Sine, x in radians. source: SLEEF.", .error = {1, 1}, .low = -10, .high = 10}),
+                     {.doc = "Sine, x in radians.", .error = {1, 1}, .low = -10, .high = 10}),
     &unary<kInexact>(
         "cos", DTypeRule::FloatOnly, [](auto x) { return cos(x); },
-        {.doc = "Cosine, x in radians. source: SLEEF.", .error = {1, 1}, .low = -10, .high = 10}),
+        {.doc = "Cosine, x in radians.", .error = {1, 1}, .low = -10, .high = 10}),
     &unary<kInexact>(
-        "tan", DTypeRule::FloatOnly, [](auto x) { return select(abs(x) < kTiny, x, tan(x)); },
-        {.doc = "Tangent, x in radians. source: SLEEF.", .error = {1, 1}, .low = -1.5, .high = 1.5}),
+        "tan", DTypeRule::FloatOnly, [](auto x) { return tan(x); },
+        {.doc = "Tangent, x in radians.", .error = {1, 1}, .low = -1.5, .high = 1.5}),
     &unary<kInexact>("asin", DTypeRule::FloatOnly, [](auto x) { return asin(x); },
-                     {.doc = "Inverse sine in [-pi/2, pi/2]; NaN outside [-1, 1]. source: SLEEF.",
+                     {.doc = "Inverse sine in [-pi/2, pi/2]; NaN outside [-1, 1].",
                       .numpy = "numpy.arcsin(x)",
                       .error = {1, 1},
                       .low = -1,
                       .high = 1,
                       .aliases = {"arcsin"}}),
     &unary<kInexact>("acos", DTypeRule::FloatOnly, [](auto x) { return acos(x); },
-                     {.doc = "Inverse cosine in [0, pi]; NaN outside [-1, 1]. source: SLEEF.",
+                     {.doc = "Inverse cosine in [0, pi]; NaN outside [-1, 1].",
                       .numpy = "numpy.arccos(x)",
                       .error = {1, 1},
                       .low = -1,

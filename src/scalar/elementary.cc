@@ -17,6 +17,7 @@ namespace {
 #include "scalar/elementary/pow.inc"
 #include "scalar/elementary/angle.inc"
 #include "scalar/elementary/remainder.inc"
+#include "scalar/elementary/trigonometric.inc"
 // clang-format on
 
 }  // namespace
@@ -68,6 +69,9 @@ const auto& sources() {
       Source{
 #include "embedded/elementary/remainder.inc"
           , {Prim::Rem}},
+      Source{
+#include "embedded/elementary/trigonometric.inc"
+          , {Prim::Sin, Prim::Cos, Prim::Tan, Prim::Asin, Prim::Acos}},
   };
   return table;
 }

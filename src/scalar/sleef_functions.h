@@ -7,11 +7,6 @@
 
 // clang-format off: it never comes to rest with these
 #define WEFT_FOR_EACH_SLEEF_UNARY(X) \
-  X(Sin, sin, u10)                   \
-  X(Cos, cos, u10)                   \
-  X(Tan, tan, u10)                   \
-  X(Asin, asin, u10)                 \
-  X(Acos, acos, u10)                 \
   X(Asinh, asinh, u10)               \
   X(Acosh, acosh, u10)               \
   X(Atanh, atanh, u10)               \
@@ -35,6 +30,11 @@
   X(Log10, log10)                         \
   X(Log1p, log1p)                         \
   X(Atan, atan)                           \
+  X(Sin, sin)                             \
+  X(Cos, cos)                             \
+  X(Tan, tan)                             \
+  X(Asin, asin)                           \
+  X(Acos, acos)                           \
   X(Erf, erf)                             \
   X(Erfc, erfc)
 // clang-format on
