@@ -12,6 +12,12 @@ import time
 COMPLETIONS, CHAT = "/v1/completions", "/v1/chat/completions"
 
 
+def run(*arguments):
+    """For calls that end by themselves."""
+    command = [sys.executable, "-m", "weft", "serve", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
 class Server:
     def __init__(self, *arguments):
         self.process = subprocess.Popen(
