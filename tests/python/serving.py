@@ -89,4 +89,4 @@ def serving(*arguments):
     finally:
         if server.process.poll() is None:
             status, out, error = server.stop()
-            assert (status, out, error) == (0, "stopped\n", "")
+            assert (status, out, error) == (0, "stopped\n", ""), (status, out, error)
