@@ -20,8 +20,8 @@ namespace weft::cli {
 
 ServeCommand::ServeCommand(CLI::App& app)
     : command_(app.add_subcommand("serve",
-                                  "Answer requests over HTTP: for text, as OpenAI's clients make them, or "
-                                  "for the results of a TorchScript archive")) {
+                                  "Answer requests over HTTP: for text, as OpenAI's clients make them, for "
+                                  "calls of a TorchScript archive, or for masks of Segment Anything")) {
   model_.tensor_parallel = 1;  // mpirun's processes serve each for itself
   add_model_options();
   add_archive_options();
@@ -72,6 +72,13 @@ void ServeCommand::add_model_options() {
 void ServeCommand::add_archive_options() {
   CLI::Option* archive = command_->add_option("--archive", archive_, "TorchScript archive (.pt) to call");
   archive->excludes("--model");
+  CLI::Option* checkpoint = command_->add_option(
+      "--checkpoint", checkpoint_, "Segment Anything's checkpoint: sam_vit_b_01ec64.pth, ..., mobile_sam.pt");
+  checkpoint->excludes("--model")->excludes(archive);
+  command_->add_option("--decoder-heads", decoder_heads_)
+      ->check(integer_in(1, 1024))
+      ->needs(checkpoint)
+      ->group("");  // of small models, for tests: no shape tells it
   command_->add_option("--method", method_, "Of the archive (default: forward)")->needs(archive);
   command_
       ->add_flag("--optimize,!--no-optimize", optimize_,
@@ -84,9 +91,9 @@ void ServeCommand::add_archive_options() {
       ->needs(archive);
   command_
       ->add_option("--max-input-mib", max_input_mib_,
-                   "Memory of the arrays of all requests that wait, in MiB (default: 1024)")
+                   "Memory of arrays and images of all requests that wait, in MiB (default: 1024)")
       ->check(integer_in(1, int64_t{1} << 24))
-      ->needs(archive);
+      ->excludes("--model");
 }
 
 void ServeCommand::add_http_options() {
@@ -148,8 +155,10 @@ std::string ServeCommand::api_key() const {
 }
 
 int ServeCommand::run() const {
-  if (model_.folder.empty() && archive_.empty()) throw UsageError("serve: give --model or --archive");
-  return archive_.empty() ? serve_model() : serve_archive();
+  if (!archive_.empty()) return serve_archive();
+  if (!checkpoint_.empty()) return serve_checkpoint();
+  if (model_.folder.empty()) throw UsageError("serve: give --model, --archive or --checkpoint");
+  return serve_model();
 }
 
 int ServeCommand::serve_model() const {

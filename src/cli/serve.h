@@ -27,14 +27,15 @@ class ServeCommand {
   serve::HttpOptions http() const;
   int serve_model() const;
   int serve_archive() const;
+  int serve_checkpoint() const;
   void serve_until_stopped(serve::HttpServer& server, const std::string& path) const;
 
   CLI::App* command_;
   ModelArguments model_;
-  std::string archive_, method_ = "forward";
+  std::string archive_, checkpoint_, method_ = "forward";
   bool optimize_ = false;
   double batch_window_ms_ = 2;
-  int64_t max_input_mib_ = 1024;
+  int64_t max_input_mib_ = 1024, decoder_heads_ = 8;
   std::string name_, chat_template_;
   std::string address_ = "127.0.0.1", api_key_, api_key_file_;
   int64_t max_batch_ = 16, cache_mib_ = 0, page_tokens_ = 16, prompt_tokens_ = 64, max_queue_ = 256;
