@@ -6,7 +6,7 @@ int8 here and Q8_0 there, the same prompts as tokens, the same threads on the sa
 
 Both servers are up; they are asked in turn, round after round, one resting while the other is measured. Tokens per second of a
 round: all tokens, by the time from the first token of the last text that began to the last token of the first that ended. The time
-to the first token is that of all prompts sent at once. Medians of the rounds. Everything goes to build/bench/serve-peers.json.
+to the first token is that of all prompts sent at once. Processor time counts threads that wait in loops, too. Medians of the rounds. Everything goes to build/bench/serve-peers.json.
 """
 
 from __future__ import annotations
@@ -144,6 +144,10 @@ class Server:
         else:
             raise SystemExit(f"{name} did not start: {log}")
 
+    def processor_seconds(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def stop(self):
         self.process.terminate()
         self.process.wait(60)
@@ -178,14 +182,16 @@ def stream(port: int, prompt: list[int], tokens: int, times: list[float]):
         raise SystemExit(f"{usage['completion_tokens']} tokens, {tokens} were asked for")
 
 
-def measure(server: Server, prompts: list[list[int]], tokens: int) -> tuple[float, float]:
-    """Tokens per second while all texts are written, and the median time to the first token."""
+def measure(server: Server, prompts: list[list[int]], tokens: int) -> dict[str, float]:
+    """Tokens per second while all texts are written, the median time to the first token, and processor time, waiting in
+    loops included, by all tokens of texts.
+    """
     times = [[] for _ in prompts]
     threads = [
         threading.Thread(target=stream, args=(server.port, prompt, tokens, own))
         for prompt, own in zip(prompts, times, strict=True)
     ]
-    start = time.perf_counter()
+    processor, start = server.processor_seconds(), time.perf_counter()
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -194,7 +200,11 @@ def measure(server: Server, prompts: list[list[int]], tokens: int) -> tuple[floa
         raise SystemExit(f"{server.name} did not answer")
     begin, end = max(own[0] for own in times), min(own[-1] for own in times)
     share = [sum(begin < at <= end for at in own) / len(own) * tokens for own in times]
-    return sum(share) / (end - begin), statistics.median(own[0] for own in times) - start
+    return {
+        "tokens_per_second": sum(share) / (end - begin),
+        "first_token": statistics.median(own[0] for own in times) - start,
+        "processor_ms": (server.processor_seconds() - processor) / (tokens * len(prompts)) * 1e3,
+    }
 
 
 def main():
@@ -244,15 +254,8 @@ def main():
                 for count in counts:
                     prompts = rng.integers(300, shape.vocabulary - 300, (count, options.prompt)).tolist()
                     for server in servers if round_ % 2 == 0 else servers[::-1]:
-                        rate, first = measure(server, prompts, options.generate)
-                        results.append(
-                            {
-                                "server": server.name,
-                                "streams": count,
-                                "tokens_per_second": rate,
-                                "first_token": first,
-                            }
-                        )
+                        found = measure(server, prompts, options.generate)
+                        results.append({"server": server.name, "streams": count, **found})
                         print(json.dumps(results[-1]), file=sys.stderr, flush=True)
         finally:
             for server in servers:
@@ -262,14 +265,18 @@ def main():
     )
     rows = []
     for count in counts:
-        row = [str(count)]
-        rates = {}
+        row, rates = [str(count)], []
         for server in servers:
             mine = [r for r in results if (r["server"], r["streams"]) == (server.name, count)]
-            rates[server.name] = statistics.median(r["tokens_per_second"] for r in mine)
-            row += [f"{rates[server.name]:.1f}", f"{statistics.median(r['first_token'] for r in mine):.2f}"]
-        rows.append([*row, f"{rates['weft'] / rates['llama.cpp']:.2f}"])
-    print_table(["streams", "weft tok/s", "first s", "llama.cpp tok/s", "first s", "ratio"], rows)
+            rate, first, processor = (
+                statistics.median(r[key] for r in mine)
+                for key in ("tokens_per_second", "first_token", "processor_ms")
+            )
+            rates.append(rate)
+            row += [f"{rate:.1f}", f"{first:.2f}", f"{processor:.0f}"]
+        rows.append([*row, f"{rates[0] / rates[1]:.2f}"])
+    header = [f"{server.name} {what}" for server in servers for what in ("tok/s", "first s", "cpu ms/tok")]
+    print_table(["streams", *header, "ratio"], rows)
 
 
 if __name__ == "__main__":
