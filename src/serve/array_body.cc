@@ -273,7 +273,10 @@ void write_tensor(std::string& text, const std::string& name, const Tensor& valu
   for (const int64_t size : tensor.shape()) sizes += fmt::format("{}{}", sizes.empty() ? "" : ",", size);
   text += fmt::format("{{\"dtype\":\"{}\",\"shape\":[{}],\"data\":", weft::name(tensor.dtype()), sizes);
   int64_t at = 0;
-  write_lists(text, tensor, 0, at);
+  if (tensor.numel() == 0)
+    text += "[]";  // its lists might be many
+  else
+    write_lists(text, tensor, 0, at);
   text += '}';
 }
 

@@ -24,7 +24,8 @@ struct ArrayRequest {
 // of more than `max_bytes`.
 ArrayRequest parse_arrays(std::string_view body, uint64_t max_bytes);
 
-// {"model": …, "outputs": {name: {"dtype", "shape", "data"}}}: nested lists; "NaN", "Infinity" and
+// {"model": …, "outputs": {name: {"dtype", "shape", "data"}}}: nested lists, "[]" without elements; "NaN",
+// "Infinity" and
 // "-Infinity" for what JSON has no number for. Numbers and strings as they are. ApiError 406 for complex
 // numbers.
 std::string arrays_json(const std::string& model, const NamedValues& arrays);

@@ -89,7 +89,7 @@ bool ModuleQueue::may_join(const Call& call) const {
 int64_t ModuleQueue::rows_that_join() const {
   int64_t rows = 0;
   for (const auto& call : waiting_)
-    if (call->shape == waiting_.front()->shape) rows += *call->rows;
+    if (call->shape == waiting_.front()->shape) rows += std::min(*call->rows, options_.max_rows);
   return rows;
 }
 
@@ -104,8 +104,8 @@ ModuleQueue::Calls ModuleQueue::take() {
         ++at;
         continue;
       }
+      if (*(*at)->rows > options_.max_rows - rows) break;
       rows += *(*at)->rows;
-      if (rows > options_.max_rows) break;
       calls.push_back(*at);
       at = waiting_.erase(at);
     }
