@@ -120,6 +120,7 @@ p.port = 0
 for cpu in (p.cpuparams, p.cpuparams_batch):
     cpu.n_threads = threads
 server = xllamacpp.Server(p)
+print(xllamacpp.get_system_info())
 print("listening", server.listening_address, flush=True)
 sys.stdin.read()
 """
@@ -137,7 +138,9 @@ class Server:
                 text=True,
                 env={**os.environ, "OMP_NUM_THREADS": str(threads)},
             )
+        self.said = ""
         for line in self.process.stdout:
+            self.said += line
             if found := re.search(r"http://127\.0\.0\.1:(\d+)", line):
                 self.port = int(found[1])
                 break
@@ -260,6 +263,8 @@ def main():
         finally:
             for server in servers:
                 server.stop()
+    for server in servers:  # which instructions llama.cpp was built with, for one
+        print(server.said, end="")
     (output / "serve-peers.json").write_text(
         json.dumps({**vars(options), "python": str(options.python), "results": results})
     )
