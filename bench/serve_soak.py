@@ -125,6 +125,9 @@ def main():
     parser.add_argument("--model", required=True)
     parser.add_argument("--seconds", type=float, default=1200)
     parser.add_argument("--clients", type=int, default=24)
+    parser.add_argument(
+        "--pause", type=float, default=0, help="seconds that a client rests between two requests (default: 0)"
+    )
     options = parser.parse_args()
     process, port = start(options.model, ["--max-body-kib", "64", "--max-queue", "16", "--read-timeout", "1"])
     end = time.monotonic() + options.seconds
@@ -139,6 +142,7 @@ def main():
                 failures.append(repr(error))
                 raise
             counts[kind] += 1
+            time.sleep(clients.random.random() * 2 * options.pause)
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(options.clients)]
     for thread in threads:

@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
       "  weft segment photo.jpg --checkpoint sam_vit_b.pth --point 400,300 --output masks\n"
       "  weft generate --model DIR --prompt 'Once upon a time'\n"
       "  weft serve --model DIR --quantize int8   OpenAI's completions on http://127.0.0.1:8080\n"
+      "  weft serve --archive model.pt            its results for JSON and .npz; --checkpoint: masks\n"
       "  weft quantize DIR OUT --scheme int4-g32\n"
       "  weft bench llm --shape llama-1b --random-weights --schemes bfloat16,int8,int4-g32\n"
       "  weft info                       CPU, threads, toolchains, devices, kernel cache\n"

@@ -19,20 +19,21 @@
 namespace weft::cli {
 
 ServeCommand::ServeCommand(CLI::App& app)
-    : command_(
-          app.add_subcommand("serve", "Answer requests for text over HTTP, as OpenAI's clients make them")) {
+    : command_(app.add_subcommand("serve",
+                                  "Answer requests over HTTP: for text, as OpenAI's clients make them, for "
+                                  "calls of a TorchScript archive, or for masks of Segment Anything")) {
   model_.tensor_parallel = 1;  // mpirun's processes serve each for itself
   add_model_options();
+  add_archive_options();
   add_http_options();
 }
 
 void ServeCommand::add_model_options() {
   constexpr int64_t kMostTokens = int64_t{1} << 24;
-  command_
-      ->add_option("--model,-m", model_.folder,
-                   "Model folder: Hugging Face's or Meta's files, or what weft quantize wrote")
-      ->required();
-  command_->add_option("--name", name_, "What clients call the model (default: the folder's name)")
+  CLI::Option* model =
+      command_->add_option("--model,-m", model_.folder,
+                           "Model folder: Hugging Face's or Meta's files, or what weft quantize wrote");
+  command_->add_option("--name", name_, "What clients call the model (default: the folder's or file's name)")
       ->check(not_empty());
   model_.add_weights_to(command_);
   command_
@@ -43,7 +44,9 @@ void ServeCommand::add_model_options() {
       ->add_option("--chat-template", chat_template_,
                    "llama2, llama3, mistral, chatml or none (default: by the model)")
       ->check(one_of({"llama2", "llama3", "mistral", "chatml", "none"}));
-  command_->add_option("--max-batch", max_batch_, "Texts written at once (default: 16)")
+  command_
+      ->add_option("--max-batch", max_batch_,
+                   "Texts written at once, or rows of calls that are joined (default: 16)")
       ->check(integer_in(1, 1024));
   command_
       ->add_option("--context", model_.max_positions,
@@ -61,6 +64,36 @@ void ServeCommand::add_model_options() {
       ->check(integer_in(1, 65536));
   command_->add_option("--max-queue", max_queue_, "Requests that may wait (default: 256)")
       ->check(integer_in(1, 1'000'000));
+  for (const char* name : {"--dtype", "--quantize", "--cache-dtype", "--activations", "--chat-template",
+                           "--context", "--cache-mib", "--page-tokens", "--prompt-tokens"})
+    command_->get_option(name)->needs(model);
+}
+
+void ServeCommand::add_archive_options() {
+  CLI::Option* archive = command_->add_option("--archive", archive_, "TorchScript archive (.pt) to call");
+  archive->excludes("--model");
+  CLI::Option* checkpoint = command_->add_option(
+      "--checkpoint", checkpoint_, "Segment Anything's checkpoint: sam_vit_b_01ec64.pth, ..., mobile_sam.pt");
+  checkpoint->excludes("--model")->excludes(archive);
+  command_->add_option("--decoder-heads", decoder_heads_)
+      ->check(integer_in(1, 1024))
+      ->needs(checkpoint)
+      ->group("");  // of small models, for tests: no shape tells it
+  command_->add_option("--method", method_, "Of the archive (default: forward)")->needs(archive);
+  command_
+      ->add_flag("--optimize,!--no-optimize", optimize_,
+                 "Freeze the module and optimize it for inference first (default: no)")
+      ->needs(archive);
+  command_
+      ->add_option("--batch-window-ms", batch_window_ms_,
+                   "Milliseconds that a call waits for others to join it (default: 2)")
+      ->check(number_in(0, Bound::Closed, 60'000))
+      ->needs(archive);
+  command_
+      ->add_option("--max-input-mib", max_input_mib_,
+                   "Memory of arrays and images of all requests that wait, in MiB (default: 1024)")
+      ->check(integer_in(1, int64_t{1} << 24))
+      ->excludes("--model");
 }
 
 void ServeCommand::add_http_options() {
@@ -88,6 +121,31 @@ void ServeCommand::add_http_options() {
   add_seconds("--request-timeout", request_seconds_, "Seconds for an answer (default: 600)");
 }
 
+serve::HttpOptions ServeCommand::http() const {
+  return {.address = address_,
+          .port = static_cast<uint16_t>(port_),
+          .max_body_bytes = max_body_kib_ << 10,
+          .max_connections = max_connections_,
+          .read_seconds = read_seconds_,
+          .write_seconds = write_seconds_,
+          .request_seconds = request_seconds_};
+}
+
+std::string ServeCommand::name_of(const std::string& path) const {
+  return name_.empty() ? std::filesystem::weakly_canonical(path).filename().string() : name_;
+}
+
+serve::ApiServiceOptions ServeCommand::api(const std::string& path) const {
+  return {.model_name = name_of(path), .api_key = api_key()};
+}
+
+void ServeCommand::serve_until_stopped(serve::HttpServer& server, const std::string& path) const {
+  fmt::print("serving  {} on http://{}:{}\n", name_of(path),
+             address_.find(':') == std::string::npos ? address_ : "[" + address_ + "]", server.port());
+  std::fflush(stdout);
+  server.run();
+}
+
 std::string ServeCommand::api_key() const {
   if (api_key_file_.empty()) return api_key_;
   std::string key = read_text(api_key_file_);
@@ -97,7 +155,14 @@ std::string ServeCommand::api_key() const {
 }
 
 int ServeCommand::run() const {
-  const std::string key = api_key();
+  if (!archive_.empty()) return serve_archive();
+  if (!checkpoint_.empty()) return serve_checkpoint();
+  if (model_.folder.empty()) throw UsageError("serve: give --model, --archive or --checkpoint");
+  return serve_model();
+}
+
+int ServeCommand::serve_model() const {
+  const serve::ApiServiceOptions options_of_api = api(model_.folder);
   const auto model = model_.load();
   const std::shared_ptr<const models::Tokenizer> tokenizer = models::Tokenizer::open(model_.folder);
   models::check_tokenizer(*model, *tokenizer, model_.folder);
@@ -112,36 +177,23 @@ int ServeCommand::run() const {
   const auto engine = std::make_shared<serve::Engine>(model, tokenizer, options);
   engine->metrics().update([&](serve::Metrics& metrics) { metrics.now.read_gbs = read_gbs; });
 
-  std::string name = name_;
-  if (name.empty()) name = std::filesystem::weakly_canonical(model_.folder).filename().string();
   const auto service = serve::make_llm_service(
       engine, tokenizer,
-      {.model_name = name,
-       .api_key = key,
+      {.api = options_of_api,
        .chat = chat_template_.empty() ? models::chat_template_for(*tokenizer, model->config().model_type)
                                       : models::chat_template_from_name(chat_template_)});
-  serve::HttpServer server({.address = address_,
-                            .port = static_cast<uint16_t>(port_),
-                            .max_body_bytes = max_body_kib_ << 10,
-                            .max_connections = max_connections_,
-                            .read_seconds = read_seconds_,
-                            .write_seconds = write_seconds_,
-                            .request_seconds = request_seconds_},
-                           service);
+  serve::HttpServer server(http(), service);
   const serve::Figures figures = engine->metrics().figures();
   fmt::print("weights  {} per step, {:.1f} GB/s measured here\n",
              bytes_text(static_cast<double>(figures.weight_bytes)), read_gbs);
   fmt::print("cache    {}: {} pages of {} tokens; {} texts at once, of up to {} tokens\n",
              bytes_text(static_cast<double>(figures.cache_bytes)), figures.pages, figures.page_tokens,
              max_batch_, engine->options().context);
-  fmt::print("serving  {} on http://{}:{}\n", name,
-             address_.find(':') == std::string::npos ? address_ : "[" + address_ + "]", server.port());
-  std::fflush(stdout);
   // The engine's thread tells the server's connections: it ends before them.
   const std::unique_ptr<serve::Engine, void (*)(serve::Engine*)> stepping(
       engine.get(), [](serve::Engine* started) { started->stop(); });
   engine->start();
-  server.run();
+  serve_until_stopped(server, model_.folder);
   engine->stop();
   fmt::print("stopped\n");
   return 0;

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "distributed/launcher.h"
 #include "distributed/mpi_shim/interface.h"
 #include "distributed/transport.h"
 #include "runtime/files.h"
@@ -74,6 +75,7 @@ int32_t op_of(ReduceOp op) {
 class MpiTransport final : public Transport {
  public:
   explicit MpiTransport(double timeout) : mpi_(load_interface()), timeout_(timeout) {
+    end_with_launcher();
     check(mpi_.start(&rank_, &size_));
   }
   int rank() const override { return rank_; }

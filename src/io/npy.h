@@ -1,11 +1,12 @@
-// The bytes of a .npy file.
+// The bytes of .npy and .npz files.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "weft/ivalue.h"
+#include "weft/npz.h"
 
 namespace weft::io {
 
@@ -20,5 +21,10 @@ struct NpyHeader {
 NpyHeader parse_npy_header(std::string_view bytes, const std::string& where);
 IValue parse_npy(std::string_view bytes, const std::string& where);
 std::string npy_bytes(const IValue& value, const std::string& where);
+
+// `name` is the archive's, for messages. ValueError also where the arrays declare more than `max_bytes`
+// together, of which none has been read then.
+NamedValues parse_npz(std::string bytes, const std::string& name, uint64_t max_bytes);
+std::string npz_bytes(const NamedValues& values, const std::string& name);
 
 }  // namespace weft::io

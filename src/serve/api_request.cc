@@ -14,15 +14,6 @@ using models::Json;
 constexpr size_t kMostStops = 16, kMostPrompts = 64, kMostMessages = 4096;
 constexpr int64_t kMostTexts = 1024, kMostCompletionLogprobs = 20, kMostChatLogprobs = 20;
 
-const char* type_of(int status) {
-  switch (status) {
-    case 401: return "authentication_error";
-    case 404: return "not_found_error";
-    case 429: return "rate_limit_error";
-    default: return status >= 500 ? "server_error" : "invalid_request_error";
-  }
-}
-
 [[noreturn]] void refuse(const std::string& parameter, const std::string& why) {
   throw ApiError(400, fmt::format("'{}' {}", parameter, why), parameter);
 }
@@ -176,19 +167,6 @@ void parse_logprobs(const Fields& fields, ApiRequest& request) {
 }
 
 }  // namespace
-
-ApiError::ApiError(int status, std::string message, std::string parameter, std::string code)
-    : status(status), message(std::move(message)), parameter(std::move(parameter)), code(std::move(code)) {}
-
-std::string ApiError::json() const {
-  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
-  return nlohmann::ordered_json{{"error",
-                                 {{"message", message},
-                                  {"type", type_of(status)},
-                                  {"param", or_null(parameter)},
-                                  {"code", or_null(code)}}}}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 ApiRequest parse_completion(std::string_view body, bool is_chat) {
   Json json;

@@ -2,25 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "serve/api_error.h"
 #include "weft/models/sampling.h"
 #include "weft/models/tokenizer.h"
 
 namespace weft::serve {
-
-// An answer that says what was wrong, as OpenAI's clients expect it.
-struct ApiError : std::exception {
-  ApiError(int status, std::string message, std::string parameter = "", std::string code = "");
-  const char* what() const noexcept override { return message.c_str(); }
-  std::string json() const;  // {"error": {"message", "type", "param", "code"}}
-  int status;                // of HTTP; the type follows from it
-  std::string message, parameter, code;
-};
 
 // A text or its tokens.
 struct Prompt {

@@ -2,43 +2,20 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <ctime>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "serve/api_reply.h"
 #include "serve/api_request.h"
+#include "serve/api_service.h"
 #include "weft/error.h"
 
 namespace weft::serve {
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr int64_t kCompletionTokens = 16;  // OpenAI's default
+constexpr const char *kCompletions = "/v1/completions", *kChatCompletions = "/v1/chat/completions";
 constexpr const char* kEventStream = "text/event-stream";
-
-HttpResponse answer(const ApiError& error) {
-  HttpResponse response{.status = error.status, .body = error.json()};
-  if (error.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
-  if (error.status == 429 || error.status == 503) response.headers.emplace_back("Retry-After", "1");
-  return response;
-}
-
-// Takes as long for every key of the same length.
-bool is_same_secret(const std::string& a, const std::string& b) {
-  if (a.size() != b.size()) return false;
-  unsigned char difference = 0;
-  for (size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
-  return difference == 0;
-}
-
-bool is_json(const std::string& content_type) {
-  std::string type = content_type.substr(0, content_type.find(';'));
-  while (type.ends_with(' ')) type.pop_back();
-  for (char& letter : type) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return type == "application/json";
-}
 
 // A request that is being answered. In the server's thread.
 struct Call {
@@ -75,97 +52,32 @@ struct Call {
   }
 };
 
-class LlmService : public Service {
+class LlmService : public ApiService {
  public:
   LlmService(std::shared_ptr<Engine> engine, std::shared_ptr<const models::Tokenizer> tokenizer,
              LlmServiceOptions options)
-      : engine_(std::move(engine)),
+      : ApiService(options.api, {kCompletions, kChatCompletions}),
+        engine_(std::move(engine)),
         tokenizer_(std::move(tokenizer)),
-        options_(std::move(options)),
-        started_(std::time(nullptr)) {}
-
-  HttpResponse refusal(int status, const std::string& message) override {
-    return answer(ApiError(status, message));
-  }
-
-  void handle(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) override {
-    try {
-      route(request, exchange);
-    } catch (const ApiError& error) {
-      exchange->respond(answer(error));
-    } catch (const Error& error) {
-      const bool is_users = error.kind() == ErrorKind::Value || error.kind() == ErrorKind::Index;
-      exchange->respond(answer(ApiError(is_users ? 400 : 500, error.what())));
-    }
-  }
+        chat_(options.chat) {}
 
  private:
-  void route(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-    const std::string& path = request.path;
-    const bool is_chat = path == "/v1/chat/completions", is_completion = path == "/v1/completions";
-    const std::string of_model = "/v1/models/";
-    const bool is_get = is_chat || is_completion ? false : true;
-    const bool is_known = is_chat || is_completion || path == "/" || path == "/health" ||
-                          path == "/metrics" || path == "/v1/models" || path.starts_with(of_model);
-    if (!is_known) throw ApiError(404, "there is nothing at this path");
-    if (request.method != (is_get ? "GET" : "POST")) {
-      HttpResponse response =
-          answer(ApiError(405, fmt::format("this path takes {}", is_get ? "GET" : "POST")));
-      response.headers.emplace_back("Allow", is_get ? "GET, HEAD" : "POST");
-      return exchange->respond(std::move(response));
-    }
-    if (path == "/") return exchange->respond(page());
-    if (path == "/health") return exchange->respond({.body = R"({"status":"ok"})"});
-    check_key(request);
-    if (path == "/metrics")
-      return exchange->respond(
-          {.body = engine_->metrics().text(), .content_type = "text/plain; version=0.0.4; charset=utf-8"});
-    if (path == "/v1/models")
-      return exchange->respond({.body = Json{{"object", "list"}, {"data", Json::array({model()})}}.dump()});
-    if (path.starts_with(of_model)) {
-      check_model(path.substr(of_model.size()));
-      return exchange->respond({.body = model().dump()});
-    }
+  void act(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) override {
     // Pages of other origins cannot send this type without asking first.
-    if (!is_json(request.content_type))
+    if (media_type(request.content_type) != "application/json")
       throw ApiError(415, "the request's Content-Type must be application/json");
-    complete(parse_completion(request.body, is_chat), exchange);
+    complete(parse_completion(request.body, request.path == kChatCompletions), exchange);
   }
-
-  static HttpResponse page() {
-    return {.body = page_html(),
-            .content_type = "text/html; charset=utf-8",
-            .headers = {{"Content-Security-Policy",
-                         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-                         "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"}}};
-  }
-
-  void check_key(const HttpRequest& request) const {
-    if (options_.api_key.empty()) return;
-    if (!is_same_secret(request.authorization, "Bearer " + options_.api_key))
-      throw ApiError(401, "the API key is missing or wrong: Authorization: Bearer KEY", "",
-                     "invalid_api_key");
-  }
-  void check_model(const std::string& name) const {
-    if (!name.empty() && name != options_.model_name)
-      throw ApiError(404,
-                     fmt::format("there is no model '{}'; this server has '{}'", name, options_.model_name),
-                     "model", "model_not_found");
-  }
-  Json model() const {
-    return {{"id", options_.model_name},
-            {"object", "model"},
-            {"created", started_},
-            {"owned_by", "weft"},
-            {"max_model_len", engine_->options().context}};
-  }
+  Json model_fields() const override { return {{"max_model_len", engine_->options().context}}; }
+  std::string metrics() const override { return engine_->metrics().text(); }
+  const std::string* page() const override { return &page_html(); }
 
   std::string next_id(bool is_chat) {
-    return fmt::format("{}-{:x}{:08x}", is_chat ? "chatcmpl" : "cmpl", started_, ++answers_);
+    return fmt::format("{}-{:x}{:08x}", is_chat ? "chatcmpl" : "cmpl", started(), ++answers_);
   }
 
   std::vector<std::vector<int64_t>> tokens_of(const ApiRequest& request) const {
-    if (request.is_chat) return {models::encode_chat(*tokenizer_, options_.chat, request.messages)};
+    if (request.is_chat) return {models::encode_chat(*tokenizer_, chat_, request.messages)};
     std::vector<std::vector<int64_t>> prompts;
     for (const Prompt& prompt : request.prompts)
       prompts.push_back(prompt.tokens.empty() ? tokenizer_->encode(prompt.text) : prompt.tokens);
@@ -190,7 +102,7 @@ class LlmService : public Service {
     const auto call = std::make_shared<Call>(
         Call{.engine = engine_,
              .exchange = exchange,
-             .reply = ApiReply(request, next_id(request.is_chat), options_.model_name, std::time(nullptr),
+             .reply = ApiReply(request, next_id(request.is_chat), model_name(), std::time(nullptr),
                                prompt_tokens, texts_of(request), tokenizer_),
              .is_stream = request.stream});
     for (size_t i = 0; i < prompts.size(); ++i) {
@@ -235,8 +147,7 @@ class LlmService : public Service {
 
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<const models::Tokenizer> tokenizer_;
-  LlmServiceOptions options_;
-  int64_t started_;
+  models::ChatTemplate chat_;
   uint32_t answers_ = 0;
   std::mt19937_64 seeds_{std::random_device{}()};
 };

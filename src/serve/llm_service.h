@@ -4,14 +4,13 @@
 #include <memory>
 #include <string>
 
+#include "serve/api_service.h"
 #include "serve/engine.h"
-#include "serve/http.h"
 
 namespace weft::serve {
 
 struct LlmServiceOptions {
-  std::string model_name;  // as clients name it
-  std::string api_key;     // "": none is asked for
+  ApiServiceOptions api;
   models::ChatTemplate chat = models::ChatTemplate::None;
 };
 

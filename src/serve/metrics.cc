@@ -1,23 +1,8 @@
 #include "serve/metrics.h"
 
-#include <fmt/format.h>
+#include "serve/metrics_text.h"
 
 namespace weft::serve {
-namespace {
-
-std::string header(const char* name, const char* kind, const char* help) {
-  return fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, kind);
-}
-template <class T>
-std::string counter(const char* name, const char* help, T value) {
-  return header(name, "counter", help) + fmt::format("{} {}\n", name, value);
-}
-template <class T>
-std::string gauge(const char* name, const char* help, T value) {
-  return header(name, "gauge", help) + fmt::format("{} {}\n", name, value);
-}
-
-}  // namespace
 
 void Histogram::add(double value) {
   size_t at = 0;
@@ -28,7 +13,7 @@ void Histogram::add(double value) {
 }
 
 std::string Histogram::text(const char* name, const char* help) const {
-  std::string text = header(name, "histogram", help);
+  std::string text = metric_header(name, "histogram", help);
   int64_t below = 0;
   for (size_t i = 0; i < bounds_.size(); ++i)
     text += fmt::format("{}_bucket{{le=\"{}\"}} {}\n", name, bounds_[i], below += counts_[i]);
@@ -43,8 +28,8 @@ Figures Metrics::figures() const {
 
 std::string Metrics::text() const {
   const std::scoped_lock lock(mutex_);
-  std::string text = header("weft_requests_total", "counter",
-                            "Requests that ended, by how; those refused found the queue full.");
+  std::string text = metric_header("weft_requests_total", "counter",
+                                   "Requests that ended, by how; those refused found the queue full.");
   for (const auto& [outcome, count] : {std::pair{"finished", now.finished},
                                        {"cancelled", now.cancelled},
                                        {"failed", now.failed},
@@ -65,8 +50,8 @@ std::string Metrics::text() const {
   text += gauge("weft_texts_waiting", "Texts in the queue.", now.waiting);
   text += gauge("weft_cache_bytes", "Memory of keys and values.", now.cache_bytes);
   text += gauge("weft_cache_page_tokens", "Tokens of a page.", now.page_tokens);
-  text += header("weft_cache_pages", "gauge",
-                 "Pages, by what they are for: held by texts, kept for later ones, empty.");
+  text += metric_header("weft_cache_pages", "gauge",
+                        "Pages, by what they are for: held by texts, kept for later ones, empty.");
   for (const auto& [state, count] : {std::pair{"held", now.pages_held},
                                      {"kept", now.pages_kept},
                                      {"empty", now.pages - now.pages_held - now.pages_kept}})

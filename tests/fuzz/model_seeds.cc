@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "fuzz/seeds.h"
+#include "io/npy.h"
 #include "support/sentencepiece_model.h"
 
 namespace weft::fuzz {
@@ -53,6 +54,25 @@ std::vector<std::string> completions() {
       R"({"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": [{"type": "text", "text": "a"}]}]})",
       R"({"messages": [{"role": "user", "content": "a"}], "logprobs": true, "top_logprobs": 3, "max_completion_tokens": 7,
           "response_format": {"type": "text"}, "tools": [], "presence_penalty": 0, "repetition_penalty": 1.1})",
+  };
+}
+
+std::vector<std::string> array_bodies() {
+  const std::string pixels = R"({"dtype": "uint8", "shape": [1, 2, 3], "base64": "AAECAwQF"})";
+  const IValue request = R"({"prompts": [{"points": [[1, 2, 0]]}]})";
+  return {
+      R"({"inputs": {"x": [[1, 2.5], ["NaN", 3]], "y": [true], "z": "a", "states": {"0": null, "left": ["b"]}}, "model": "m"})",
+      R"({"inputs": [5, [], {"dtype": "float16", "shape": [2, 1], "data": [1, 2]}, )" + pixels + "]}",
+      R"({"prompts": [{"points": [[1, 2], [3, 4, 0]], "box": [1, 2.5, 3, 4]}], "multimask": true, "image": )" +
+          pixels + "}",
+      R"({"prompts": [{"box": [1, 2, 3, 4]}], "segmentation": "polygons", "image": "iVBORw0KGgo="})",
+      io::npz_bytes({{"x", Tensor::full({2, 3}, 1, DType::F32)}, {"t", "text"}, {"n", 5}}, "seed"),
+      io::npz_bytes({{"image", Tensor::full({1, 2, 3}, 1, DType::U8)}, {"request", request}}, "seed"),
+      std::string("\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00"
+                  "\x00\x00\x90wS\xde\x00\x00\x00\x0cIDATx\x9c"
+                  "c\xf8\x7f\x80\x01\x00\x04\x81\x01\xc0w\xd9\x03\x1d\x00\x00\x00\x00IEND\xae"
+                  "B`\x82",
+                  69),
   };
 }
 

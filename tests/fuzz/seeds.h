@@ -19,6 +19,8 @@ std::vector<std::string> pickles();
 std::vector<std::string> safetensors();
 // Bodies of requests for completions.
 std::vector<std::string> completions();
+// Bodies of requests with arrays, or with an image and prompts: JSON, .npz, and image files.
+std::vector<std::string> array_bodies();
 // Tokenizers of each kind, with the byte in front that tells which: tokenizer.json, SentencePiece, tiktoken.
 std::vector<std::string> tokenizers();
 

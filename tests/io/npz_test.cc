@@ -142,6 +142,25 @@ TEST(Npz, KeepsNames) {
   EXPECT_THROW(save_npz(path, {{"../a", 1}}), Error);
 }
 
+TEST(Npz, InMemoryWithALimit) {
+  const NamedValues values = {{"a", Tensor::full({100}, 2, DType::F32)}, {"b", "text"}};
+  const std::string bytes = npz_bytes(values, "answer");
+  const NamedValues found = parse_npz(bytes, "body", 1000);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].second.to_tensor().at(99), 2);
+  EXPECT_EQ(found[1].second.to_string(), "text");
+  // Sizes count before anything is unpacked: 400 and 16 bytes, and two headers of 128.
+  EXPECT_EQ(parse_npz(bytes, "body", 672).size(), 2u);
+  EXPECT_THROW(parse_npz(bytes, "body", 671), Error);
+  jit::ArchiveWriter writer("");
+  const std::string zeros(1 << 20, '\0');
+  for (int i = 0; i < 100; ++i) writer.add(std::to_string(i) + ".npy", std::as_bytes(std::span(zeros)), true);
+  EXPECT_THROW(parse_npz(writer.finish(), "body", 50 << 20), Error);
+  EXPECT_THROW(parse_npz(bytes.substr(0, bytes.size() - 1), "body", 1000), Error);
+  EXPECT_THROW(npz_bytes({{"a", Tensor::full({1}, 1, DType::BF16)}}, "answer"), Error);
+  EXPECT_THAT(refusal(npy(header("<U0", "(70000,)"), "")), HasSubstr("more than 65536 strings"));
+}
+
 TEST(Npz, SaysWhatIsWrong) {
   const runtime::TemporaryFolder folder;
   const auto why = [&](const auto& read) {

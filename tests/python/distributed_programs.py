@@ -120,6 +120,19 @@ def dies():
         functional.all_reduce(weft.ones(3))
 
 
+def lingers():
+    """Goes on after the group's end."""
+    dist.destroy_process_group()
+    print(f"(pid {os.getpid()})", flush=True)
+    time.sleep(1000)
+
+
+def computes():
+    print(f"(pid {os.getpid()})", flush=True)
+    while True:
+        pass
+
+
 def fails():
     dist.barrier()
     if dist.get_rank() == 1:

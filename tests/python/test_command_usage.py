@@ -130,7 +130,12 @@ WRONG = [
         "--stride must be below --context 8, got 8",
     ),
     # serve
-    ("serve", "serve: the option '--model' is missing"),
+    ("serve", "serve: give --model, --archive or --checkpoint"),
+    ("serve --model m --archive a", "serve: --model excludes --archive"),
+    ("serve --archive a --checkpoint b", "serve: --archive excludes --checkpoint"),
+    ("serve --archive a --quantize int8", "serve: --quantize requires --model"),
+    ("serve --model m --batch-window-ms 1", "serve: --batch-window-ms requires --archive"),
+    ("serve --archive a --batch-window-ms -1", "--batch-window-ms: expected a number"),
     ("serve --model m --port 70000", "serve: --port: expected an integer between 0 and 65535, got '70000'"),
     ("serve --model m --api-key a --api-key-file b", "serve: --api-key excludes --api-key-file"),
     ("serve --model m --request-timeout 0", "--request-timeout: expected a number above 0"),

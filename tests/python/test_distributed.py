@@ -4,9 +4,11 @@ import functools
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 import weft
@@ -189,6 +191,37 @@ def test_a_rank_that_fails():
     done = program(3, "fails", status=1)
     assert "ValueError: rank 1 has had enough" in done.stderr
     assert "rank 1 of 3" in done.stderr and "ends with an error, and all ranks with it" in done.stderr
+
+
+@needs_mpi
+@pytest.mark.parametrize("name", ["lingers", "computes"])
+@pytest.mark.parametrize("wrapper", [(), ("sh", "-c", '"$@"; true', "sh")], ids=["direct", "in a shell"])
+def test_ranks_end_with_mpirun(name, wrapper, tmp_path):
+    """However it ends, and whether a rank has begun with MPI, uses it, or is done with it."""
+    with open(tmp_path / "out", "w") as out:
+        launcher = subprocess.Popen(
+            ["mpirun", "-n", "2", *wrapper, sys.executable, str(HERE / "distributed_programs.py"), name],
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env=os.environ | LAUNCHER | {"PATH": PATH},
+        )
+    ranks = []
+    while len(ranks) < 2:
+        assert launcher.poll() is None, (tmp_path / "out").read_text()
+        ranks = re.findall(r"\(pid (\d+)\)", (tmp_path / "out").read_text())  # mpirun mixes lines
+        time.sleep(0.05)
+    launcher.kill()
+    launcher.wait()
+
+    def lives(rank):
+        try:
+            state = pathlib.Path(f"/proc/{rank}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        return state != "Z"  # where nobody asks for the status of orphans
+
+    while any(map(lives, ranks)):  # the tests' timeouts are the limit
+        time.sleep(0.05)
 
 
 # ---- models -----------------------------------------------------------------------------------------------

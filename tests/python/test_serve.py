@@ -2,11 +2,9 @@
 
 import concurrent.futures
 import contextlib
-import http.client
 import json
 import os
 import pathlib
-import re
 import signal
 import socket
 import subprocess
@@ -14,6 +12,8 @@ import sys
 import time
 
 import pytest
+import serving
+from serving import CHAT, COMPLETIONS
 
 SHARED = pathlib.Path(
     os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data")
@@ -22,86 +22,19 @@ STORIES = str(SHARED / "stories260k")
 pytestmark = pytest.mark.skipif(
     not pathlib.Path(STORIES).is_dir(), reason="no shared data (WEFT_SHARED_DATA)"
 )
-COMPLETIONS, CHAT = "/v1/completions", "/v1/chat/completions"
 
 
-class Server:
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "weft", "serve", "-m", STORIES, "--port", "0", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.said = ""
-        while "serving " not in self.said:
-            line = self.process.stdout.readline()
-            assert line, self.process.stderr.read()
-            self.said += line
-        self.port = int(re.search(r"http://127\.0\.0\.1:(\d+)", self.said)[1])
-
-    def connect(self, timeout=60):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
-
-    def ask(self, method, path, body=None, **headers):
-        """Status, headers and body; JSON where it is."""
-        connection = self.connect()
-        if isinstance(body, dict):
-            body = json.dumps(body)
-        headers = {name.replace("_", "-"): value for name, value in headers.items()}
-        if body is not None:
-            headers.setdefault("Content-Type", "application/json")
-        connection.request(method, path, body, headers)
-        response = connection.getresponse()
-        text = response.read().decode()
-        connection.close()
-        is_json = response.headers["Content-Type"] == "application/json"
-        return response.status, response.headers, json.loads(text) if is_json and text else text
-
-    def complete(self, path=COMPLETIONS, **body):
-        status, _, answer = self.ask("POST", path, body)
-        assert status == 200, answer
-        return answer
-
-    def figures(self):
-        text = self.ask("GET", "/metrics")[2]
-        return {name: float(value) for name, value in re.findall(r"^([a-z_]+(?:\{.*\})?) (\S+)$", text, re.M)}
-
-    def wait_for(self, **expected):
-        """Until the figures are these; the tests' timeouts are the limit."""
-        wanted = {
-            "held": 'weft_cache_pages{state="held"}',
-            "running": "weft_texts_running",
-            "waiting": "weft_texts_waiting",
-            "cancelled": 'weft_requests_total{outcome="cancelled"}',
-        }
-        for _ in range(3000):
-            figures = self.figures()
-            if all(figures[wanted[name]] == value for name, value in expected.items()):
-                return
-            time.sleep(0.01)
-        raise AssertionError(f"expected {expected}, got {figures}")
-
-    def stop(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
-        out, error = self.process.communicate(timeout=60)
-        return self.process.returncode, out, error
+def Server(*arguments):
+    return serving.Server("-m", STORIES, *arguments)
 
 
-@contextlib.contextmanager
-def serving(*arguments):
-    server = Server(*arguments)
-    try:
-        yield server
-    finally:
-        if server.process.poll() is None:
-            status, out, error = server.stop()
-            assert (status, out, error) == (0, "stopped\n", "")
+def serve(*arguments):
+    return serving.serving("-m", STORIES, *arguments)
 
 
 @pytest.fixture(scope="module")
 def server():
-    with serving("--name", "stories", "--max-queue", "64") as server:
+    with serve("--name", "stories", "--max-queue", "64") as server:
         yield server
 
 
@@ -286,7 +219,7 @@ def test_what_is_no_http(server):
 
 
 def test_oversized_bodies():
-    with serving("--max-body-kib", "16") as server:
+    with serve("--max-body-kib", "16") as server:
         for size in (17 << 10, 3 << 20):
             status, _, answer = server.ask("POST", COMPLETIONS, json.dumps({"prompt": "a" * size}))
             assert status == 413 and "more than 16384 bytes" in answer["error"]["message"]
@@ -298,7 +231,7 @@ def test_oversized_bodies():
 
 def test_api_key(tmp_path):
     (tmp_path / "key").write_text("secret\nrest\n")
-    with serving("--api-key-file", str(tmp_path / "key")) as server:
+    with serve("--api-key-file", str(tmp_path / "key")) as server:
         for path in (COMPLETIONS, CHAT):
             for wrong in ({}, {"Authorization": "Bearer secreT"}, {"Authorization": "secret"}):
                 status, headers, answer = server.ask("POST", path, "{", **wrong)
@@ -351,7 +284,7 @@ def test_slow_clients():
         "--max-connections",
         "8",
     )
-    with serving(*limits) as server:
+    with serve(*limits) as server:
         # A request that never ends, one that says nothing, and one that comes byte by byte.
         head = f"POST {COMPLETIONS} HTTP/1.1\r\nContent-Length: 100\r\nContent-Type: application/json\r\n\r\n"
         assert raw(server, head.encode() + b"{") == raw(server, b"") == ""
@@ -373,7 +306,7 @@ def test_slow_clients():
 
 
 def test_answers_that_take_too_long():
-    with serving("--request-timeout", "0.01", "--max-batch", "64") as server:
+    with serve("--request-timeout", "0.01", "--max-batch", "64") as server:
         body = {"prompt": "Once", "max_tokens": 500, "n": 64, "ignore_eos": True}
         status, _, answer = server.ask("POST", COMPLETIONS, body)
         assert status == 504 and "too long" in answer["error"]["message"]
@@ -383,7 +316,7 @@ def test_answers_that_take_too_long():
 
 
 def test_full_queues():
-    with serving("--max-batch", "1", "--max-queue", "2") as server:
+    with serve("--max-batch", "1", "--max-queue", "2") as server:
         streams = [begin_stream(server, max_tokens=500)]
         connections = []
         for _ in range(2):

@@ -1,0 +1,115 @@
+#include "serve/api_service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "core/printable.h"
+#include "weft/error.h"
+
+namespace weft::serve {
+namespace {
+
+const std::string& models_path() {
+  static const std::string& path = *new std::string("/v1/models");
+  return path;
+}
+
+// Takes as long for every key of the same length.
+bool is_same_secret(const std::string& a, const std::string& b) {
+  if (a.size() != b.size()) return false;
+  unsigned char difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
+  return difference == 0;
+}
+
+HttpResponse page_of(const std::string& html) {
+  return {.body = html,
+          .content_type = "text/html; charset=utf-8",
+          .headers = {{"Content-Security-Policy",
+                       "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+                       "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"}}};
+}
+
+}  // namespace
+
+HttpResponse answer(const ApiError& error) {
+  HttpResponse response{.status = error.status, .body = error.json()};
+  if (error.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  if (error.status == 429 || error.status == 503) response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+std::string media_type(const std::string& header) {
+  std::string type = header.substr(0, header.find(';'));
+  while (type.ends_with(' ')) type.pop_back();
+  for (char& letter : type) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return type;
+}
+
+ApiService::ApiService(ApiServiceOptions options, std::vector<std::string> actions)
+    : options_(std::move(options)), actions_(std::move(actions)), started_(std::time(nullptr)) {}
+
+HttpResponse ApiService::refusal(int status, const std::string& message) {
+  return answer(ApiError(status, message));
+}
+
+void ApiService::handle(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
+  try {
+    route(request, exchange);
+  } catch (const ApiError& error) {
+    exchange->respond(answer(error));
+  } catch (const Error& error) {
+    const bool is_users = error.kind() == ErrorKind::Value || error.kind() == ErrorKind::Type ||
+                          error.kind() == ErrorKind::Index;
+    exchange->respond(answer(ApiError(is_users ? 400 : 500, error.what())));
+  }
+}
+
+void ApiService::route(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
+  const std::string& path = request.path;
+  const std::string of_model = models_path() + "/";
+  const bool is_action = std::find(actions_.begin(), actions_.end(), path) != actions_.end();
+  const bool is_known = is_action || (path == "/" && page() != nullptr) || path == "/health" ||
+                        path == "/metrics" || path == models_path() || path.starts_with(of_model);
+  if (!is_known) throw ApiError(404, "there is nothing at this path");
+  if (request.method != (is_action ? "POST" : "GET")) {
+    HttpResponse response =
+        answer(ApiError(405, fmt::format("this path takes {}", is_action ? "POST" : "GET")));
+    response.headers.emplace_back("Allow", is_action ? "POST" : "GET, HEAD");
+    return exchange->respond(std::move(response));
+  }
+  if (path == "/") return exchange->respond(page_of(*page()));
+  if (path == "/health") return exchange->respond({.body = R"({"status":"ok"})"});
+  check_key(request);
+  if (is_action) return act(request, exchange);
+  if (path == "/metrics")
+    return exchange->respond({.body = metrics(), .content_type = "text/plain; version=0.0.4; charset=utf-8"});
+  if (path == models_path())
+    return exchange->respond({.body = Json{{"object", "list"}, {"data", Json::array({model()})}}.dump()});
+  check_model(path.substr(of_model.size()));
+  exchange->respond({.body = model().dump()});
+}
+
+void ApiService::check_key(const HttpRequest& request) const {
+  if (options_.api_key.empty()) return;
+  if (!is_same_secret(request.authorization, "Bearer " + options_.api_key))
+    throw ApiError(401, "the API key is missing or wrong: Authorization: Bearer KEY", "", "invalid_api_key");
+}
+
+void ApiService::check_model(const std::string& name) const {
+  if (!name.empty() && name != options_.model_name)
+    throw ApiError(
+        404,
+        fmt::format("there is no model '{}'; this server has '{}'", printable(name), options_.model_name),
+        "model", "model_not_found");
+}
+
+ApiService::Json ApiService::model() const {
+  Json json = {{"id", options_.model_name}, {"object", "model"}, {"created", started_}, {"owned_by", "weft"}};
+  json.update(model_fields());
+  return json;
+}
+
+}  // namespace weft::serve
