@@ -24,7 +24,7 @@ struct ModuleQueue::Call {
   uint64_t number;
   jit::Keywords arguments;
   std::function<void(ModuleAnswer)> told;
-  std::optional<int64_t> rows;
+  int64_t rows = 0;  // 0: it is joined with none
   std::string shape, kind;
   uint64_t bytes;
   Clock::time_point arrived;
@@ -43,10 +43,10 @@ const jit::Schema& ModuleQueue::schema() const { return function_->schema(); }
 // ---- the queue ---------------------------------------------------------------------------------
 std::optional<uint64_t> ModuleQueue::submit(jit::Keywords arguments, std::function<void(ModuleAnswer)> told) {
   const auto call = std::make_shared<Call>();
-  call->rows = rows_of(arguments);
-  call->shape = call->rows ? shape_key(arguments) : "";
-  call->kind = call->rows ? kind_key(arguments) : "";
-  if (call->kind.size() > kLongestKind) call->rows.reset();
+  call->rows = rows_of(arguments).value_or(0);
+  call->shape = call->rows > 0 ? shape_key(arguments) : "";
+  call->kind = call->rows > 0 ? kind_key(arguments) : "";
+  if (call->kind.size() > kLongestKind) call->rows = 0;
   call->bytes = bytes_of(arguments);
   call->arguments = std::move(arguments);
   call->told = std::move(told);
@@ -80,7 +80,7 @@ void ModuleQueue::cancel(uint64_t number) {
 }
 
 bool ModuleQueue::may_join(const Call& call) const {
-  if (!call.rows || *call.rows >= options_.max_rows) return false;
+  if (call.rows == 0 || call.rows >= options_.max_rows) return false;
   const auto kind = kinds_.find(call.kind);
   return kind == kinds_.end() || !kind->second.is_apart;
 }
@@ -89,7 +89,7 @@ bool ModuleQueue::may_join(const Call& call) const {
 int64_t ModuleQueue::rows_that_join() const {
   int64_t rows = 0;
   for (const auto& call : waiting_)
-    if (call->shape == waiting_.front()->shape) rows += std::min(*call->rows, options_.max_rows);
+    if (call->shape == waiting_.front()->shape) rows += std::min(call->rows, options_.max_rows);
   return rows;
 }
 
@@ -98,14 +98,14 @@ ModuleQueue::Calls ModuleQueue::take() {
   Calls calls{waiting_.front()};
   waiting_.pop_front();
   if (may_join(*calls.front())) {
-    int64_t rows = *calls.front()->rows;
+    int64_t rows = calls.front()->rows;
     for (auto at = waiting_.begin(); at != waiting_.end();) {
       if ((*at)->shape != calls.front()->shape) {
         ++at;
         continue;
       }
-      if (*(*at)->rows > options_.max_rows - rows) break;
-      rows += *(*at)->rows;
+      if ((*at)->rows > options_.max_rows - rows) break;
+      rows += (*at)->rows;
       calls.push_back(*at);
       at = waiting_.erase(at);
     }
@@ -193,7 +193,7 @@ std::optional<std::vector<NamedValues>> ModuleQueue::call_joined(const Calls& ca
   std::vector<int64_t> rows;
   for (const auto& member : calls) {
     members.push_back(&member->arguments);
-    rows.push_back(*member->rows);
+    rows.push_back(member->rows);
   }
   try {
     return split(io::arrays_of_value("out", call(join(members))), rows);
@@ -240,7 +240,8 @@ std::vector<ModuleAnswer> ModuleQueue::answers_of(const Calls& calls) {
   for (size_t i = 0; i < calls.size(); ++i) {
     answers.push_back(call_alone(*calls[i]));
     fails = fails || !answers.back().error.empty();
-    is_same = is_same && answers.back().error.empty() && are_close((*parts)[i], answers.back().arrays);
+    is_same =
+        is_same && parts && answers.back().error.empty() && are_close((*parts)[i], answers.back().arrays);
   }
   // A joined call that raises because one member does says nothing of the others.
   if (!is_same && (error.empty() || !fails)) keep_apart(name);
@@ -249,7 +250,7 @@ std::vector<ModuleAnswer> ModuleQueue::answers_of(const Calls& calls) {
 
 void ModuleQueue::answer(const Calls& calls) {
   int64_t rows = 0;
-  for (const auto& member : calls) rows += member->rows.value_or(1);
+  for (const auto& member : calls) rows += std::max<int64_t>(member->rows, 1);
   std::vector<ModuleAnswer> answers = answers_of(calls);
   {
     const std::scoped_lock lock(mutex_);
