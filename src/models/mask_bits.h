@@ -23,7 +23,10 @@ class MaskEdges {
  private:
   ImageSize whole_;
   int64_t left_, top_;
-  std::vector<std::vector<int64_t>> of_column_;
+  struct Edge {
+    int64_t column, row;
+  };
+  std::vector<Edge> edges_;  // row after row
 };
 
 }  // namespace weft::models

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "core/printable.h"
 #include "models/mask_bits.h"
@@ -10,8 +11,7 @@
 
 namespace weft::models {
 
-MaskEdges::MaskEdges(ImageSize whole, int64_t left, int64_t top)
-    : whole_(whole), left_(left), top_(top), of_column_(static_cast<size_t>(whole.width)) {}
+MaskEdges::MaskEdges(ImageSize whole, int64_t left, int64_t top) : whole_(whole), left_(left), top_(top) {}
 
 void MaskEdges::add_row(int64_t y, const uint8_t* row, const uint8_t* before, int64_t width) {
   for (int64_t x = 0; x < width;) {
@@ -20,16 +20,25 @@ void MaskEdges::add_row(int64_t y, const uint8_t* row, const uint8_t* before, in
       continue;
     }
     for (const int64_t end = std::min(width, x + 8); x < end; ++x)
-      if (row[x] != before[x]) of_column_[static_cast<size_t>(left_ + x)].push_back(top_ + y);
+      if (row[x] != before[x]) edges_.push_back({left_ + x, top_ + y});
   }
 }
 
 RunLengths MaskEdges::runs() const {
+  // Column after column: where each begins, then each edge to its place.
+  std::vector<size_t> begin(static_cast<size_t>(whole_.width) + 2);
+  for (const Edge& edge : edges_) ++begin[static_cast<size_t>(edge.column) + 2];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<int64_t> rows(edges_.size());
+  for (const Edge& edge : edges_) rows[begin[static_cast<size_t>(edge.column) + 1]++] = edge.row;
+
   RunLengths result{whole_, {}};
+  result.counts.reserve(edges_.size() + 1);
   int64_t at = 0;
   bool value = false;  // at the end of the column before
   for (int64_t x = 0; x < whole_.width; ++x) {
-    const std::vector<int64_t>& edges = of_column_[static_cast<size_t>(x)];
+    const std::span<const int64_t> edges(rows.data() + begin[static_cast<size_t>(x)],
+                                         rows.data() + begin[static_cast<size_t>(x) + 1]);
     const bool first = !edges.empty() && edges[0] == 0;
     if (first != value) result.counts.push_back(x * whole_.height - at), at = x * whole_.height;
     value = first;
