@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "weft/models/masks.h"
@@ -26,7 +27,10 @@ class MaskEdges {
   struct Edge {
     int64_t column, row;
   };
-  std::vector<Edge> edges_;  // row after row
+  std::span<const Edge> edges() const { return {edges_.data(), static_cast<size_t>(count_)}; }
+
+  std::vector<Edge> edges_;  // row after row; room for more than `count_`
+  int64_t count_ = 0;
 };
 
 }  // namespace weft::models
