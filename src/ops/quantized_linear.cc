@@ -298,8 +298,8 @@ Tensors convert_to_int4pack(const OpDef& op, const OpArgs& args) {
              "many "
              "rows rounded to it\n"
              "for bfloat16 weights on a machine that multiplies it faster. On tiles (AMX), 'auto' takes many "
-             "rows, and weights of int4, as\n"
-             "two numbers of bfloat16 each, to 2^-17; of bfloat16 weights, too.\n"
+             "inputs of int8 and bfloat16\n"
+             "weights, and int4 weights of bfloat16 inputs, as two numbers of bfloat16 each, to 2^-17.\n"
              "error:  k * eps * sum(|x||w|) and, times sum(|w|), the rounding of the input.\n"
              "Compiled graphs pack constant weights once.",
          .infer = infer_linear,

@@ -161,9 +161,11 @@ BFloat16Parts PackedMatrix::parts_for(const ProductArgs& args, const BFloat16Ker
     case InputPrecision::BFloat16:
     // Tiles alone are faster than the instructions for bytes; they round inputs by less than Int8 does.
     case InputPrecision::Int8: return int8 || int4 ? kRounded : kNone;
-    // Even four products of bfloat16 on tiles are faster than two of bytes without them. A second part of an
-    // input, times an infinite weight, would be NaN or the other infinity.
-    case InputPrecision::Auto: return is_finite_ ? BFloat16Parts{halves ? 1 : 2, int4 ? 2 : 1} : kNone;
+    // Two products of bfloat16 on tiles are faster than two of bytes without them, four are not. A second
+    // part of an input, times an infinite weight, would be NaN or the other infinity.
+    case InputPrecision::Auto:
+      if (!is_finite_ || (int4 && !halves)) return kNone;
+      return {halves ? 1 : 2, int4 ? 2 : 1};
     default: return kNone;
   }
 }

@@ -35,7 +35,8 @@ struct RowsView {
 // How x enters products with int8 and int4 weights. Auto: Int16 where the machine has an instruction for it,
 // else Float32. With bfloat16 weights: many rows of bfloat16 (Auto) or rounded to it (BFloat16) go to the
 // machine's engine, where it has one; where that has tiles, those with int8 and int4 weights do, too
-// (BFloat16 and Int8: bfloat16 rounds them by less), and many rows of any floats (Auto), in two parts each.
+// (BFloat16 and Int8: bfloat16 rounds them by less), and many rows (Auto), they or int4's weights in two
+// parts.
 enum class InputPrecision : uint8_t { Auto, Float32, Int16, Int8, BFloat16 };
 
 struct ProductArgs {
