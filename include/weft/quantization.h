@@ -28,10 +28,12 @@ struct LinearWeight {
 enum class LinearActivation : uint8_t { None, Relu, Silu, GeluTanh };
 
 // How x enters products with int8 and int4 weights; floating weights take it in float32, but for bfloat16
-// ones.
+// ones where that is said.
 //   Int16  rounded, in each group of inputs, to 2^-16 of the group's largest magnitude
 //   Int8   to 2^-8: twice as fast for many rows
-//   Auto   Int16 where the machine has an instruction for products of bytes, else Float32
+//   Auto   Int16 where the machine has an instruction for products of bytes, else Float32. Where it has tiles
+//          (AMX), more than 16 rows times bfloat16 and int8 weights: each x as two numbers of bfloat16, to
+//          2^-17 of it (numbers below 2^-126 count as zero); bfloat16 rows times int4 weights: each weight
 //   BFloat16  with bfloat16 weights, more than 16 rows are rounded to bfloat16 where the machine multiplies
 //   it
 //             faster than float32 (numbers below 2^-126 count as zero then); else as Auto. Rows that are

@@ -108,7 +108,13 @@ class OuterLoopChoice {
           other_unit = true;
       }
       bool depends_on_outer = space.depends_on(visit.address, loops.back());
-      if (outer_unit) along_outer += 2;
+      // What is read once per row, outside of its reductions, takes no time beside them.
+      std::set<int> read_along;
+      space.collect_loops(visit.address, read_along);
+      const bool within = std::any_of(read_along.begin(), read_along.end(), [&](int loop) {
+        return std::find(loops.begin(), loops.end(), loop) == loops.end();
+      });
+      if (outer_unit && within) along_outer += 2;
       if (other_unit && depends_on_outer) along_reduction += 2;
     }
     return any && along_reduction > along_outer;

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <numbers>
 
+#include "core/memory_watch.h"
+#include "kernels/cpu/cached_attention.h"
 #include "models/llama_plan.h"
 #include "models/llama_ranks.h"
 #include "models/llama_weights.h"
@@ -243,11 +245,8 @@ Tensor Llama::run_layer(size_t i, const Tensor& x, KVCache& cache, bool static_c
   Tensor normed = rms_norm(x, {config_.hidden_size}, layer.attention_norm, config_.rms_norm_eps);
   tell("qkv", normed);
   const Tensor qkv = layer.qkv(normed, {.precision = precision_});  // [tokens, (heads + 2 kv_heads) head_dim]
-  const Tensor attended =
-      static_cache ? attention_with_kv_cache(qkv, cache.keys[i], cache.values[i],
-                                             Tensor::scalar(cache.length, DType::I64), rope_, std::nullopt,
-                                             config_.sliding_window, config_.rope_interleaved)
-                   : attend_growing(qkv, cache, i);  // [tokens, heads head_dim]
+  const Tensor attended = static_cache ? attend_static(qkv, cache, i)
+                                       : attend_growing(qkv, cache, i);  // [tokens, heads head_dim]
   tell("output", attended);
   const Tensor added =
       layer.output(attended, {.residual = residual(x), .precision = precision_});  // [tokens, hidden]
@@ -261,6 +260,40 @@ Tensor Llama::run_layer(size_t i, const Tensor& x, KVCache& cache, bool static_c
       layer.down(gated, {.residual = residual(added), .precision = precision_});  // [tokens, hidden]
   sum_over_ranks(result);
   return result;
+}
+
+kernels::CachedAttention Llama::cached_attention(const Tensor& qkv, const Tensor& keys, const Tensor& values,
+                                                 const Tensor& output) const {
+  return {.qkv = qkv.data_as<float>(),
+          .rope = rope_.data_as<float>(),
+          .key_cache = keys.data(),
+          .value_cache = values.data(),
+          .dtype = keys.dtype(),
+          .tokens = qkv.size(0),
+          .heads = share_.heads,
+          .kv_heads = share_.kv_heads,
+          .head_dim = config_.head_dim,
+          .capacity = keys.size(1),
+          .position = 0,
+          .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config_.head_dim))),
+          .sliding_window = config_.sliding_window,
+          .rope_interleaved = config_.rope_interleaved,
+          .output = output.data_as<float>(),
+          .may_round = precision_ == InputPrecision::BFloat16};
+}
+
+Tensor Llama::attend_static(const Tensor& qkv, KVCache& cache, size_t i) const {
+  const Tensor &keys = cache.keys[i], &values = cache.values[i];
+  if (precision_ != InputPrecision::BFloat16)
+    return attention_with_kv_cache(qkv, keys, values, Tensor::scalar(cache.length, DType::I64), rope_,
+                                   std::nullopt, config_.sliding_window, config_.rope_interleaved);
+  // The operator does not round.
+  const Tensor output = Tensor::empty({qkv.size(0), share_.heads * config_.head_dim}, DType::F32);
+  kernels::CachedAttention call = cached_attention(qkv, keys, values, output);
+  call.position = cache.length;
+  const WriteNote of_keys(*keys.storage()), of_values(*values.storage());
+  kernels::attention_with_kv_cache(call);
+  return output;
 }
 
 // Keys and values grow by concatenation, and every mask is made anew: attention written with plain tensor

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "kernels/cpu/norm.h"
+#include "kernels/cpu/quantized_kernels.h"
 #include "weft/error.h"
 
 namespace weft::models {
@@ -17,11 +18,18 @@ Tensor first_rows(const Tensor& buffer, int64_t rows) {
   return buffer.as_strided({rows, buffer.size(1)}, {buffer.size(1), 1}, 0);
 }
 
+// That takes a row among many as it takes it alone: Auto would take many in another way than few.
+InputPrecision independent_precision(InputPrecision precision) {
+  if (precision != InputPrecision::Auto) return precision;
+  return kernels::quantized_kernels().has_dot ? InputPrecision::Int16 : InputPrecision::Float32;
+}
+
 }  // namespace
 
 LlamaBatch::LlamaBatch(std::shared_ptr<const Llama> model, int64_t pages, int64_t page_tokens,
                        int64_t most_rows, int64_t most_logits)
     : model_(std::move(model)),
+      precision_(independent_precision(model_->precision_)),
       pages_(pages),
       page_tokens_(page_tokens),
       most_rows_(most_rows),
@@ -77,7 +85,7 @@ void LlamaBatch::check(std::span<const Row> rows) const {
 // out = activation(x W'), or that added to it; as many rows at a time as do not depend on each other.
 void LlamaBatch::multiply(const PackedLinear& weights, const Tensor& x, const Tensor& out,
                           LinearActivation activation, bool adds) const {
-  const int64_t rows = x.size(0), most = weights.independent_rows(model_->precision_);
+  const int64_t rows = x.size(0), most = weights.independent_rows(precision_);
   for (int64_t first = 0; first < rows; first += most) {
     const int64_t count = std::min(most, rows - first);
     const auto part = [&](const Tensor& all) {
@@ -85,9 +93,8 @@ void LlamaBatch::multiply(const PackedLinear& weights, const Tensor& x, const Te
                            : all.as_strided({count, all.size(1)}, {all.size(1), 1}, first * all.size(1));
     };
     const Tensor to = part(out);
-    weights.forward(
-        part(x), to,
-        {.activation = activation, .residual = adds ? &to : nullptr, .precision = model_->precision_});
+    weights.forward(part(x), to,
+                    {.activation = activation, .residual = adds ? &to : nullptr, .precision = precision_});
     if (count == rows) break;
   }
 }

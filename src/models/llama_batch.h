@@ -45,6 +45,7 @@ class LlamaBatch {
                 bool adds) const;
 
   std::shared_ptr<const Llama> model_;
+  InputPrecision precision_;
   int64_t pages_, page_tokens_, most_rows_, most_logits_;
   std::vector<Tensor> keys_, values_;  // per layer [kv_heads, pages, page_tokens, head_dim]
   Tensor x_, normed_, attended_, qkv_, gated_, wanted_, logits_;  // [most_rows, …]

@@ -68,26 +68,11 @@ std::unique_ptr<LlamaPlan::Step> LlamaPlan::make_step(const Llama& model, int64_
     const Llama::Layer& layer = model.layers_[i];
     norm(x, layer.attention_norm, normed);
     product(layer.qkv, normed, qkv, Then::Nothing);
-    kernels::CachedAttention attention{
-        .qkv = qkv.data_as<float>(),
-        .rope = model.rope_.data_as<float>(),
-        .key_cache = keys_[i].data(),
-        .value_cache = values_[i].data(),
-        .dtype = keys_[i].dtype(),
-        .tokens = tokens,
-        .heads = share.heads,
-        .kv_heads = share.kv_heads,
-        .head_dim = config.head_dim,
-        .capacity = capacity_,
-        .position = 0,
-        .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))),
-        .sliding_window = config.sliding_window,
-        .rope_interleaved = config.rope_interleaved,
-        .output = attended.data_as<float>()};
-    calls.push_back([this, attention]() mutable {
-      attention.position = position_;
-      kernels::attention_with_kv_cache(attention);
-    });
+    calls.push_back(
+        [this, attention = model.cached_attention(qkv, keys_[i], values_[i], attended)]() mutable {
+          attention.position = position_;
+          kernels::attention_with_kv_cache(attention);
+        });
     product(layer.output, attended, x, Then::Add);
     norm(x, layer.mlp_norm, normed);
     product(layer.gate_up, normed, gated, Then::Gate);

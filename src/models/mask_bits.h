@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "weft/models/masks.h"
@@ -23,7 +24,13 @@ class MaskEdges {
  private:
   ImageSize whole_;
   int64_t left_, top_;
-  std::vector<std::vector<int64_t>> of_column_;
+  struct Edge {
+    int64_t column, row;
+  };
+  std::span<const Edge> edges() const { return {edges_.data(), static_cast<size_t>(count_)}; }
+
+  std::vector<Edge> edges_;  // row after row; room for more than `count_`
+  int64_t count_ = 0;
 };
 
 }  // namespace weft::models

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "core/printable.h"
 #include "models/mask_bits.h"
@@ -10,31 +11,46 @@
 
 namespace weft::models {
 
-MaskEdges::MaskEdges(ImageSize whole, int64_t left, int64_t top)
-    : whole_(whole), left_(left), top_(top), of_column_(static_cast<size_t>(whole.width)) {}
+MaskEdges::MaskEdges(ImageSize whole, int64_t left, int64_t top) : whole_(whole), left_(left), top_(top) {}
 
 void MaskEdges::add_row(int64_t y, const uint8_t* row, const uint8_t* before, int64_t width) {
+  const int64_t most = count_ + width;
+  if (static_cast<int64_t>(edges_.size()) < most) edges_.resize(static_cast<size_t>(2 * most));
+  Edge* to = edges_.data() + count_;
   for (int64_t x = 0; x < width;) {
     if (x + 8 <= width && std::equal(row + x, row + x + 8, before + x)) {
       x += 8;
       continue;
     }
-    for (const int64_t end = std::min(width, x + 8); x < end; ++x)
-      if (row[x] != before[x]) of_column_[static_cast<size_t>(left_ + x)].push_back(top_ + y);
+    // Without a branch: of noise it would be guessed wrong.
+    for (const int64_t end = std::min(width, x + 8); x < end; ++x) {
+      *to = {left_ + x, top_ + y};
+      to += row[x] != before[x] ? 1 : 0;
+    }
   }
+  count_ = to - edges_.data();
 }
 
 RunLengths MaskEdges::runs() const {
+  // Column after column: where each begins, then each edge to its place.
+  std::vector<size_t> begin(static_cast<size_t>(whole_.width) + 2);
+  for (const Edge& edge : edges()) ++begin[static_cast<size_t>(edge.column) + 2];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<int64_t> rows(edges().size());
+  for (const Edge& edge : edges()) rows[begin[static_cast<size_t>(edge.column) + 1]++] = edge.row;
+
   RunLengths result{whole_, {}};
+  result.counts.reserve(edges().size() + 1);
   int64_t at = 0;
   bool value = false;  // at the end of the column before
   for (int64_t x = 0; x < whole_.width; ++x) {
-    const std::vector<int64_t>& edges = of_column_[static_cast<size_t>(x)];
-    const bool first = !edges.empty() && edges[0] == 0;
+    const std::span<const int64_t> column(rows.data() + begin[static_cast<size_t>(x)],
+                                          rows.data() + begin[static_cast<size_t>(x) + 1]);
+    const bool first = !column.empty() && column[0] == 0;
     if (first != value) result.counts.push_back(x * whole_.height - at), at = x * whole_.height;
     value = first;
-    for (size_t i = first ? 1 : 0; i < edges.size(); ++i, value = !value)
-      result.counts.push_back(x * whole_.height + edges[i] - at), at = x * whole_.height + edges[i];
+    for (size_t i = first ? 1 : 0; i < column.size(); ++i, value = !value)
+      result.counts.push_back(x * whole_.height + column[i] - at), at = x * whole_.height + column[i];
   }
   result.counts.push_back(whole_.height * whole_.width - at);
   return result;

@@ -297,7 +297,9 @@ Tensors convert_to_int4pack(const OpDef& op, const OpArgs& args) {
              "int16 where the machine has an instruction for products of bytes, else float32; 'bfloat16', "
              "many "
              "rows rounded to it\n"
-             "for bfloat16 weights on a machine that multiplies it faster.\n"
+             "for bfloat16 weights on a machine that multiplies it faster. On tiles (AMX), 'auto' takes many "
+             "inputs of int8 and bfloat16\n"
+             "weights, and int4 weights of bfloat16 inputs, as two numbers of bfloat16 each, to 2^-17.\n"
              "error:  k * eps * sum(|x||w|) and, times sum(|w|), the rounding of the input.\n"
              "Compiled graphs pack constant weights once.",
          .infer = infer_linear,

@@ -62,6 +62,21 @@ TEST(Golden, FewColumns) {
 )");
 }
 
+// Lanes along what is reduced, whatever else is read once per row.
+TEST(Golden, LargestOfNormalizedRows) {
+  expect_golden(
+      "row_largest",
+      R"(graph row_largest(%x: bf16[64, 64, 768], %m: f32[64, 64, 1], %s: f32[64, 64, 1], %w: f32[768]) {
+  %1: f32[64, 64, 768] = cast(%x) {dtype=f32}
+  %2: f32[64, 64, 768] = sub(%1, %m)
+  %3: f32[64, 64, 768] = mul(%2, %s)
+  %4: f32[64, 64, 768] = mul(%3, %w)
+  %5: f32[64, 64] = amax(%4) {dim=[2], keepdim=false}
+  return %5
+}
+)");
+}
+
 TEST(Golden, NearestOfMany) {
   expect_golden("nearest", R"(graph nearest[s0=1000](%x: f32[s0, 3], %c: f32[100, 3]) {
   %2: f32[100, 1, 3] = reshape(%c) {shape=[100, 1, 3]}

@@ -12,6 +12,7 @@
 #include "kernels/cpu/gemm_bfloat16.h"
 #include "kernels/cpu/packed_bfloat16.h"
 #include "kernels/cpu/packed_int8.h"
+#include "kernels/tile_model.h"
 #include "runtime/autotune.h"
 #include "weft/parallel.h"
 
@@ -100,25 +101,43 @@ TEST(Candidates, PackedInt8GivesTheSame) {
   }
 }
 
+void expect_same_products(const BFloat16Kernels& engine, const ProductSizes& sizes) {
+  const auto& [m, n, k] = sizes;
+  const std::vector<uint16_t> x = random_halves(m * k, 1), weight = random_halves(n * k, 2);
+  const std::vector<float> bias = random_floats(n, 3);
+  const PackedBFloat16 packed(engine, n, k, weight.data(), bias.data());
+  expect_same([&] {
+    std::vector<uint16_t> y(static_cast<size_t>(m * n));
+    packed.run({.data = x.data(), .stride = k}, m, {.y = y.data(), .y_stride = n});
+    return y;
+  });
+  // The right operand's columns contiguous, as those of weights are, or its rows.
+  for (const bool turned : {true, false}) {
+    std::vector<BFloat16> added;
+    for (const float value : bias) added.emplace_back(value);
+    const auto* const right = reinterpret_cast<const BFloat16*>(weight.data());
+    expect_same([&] {
+      std::vector<uint16_t> y(static_cast<size_t>(m * n));
+      gemm_bfloat16(engine, m, n, k, {reinterpret_cast<const BFloat16*>(x.data()), k, 1},
+                    turned ? MatrixView<BFloat16>{right, 1, k} : MatrixView<BFloat16>{right, n, 1},
+                    added.data(), reinterpret_cast<BFloat16*>(y.data()));
+      return y;
+    });
+  }
+}
+
 TEST(Candidates, BFloat16GivesTheSame) {
   const BFloat16Kernels* const engine = bfloat16_kernels_of("avx512-bf16");
   if (!engine) GTEST_SKIP() << "no AVX512-BF16";
-  for (const auto& [m, n, k] : kSizes) {
-    const std::vector<uint16_t> x = random_halves(m * k, 1), weight = random_halves(n * k, 2);
-    const std::vector<float> bias = random_floats(n, 3);
-    const PackedBFloat16 packed(*engine, n, k, weight.data(), bias.data());
-    expect_same([&] {
-      std::vector<uint16_t> y(static_cast<size_t>(m * n));
-      packed.run({.data = x.data(), .stride = k}, m, {.y = y.data(), .y_stride = n});
-      return y;
-    });
-    expect_same([&] {
-      std::vector<uint16_t> y(static_cast<size_t>(m * n));
-      gemm_bfloat16(*engine, m, n, k, {reinterpret_cast<const BFloat16*>(x.data()), k, 1},
-                    {reinterpret_cast<const BFloat16*>(weight.data()), 1, k}, nullptr,
-                    reinterpret_cast<BFloat16*>(y.data()));
-      return y;
-    });
+  for (const ProductSizes& sizes : kSizes) expect_same_products(*engine, sizes);
+}
+
+// Weights where they lie are a candidate, too: by default (few rows), and where they are not.
+TEST(Candidates, BFloat16OnTilesGivesTheSame) {
+  constexpr int64_t kMostOfModel = 2 << 20;
+  for (const ProductSizes& sizes : kSizes) {
+    if (sizes.m * sizes.n * sizes.k <= kMostOfModel) expect_same_products(tile_model_engine(), sizes);
+    if (const BFloat16Kernels* engine = bfloat16_kernels_of("amx-bf16")) expect_same_products(*engine, sizes);
   }
 }
 

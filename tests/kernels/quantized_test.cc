@@ -114,6 +114,7 @@ TEST(QuantizedLinear, EveryFormatAndNumberOfRows) {
         check(sample_, x, linear(x, {.precision = InputPrecision::Int16}), rounding_of(2));
         check(sample_, x, linear(x, {.precision = InputPrecision::Int8}), rounding_of(1));
         check(sample_, x, linear(x, {.precision = InputPrecision::BFloat16}), 0x1p-8);
+        check(sample_, x, linear(x), rounding_of(2));
       }
     }
   }

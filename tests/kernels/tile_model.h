@@ -164,6 +164,13 @@ inline const BFloat16Kernels& tile_model_engine() {
           [](const float* x, int64_t count, uint16_t* to) {
             for (int64_t i = 0; i < count; ++i) to[i] = finished(x[i], nullptr);
           },
+      .split =
+          [](const float* x, int64_t count, uint16_t* high, uint16_t* low) {
+            for (int64_t i = 0; i < count; ++i) {
+              high[i] = finished(x[i], nullptr);
+              low[i] = finished(x[i] - widened(high[i]), nullptr);
+            }
+          },
       .finish_turned =
           [](const TurnedSums& args) {
             for (int64_t j = 0; j < args.columns; ++j)

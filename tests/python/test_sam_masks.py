@@ -156,10 +156,14 @@ def test_summaries_are_those_of_whole_masks():
     input, original, whole = (40, 64), (90, 144), (100, 150)
     full = _models.upscale_masks(low, 64, input, original).numpy()
     summaries = _models.summarize_masks(low, 64, input, original, (4, 7), whole, 0.0, 0.25)
-    for logits, (area, stability, box, counts) in zip(full, summaries):
+    for logits, (area, stability, box, runs) in zip(full, summaries):
         mask = np.zeros(whole, bool)
         mask[7:97, 4:148] = logits > 0
-        np.testing.assert_array_equal(sam.rle_to_mask({"size": whole, "counts": counts}), mask)
+        np.testing.assert_array_equal(runs.mask().numpy(), mask)
+        counts = sam.mask_to_rle(mask, compressed=False)["counts"]
+        assert list(runs) == counts and len(runs) == len(counts)
+        assert runs.coco_string() == sam.mask_to_rle(mask)["counts"]
+        np.testing.assert_array_equal(sam.rle_to_mask({"size": whole, "counts": runs}), mask)
         assert area == mask.sum()
         if area:
             np.testing.assert_allclose(stability, (logits > 0.25).sum() / (logits > -0.25).sum(), rtol=1e-6)
@@ -167,6 +171,22 @@ def test_summaries_are_those_of_whole_masks():
             assert box == (columns[0], rows[0], columns[-1], rows[-1])
         else:
             assert np.isnan(stability) and box == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("height, width", [(1, 1), (1, 70), (70, 1), (33, 65)])
+def test_run_lengths_are_those_of_columns(height, width):
+    for mask in (
+        np.zeros((height, width), bool),
+        np.ones((height, width), bool),
+        DRAW.random((height, width)) < 0.5,
+        np.indices((height, width)).sum(0) % 2 == 0,
+    ):
+        flat = np.concatenate([[False], mask.T.ravel()])
+        changes = np.flatnonzero(flat[1:] != flat[:-1])
+        expected = np.diff(np.concatenate([[0], changes, [mask.size]])).tolist()
+        rle = sam.mask_to_rle(mask, compressed=False)
+        assert rle == {"size": [height, width], "counts": expected}
+        np.testing.assert_array_equal(sam.rle_to_mask(rle), mask)
 
 
 def test_upscaling_is_two_interpolations():

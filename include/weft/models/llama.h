@@ -20,6 +20,10 @@
 #include "weft/quantization.h"
 #include "weft/tensor.h"
 
+namespace weft::kernels {
+struct CachedAttention;
+}  // namespace weft::kernels
+
 namespace weft::models {
 
 class LlamaBatch;    // src/models/llama_batch.h
@@ -132,6 +136,10 @@ class Llama : public std::enable_shared_from_this<Llama> {
   Tensor run_layer(size_t layer, const Tensor& x, KVCache& cache, bool static_cache,
                    const Observer& observe = nullptr) const;
   Tensor attend_growing(const Tensor& qkv, KVCache& cache, size_t layer) const;
+  Tensor attend_static(const Tensor& qkv, KVCache& cache, size_t layer) const;
+  // From position 0, into output [tokens, heads head_dim].
+  kernels::CachedAttention cached_attention(const Tensor& qkv, const Tensor& keys, const Tensor& values,
+                                            const Tensor& output) const;
 
   LlamaConfig config_;
   LlamaOptions options_;

@@ -32,6 +32,12 @@ MaskFrame frame_of(int64_t image_size, Pair input, Pair original, Pair corner, P
 }  // namespace
 
 void bind_masks(nb::module_& m) {
+  // Of many masks few are kept: numbers become Python's when they are asked for.
+  nb::class_<RunLengths>(m, "RunLengths")
+      .def("__len__", [](const RunLengths& runs) { return runs.counts.size(); })
+      .def("__iter__", [](const RunLengths& runs) { return nb::iter(nb::cast(runs.counts)); })
+      .def("mask", [](const RunLengths& runs) { return mask_of(runs); })
+      .def("coco_string", [](const RunLengths& runs) { return coco_string(runs); });
   m.def(
       "resize_pixels",
       [](const Tensor& image, Pair size) {
@@ -57,21 +63,17 @@ void bind_masks(nb::module_& m) {
               summarize_masks(low, frame_of(image_size, input, original, corner, whole), threshold, offset);
         }
         nb::list result;
-        for (const MaskSummary& mask : summaries)
+        for (MaskSummary& mask : summaries)
           result.append(nb::make_tuple(mask.area, mask.stability,
                                        nb::make_tuple(mask.left, mask.top, mask.right, mask.bottom),
-                                       mask.runs.counts));
+                                       std::move(mask.runs)));
         return result;
       },
       "low"_a, "image_size"_a, "input"_a, "original"_a, "corner"_a, "whole"_a, "threshold"_a, "offset"_a);
-  m.def("run_lengths", [](const Tensor& mask) { return run_lengths(mask).counts; }, "mask"_a);
+  m.def("run_lengths", &run_lengths, "mask"_a);
   m.def(
       "mask_of",
       [](const std::vector<int64_t>& counts, Pair size) { return mask_of({size_of(size), counts}); },
-      "counts"_a, "size"_a);
-  m.def(
-      "coco_string",
-      [](const std::vector<int64_t>& counts, Pair size) { return coco_string({size_of(size), counts}); },
       "counts"_a, "size"_a);
   m.def(
       "from_coco_string",

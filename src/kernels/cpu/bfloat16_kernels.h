@@ -24,6 +24,8 @@ struct PairTile {
   int64_t sums_stride, sums_step;
   uint16_t* y;                // the sums, rounded: [rows][y_stride], `columns` of them
   int64_t y_stride, columns;  // columns: of all panels, with sums, too
+  // Engines with tiles: as a, added to it number by number; or null.
+  const uint16_t* low = nullptr;
 };
 
 // Few rows of a times columns that lie in rows, b[columns][b_stride]: inner products.
@@ -75,6 +77,7 @@ struct ExpandArgs {
   int64_t padded_depth;  // filled up with zeros
   uint16_t* panels;
   int64_t panel_stride;
+  uint16_t* low = nullptr;  // expand_int4: what rounding left, rounded itself, as `panels`; or null
 };
 
 struct BFloat16Kernels {
@@ -92,6 +95,9 @@ struct BFloat16Kernels {
   void (*expand_int8)(const ExpandArgs& args);                 // exact
   void (*expand_int4)(const ExpandArgs& args);                 // scale * q + zero, rounded to nearest
   void (*round)(const float* x, int64_t count, uint16_t* to);  // to nearest, halves to even
+  // x = high + low to 2^-17 of it, or 2^-126 where that is more: x rounded, and what that left, rounded.
+  // Infinities and NaN are high's, with a low of zero.
+  void (*split)(const float* x, int64_t count, uint16_t* high, uint16_t* low);
   void (*finish_turned)(const TurnedSums& args);
 };
 

@@ -261,6 +261,29 @@ void round_numbers(const float* x, int64_t count, uint16_t* to) {
   }
 }
 
+// Where rounding gives an infinity for a number that is none, it is cut: what is left stays a number.
+void split_numbers(const float* x, int64_t count, uint16_t* high, uint16_t* low) {
+  const __m512i upper = _mm512_set1_epi32(static_cast<int32_t>(0xffff0000u)),
+                exponent = _mm512_set1_epi32(0x7f800000);
+  for (int64_t i = 0; i < count; i += 16) {
+    const auto mask = static_cast<__mmask16>(first_lanes(count - i));
+    const __m512 value = _mm512_maskz_loadu_ps(mask, x + i);
+    const __m512i bits = reinterpret_cast<__m512i>(value);
+    __m512i rounded = _mm512_slli_epi32(
+        _mm512_maskz_cvtepu16_epi32(__mmask16{0xffff}, reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(value))),
+        16);
+    const __mmask16 no_number = _mm512_cmpeq_epi32_mask(_mm512_and_si512(bits, exponent), exponent),
+                    too_large = _mm512_cmpeq_epi32_mask(_mm512_and_si512(rounded, exponent), exponent) &
+                                static_cast<__mmask16>(~no_number);
+    rounded = _mm512_mask_and_epi32(rounded, too_large, bits, upper);
+    const __m512 rest =
+        _mm512_maskz_sub_ps(static_cast<__mmask16>(~no_number), value, reinterpret_cast<__m512>(rounded));
+    _mm256_mask_storeu_epi16(high + i, mask,
+                             _mm512_maskz_cvtepi32_epi16(mask, _mm512_srli_epi32(rounded, 16)));
+    _mm256_mask_storeu_epi16(low + i, mask, reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(rest)));
+  }
+}
+
 }  // namespace
 
 extern const BFloat16Kernels kBFloat16Avx512;
@@ -278,6 +301,7 @@ const BFloat16Kernels kBFloat16Avx512 = {.name = "avx512-bf16",
                                          .expand_int8 = expand_int8,
                                          .expand_int4 = expand_int4,
                                          .round = round_numbers,
+                                         .split = split_numbers,
                                          .finish_turned = finish_turned};
 
 }  // namespace weft::kernels

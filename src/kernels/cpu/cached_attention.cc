@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/cpu/attention.h"
+#include "kernels/cpu/bfloat16_kernels.h"
 #include "kernels/cpu/cached_attention_kernels.h"
 #include "kernels/cpu/cached_elements.h"
 #include "kernels/cpu/scratch.h"
@@ -30,6 +31,20 @@ const CachedAttentionKernels& select() {
 #endif
   return kCachedAttentionBaseline;
 }
+
+// What the heads' caches hold, in bfloat16: [heads][numbers].
+class RoundedCache {
+ public:
+  RoundedCache(int64_t heads, int64_t numbers)
+      : numbers_(numbers),
+        storage_(heads > 0 ? Storage::allocate(static_cast<size_t>(heads * numbers) * sizeof(BFloat16))
+                           : nullptr) {}
+  BFloat16* of(int64_t head) const { return static_cast<BFloat16*>(storage_->data()) + head * numbers_; }
+
+ private:
+  int64_t numbers_;
+  std::shared_ptr<Storage> storage_;
+};
 
 class Call {
  public:
@@ -72,7 +87,8 @@ class Call {
   }
 
   void many_tokens() const {
-    const int64_t head_dim = call_.head_dim, tokens = call_.tokens, item = itemsize(call_.dtype),
+    const DType dtype = call_.may_round && bfloat16_kernels() ? DType::BF16 : call_.dtype;
+    const int64_t head_dim = call_.head_dim, tokens = call_.tokens, item = itemsize(dtype),
                   end = call_.position + tokens;
     const auto queries = Storage::allocate(static_cast<size_t>(call_.heads * tokens * head_dim * item));
     const auto output = Storage::allocate(static_cast<size_t>(call_.heads * tokens * head_dim * item));
@@ -84,12 +100,23 @@ class Call {
       for (int64_t head = from; head < to; ++head) {
         for (int64_t token = 0; token < tokens; ++token) {
           rotate(query(head, token), token, rotated.data());
-          store(rotated.data(), at(queries, head) + token * head_dim * item);
+          store_cached(dtype, rotated.data(), head_dim, at(queries, head) + token * head_dim * item);
           if (head % group_ == 0) write(head / group_, token, rotated.data());
         }
       }
     });
-    AttentionShape shape{.dtype = call_.dtype,
+    const bool rounds = dtype != call_.dtype;
+    const RoundedCache rounded_keys(rounds ? call_.kv_heads : 0, end * head_dim),
+        rounded_values(rounds ? call_.kv_heads : 0, end * head_dim);
+    if (rounds) {
+      parallel_for(0, call_.kv_heads, 1, [&](int64_t from, int64_t to) {
+        for (int64_t head = from; head < to; ++head) {
+          round(cache(call_.key_cache, head, 0), end * head_dim, rounded_keys.of(head));
+          round(cache(call_.value_cache, head, 0), end * head_dim, rounded_values.of(head));
+        }
+      });
+    }
+    AttentionShape shape{.dtype = dtype,
                          .queries = tokens,
                          .keys = end,
                          .head_dim = head_dim,
@@ -115,15 +142,18 @@ class Call {
       shape.mask_column_stride = 1;
     }
     std::vector<AttentionHead> heads;
-    for (int64_t head = 0; head < call_.heads; ++head)
-      heads.push_back({at(queries, head), cache(call_.key_cache, head / group_, 0),
-                       cache(call_.value_cache, head / group_, 0), mask.empty() ? nullptr : mask.data(),
-                       at(output, head)});
+    for (int64_t head = 0; head < call_.heads; ++head) {
+      const int64_t source = head / group_;
+      const void *keys = cache(call_.key_cache, source, 0), *values = cache(call_.value_cache, source, 0);
+      if (rounds) keys = rounded_keys.of(source), values = rounded_values.of(source);
+      heads.push_back(
+          {at(queries, head), keys, values, mask.empty() ? nullptr : mask.data(), at(output, head)});
+    }
     attention(shape, heads);
     parallel_for(0, tokens, 8, [&](int64_t from, int64_t to) {
       for (int64_t token = from; token < to; ++token)
         for (int64_t head = 0; head < call_.heads; ++head)
-          fetch(at(output, head) + token * head_dim * item,
+          fetch(dtype, at(output, head) + token * head_dim * item,
                 call_.output + (token * call_.heads + head) * head_dim);
     });
   }
@@ -150,9 +180,15 @@ class Call {
           cache(call_.value_cache, head, call_.position + token));
   }
   void store(const float* from, void* to) const { store_cached(call_.dtype, from, call_.head_dim, to); }
-  void fetch(const void* from, float* to) const {
-    visit_cached(call_.dtype, [&]<class T>(T*) {
+  void fetch(DType dtype, const void* from, float* to) const {
+    visit_cached(dtype, [&]<class T>(T*) {
       for (int64_t d = 0; d < call_.head_dim; ++d) to[d] = static_cast<float>(static_cast<const T*>(from)[d]);
+    });
+  }
+  void round(const void* from, int64_t count, BFloat16* to) const {
+    visit_cached(call_.dtype, [&]<class T>(T*) {
+      for (int64_t i = 0; i < count; ++i)
+        to[i] = BFloat16(static_cast<float>(static_cast<const T*>(from)[i]));
     });
   }
 

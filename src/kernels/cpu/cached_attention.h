@@ -22,6 +22,9 @@ struct CachedAttention {
   std::optional<int64_t> sliding_window;  // positions seen, the token's own included
   bool rope_interleaved;
   float* output;  // [tokens][heads * head_dim]
+  // Queries of many tokens, keys and values may be rounded to bfloat16 where an engine multiplies it; the
+  // cache is written as it is without.
+  bool may_round = false;
 };
 
 void attention_with_kv_cache(const CachedAttention& call);

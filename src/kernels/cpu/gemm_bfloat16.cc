@@ -87,7 +87,9 @@ class Product {
         tiles_(ceil_div(m, kernels.max_rows)),
         left_(a, m, k, depth_, panels_ > 4) {}
 
-  bool is_by_rows() const { return panels_ <= kFewPanels && m_ > 2 * kernels_.max_rows; }
+  static bool is_by_rows(const BFloat16Kernels& kernels, int64_t m, int64_t n) {
+    return ceil_div(n, kPairColumns) <= kFewPanels && m > 2 * kernels.max_rows;
+  }
   void run(bool by_rows) const { by_rows ? this->by_rows() : by_columns(); }
 
  private:
@@ -248,29 +250,51 @@ void combine_rows(const BFloat16Kernels& kernels, int64_t m, int64_t n, int64_t 
                });
 }
 
-// By what is measured to be the faster way where that is asked for.
+enum Way : uint8_t { kColumns, kRows, kTurned };
+constexpr const char* kWays[] = {"columns packed by each thread", "all columns packed first",
+                                 "weights where they lie, rows packed"};
+
+// Of a product, the default one first.
+struct Ways {
+  Way ways[3];
+  const char* names[3];
+  size_t count = 0;
+
+  void add(Way way) { ways[count] = way, names[count++] = kWays[way]; }
+};
+
+// By what is measured to be the fastest way where that is asked for.
 void multiply_panels(const BFloat16Kernels& kernels, int64_t m, int64_t n, int64_t k, BitsView a, BitsView b,
                      const float* start, uint16_t* c) {
-  static constexpr const char* kByColumns[] = {"columns packed by each thread", "all columns packed first"};
-  static constexpr const char* kByRows[] = {kByColumns[1], kByColumns[0]};
   constexpr int64_t kLeast = 1 << 20;  // products: others take no time worth a choice
-  const Product product(kernels, m, n, k, a, b, start, c);
-  const bool by_rows = product.is_by_rows();
+  const bool by_rows = Product::is_by_rows(kernels, m, n), can_turn = kernels.has_tiles && b.row_stride == 1,
+             // Packing the smaller operand, and turning c, take less than packing the larger.
+      turns = can_turn && m * k + 2 * m * n < n * k;
   const int64_t rows = runtime::rows_to_measure(m, n * k);
-  size_t way = 0;
+  Ways ways;
+  if (turns) ways.add(kTurned);
+  ways.add(by_rows ? kRows : kColumns);
+  ways.add(by_rows ? kColumns : kRows);
+  // Some of the rows would not tell: all of them are packed, and read again for every tile of weights.
+  if (can_turn && !turns && rows == m) ways.add(kTurned);
+  const auto run = [&](Way way, int64_t count, uint16_t* to) {
+    if (way == kTurned) return turned_product(kernels, count, n, k, a, b, start, to);
+    Product(kernels, count, n, k, a, b, start, to).run(way == kRows);
+  };
+  size_t chosen = 0;
   if (runtime::is_autotuning() && rows * n * k >= kLeast) {
     FloatBuffer scratch;
-    way = runtime::tuned_choice({"bfloat16 product",
-                                 {runtime::size_class(rows), runtime::size_class(n), runtime::size_class(k),
-                                  a.column_stride == 1, b.column_stride == 1, by_rows, kernels.max_rows}},
-                                by_rows ? kByRows : kByColumns, [&](size_t each) {
-                                  if (!scratch.data()) scratch = FloatBuffer((rows * n + 1) / 2);
-                                  Product(kernels, rows, n, k, a, b, start,
-                                          reinterpret_cast<uint16_t*>(scratch.data()))
-                                      .run((each == 0) == by_rows);
-                                });
+    chosen =
+        runtime::tuned_choice({"bfloat16 product",
+                               {runtime::size_class(rows), runtime::size_class(n), runtime::size_class(k),
+                                a.column_stride == 1, b.column_stride == 1, by_rows, kernels.max_rows,
+                                turns ? 2 : static_cast<int64_t>(ways.count == 3)}},
+                              {ways.names, ways.count}, [&](size_t each) {
+                                if (!scratch.data()) scratch = FloatBuffer((rows * n + 1) / 2);
+                                run(ways.ways[each], rows, reinterpret_cast<uint16_t*>(scratch.data()));
+                              });
   }
-  product.run((way == 0) == by_rows);
+  run(ways.ways[chosen], m, c);
 }
 
 }  // namespace
@@ -312,9 +336,6 @@ void gemm_bfloat16(const BFloat16Kernels& kernels, int64_t m, int64_t n, int64_t
                 combined = kernels.has_tiles ? kCombinedRowsOfTiles : kCombinedRows;
   if (m <= dots && b.row_stride == 1) return inner_products(kernels, m, n, k, left, right, added, to);
   if (m <= combined && b.column_stride == 1) return combine_rows(kernels, m, n, k, left, right, added, to);
-  // Packing the smaller operand, and turning c, take less than packing the larger.
-  if (kernels.has_tiles && b.row_stride == 1 && m * k + 2 * m * n < n * k)
-    return turned_product(kernels, m, n, k, left, right, added, to);
   multiply_panels(kernels, m, n, k, left, right, added, to);
 }
 

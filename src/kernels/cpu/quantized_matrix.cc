@@ -85,29 +85,35 @@ int PackedMatrix::planes(InputPrecision precision) const {
 }
 
 // Each sum of floats has one order of its terms; but for many rows int4's scale enters weight by weight, and
-// not group by group. On an engine, rows are rounded (takes_bfloat16()).
+// not group by group. On an engine, rows are rounded, or taken in parts (parts_for()).
 int64_t PackedMatrix::independent_rows(InputPrecision precision) const {
   const BFloat16Kernels* const engine = bfloat16_kernels();
-  const bool on_tiles = engine && engine->has_tiles &&
-                        (format_ == WeightFormat::Int8 || format_ == WeightFormat::Int4),
-             may_round = precision == InputPrecision::BFloat16
-                             ? on_tiles || format_ == WeightFormat::BF16
-                             : precision == InputPrecision::Int8 && on_tiles;
+  const bool halves = format_ == WeightFormat::BF16,
+             quantized = format_ == WeightFormat::Int8 || format_ == WeightFormat::Int4,
+             has_tiles = engine && engine->has_tiles;
+  bool may_round = false;
+  switch (precision) {
+    case InputPrecision::BFloat16: may_round = (engine && halves) || (quantized && has_tiles); break;
+    case InputPrecision::Auto: may_round = (halves || quantized) && has_tiles; break;
+    case InputPrecision::Int8: may_round = quantized && has_tiles; break;
+    default: break;
+  }
   const bool expands = format_ == WeightFormat::Int4 && planes(precision) == 0;
   return may_round || expands ? kFewRows : INT64_MAX;
 }
 
 void PackedMatrix::multiply(const ProductArgs& args) const {
   const int planes = this->planes(args.precision);
-  const BFloat16Kernels* const found = bfloat16_kernels();
-  const BFloat16Kernels* const engine = found && takes_bfloat16(args, *found) ? found : nullptr;
-  const int64_t most = engine && engine->has_tiles          ? kManyRowsOfTiles
+  const BFloat16Kernels* const engine = bfloat16_kernels();
+  const BFloat16Parts parts = engine ? parts_for(args, *engine) : BFloat16Parts{0, 0};
+  const bool on_engine = parts.inputs > 0;
+  const int64_t most = on_engine && engine->has_tiles       ? kManyRowsOfTiles
                        : planes > 0 || args.rows > kFewRows ? kManyRows
                                                             : kFewRows;
   for (int64_t first = 0; first < args.rows; first += most) {
     const ProductArgs part = rows_of(args, first, std::min(most, args.rows - first));
-    if (engine)
-      multiply_bfloat16(part, *engine);
+    if (on_engine)
+      multiply_bfloat16(part, *engine, parts);
     else if (planes > 0)
       multiply_integers(part, planes);
     else if (most == kManyRows)

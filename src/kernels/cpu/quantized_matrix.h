@@ -1,6 +1,7 @@
 // Packed weights of linear layers and the products with them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,7 +35,8 @@ struct RowsView {
 // How x enters products with int8 and int4 weights. Auto: Int16 where the machine has an instruction for it,
 // else Float32. With bfloat16 weights: many rows of bfloat16 (Auto) or rounded to it (BFloat16) go to the
 // machine's engine, where it has one; where that has tiles, those with int8 and int4 weights do, too
-// (BFloat16 and Int8: bfloat16 rounds them by less).
+// (BFloat16 and Int8: bfloat16 rounds them by less), and many rows (Auto), they or int4's weights in two
+// parts.
 enum class InputPrecision : uint8_t { Auto, Float32, Int16, Int8, BFloat16 };
 
 struct ProductArgs {
@@ -51,6 +53,11 @@ inline constexpr int64_t kManyRows = 256, kPanelsAtOnce = 4;
 inline constexpr int64_t kManyRowsOfTiles = 512;
 
 struct BFloat16Kernels;
+
+// Numbers of bfloat16 that an input and a weight are the sum of, in a product on an engine; 0: none is.
+struct BFloat16Parts {
+  int64_t inputs, weights;
+};
 
 class PackedMatrix {
  public:
@@ -75,6 +82,7 @@ class PackedMatrix {
   struct ManyIntegers;
   struct ManyBFloat16;
   void pack_panel(int64_t panel, const std::vector<WeightRows>& weights);
+  static bool all_finite(const uint8_t* panel, int64_t count);
   const uint8_t* panel(int64_t index) const {
     return static_cast<const uint8_t*>(weights_->data()) + index * panel_bytes_;
   }
@@ -88,8 +96,8 @@ class PackedMatrix {
   void multiply_few(const ProductArgs& args) const;
   void multiply_many(const ProductArgs& args) const;
   void multiply_integers(const ProductArgs& args, int planes) const;
-  bool takes_bfloat16(const ProductArgs& args, const BFloat16Kernels& engine) const;
-  void multiply_bfloat16(const ProductArgs& args, const BFloat16Kernels& engine) const;
+  BFloat16Parts parts_for(const ProductArgs& args, const BFloat16Kernels& engine) const;
+  void multiply_bfloat16(const ProductArgs& args, const BFloat16Kernels& engine, BFloat16Parts parts) const;
   // What follows the sums of some panels, [rows][64] each, sums_stride after the one before.
   void finish(const ProductArgs& args, int64_t first, int64_t panels, const float* sums,
               int64_t sums_stride) const;
@@ -97,6 +105,7 @@ class PackedMatrix {
 
   WeightFormat format_ = WeightFormat::F32;
   bool gated_ = false;
+  std::atomic<bool> is_finite_ = true;  // of bfloat16 weights: none is infinite or NaN
   int64_t in_ = 0, packed_in_ = 0, out_ = 0, panels_ = 0, group_ = 0, panel_bytes_ = 0;
   std::shared_ptr<Storage> weights_;  // [panels][panel_bytes]
   FloatBuffer scales_, bias_;         // [panels][64], or empty

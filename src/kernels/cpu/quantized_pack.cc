@@ -258,7 +258,20 @@ void PackedMatrix::pack_panel(int64_t panel, const std::vector<WeightRows>& weig
         case WeightFormat::Int4: pack_int4(source, k, end, at, lane); break;
       }
     }
+    if (format_ == WeightFormat::BF16 && !all_finite(at, end - k)) is_finite_ = false;
   }
+}
+
+// Of `count` inputs' bfloat16 weights in a panel.
+bool PackedMatrix::all_finite(const uint8_t* panel, int64_t count) {
+  constexpr uint16_t kExponent = 0x7f80;
+  uint16_t found = 0;
+  for (int64_t i = 0; i < count * kPanel; ++i) {
+    uint16_t bits;
+    std::memcpy(&bits, panel + 2 * i, sizeof bits);
+    found |= static_cast<uint16_t>((bits & kExponent) == kExponent);
+  }
+  return found == 0;
 }
 
 int64_t PackedMatrix::bytes() const { return panels_ * (panel_bytes_ + (scales_.data() ? kPanel * 4 : 0)); }

@@ -9,7 +9,7 @@ import weft
 
 from ... import _models
 from . import prompts as _prompts
-from .masks import coco_rle, mask_to_polygons, mask_to_rle, remove_small_regions, rle_to_mask
+from .masks import mask_to_polygons, remove_small_regions
 from .predictor import SamPredictor
 
 __all__ = ["SamAutomaticMaskGenerator", "crop_boxes", "point_grid"]
@@ -183,24 +183,24 @@ class SamAutomaticMaskGenerator:
             self.stability_score_offset,
         )
         found = []
-        for i, (area, stability, box, counts) in zip(good, summaries):
+        for i, (area, stability, box, runs) in zip(good, summaries):
             # NaN, where no logit reaches the lower threshold, is not stable either.
             if self.stability_score_thresh > 0 and not stability >= self.stability_score_thresh:
                 continue
             if not touches_cut(box, crop, size):
-                found.append({"area": area, "stability": stability, "box": box, "counts": counts,
+                found.append({"area": area, "stability": stability, "box": box, "runs": runs,
                               "iou": float(iou[i]), "point": points[i // masks_per_point], "crop": crop})  # fmt: skip
         return found
 
     def _without_small_regions(self, found, size):
         area, changed_any = self.min_mask_region_area, []
         for mask in found:
-            bits = rle_to_mask({"size": size, "counts": mask["counts"]})
+            bits = mask["runs"].mask().numpy()
             bits, holes = remove_small_regions(bits, area, "holes")
             bits, islands = remove_small_regions(bits, area, "islands")
             changed_any.append(holes or islands)
             if holes or islands:
-                mask["counts"] = mask_to_rle(bits, compressed=False)["counts"]
+                mask["runs"] = _models.run_lengths(weft.from_numpy(np.ascontiguousarray(bits)))
                 mask["area"] = int(bits.sum())
                 rows, columns = np.flatnonzero(bits.any(1)), np.flatnonzero(bits.any(0))
                 mask["box"] = (
@@ -214,12 +214,12 @@ class SamAutomaticMaskGenerator:
         return [found[i] for i in kept]
 
     def _record(self, mask, size):
-        rle = {"size": list(size), "counts": mask["counts"]}
+        runs, of_size = mask["runs"], {"size": list(size)}
         segmentation = {
-            "binary_mask": lambda: rle_to_mask(rle),
-            "uncompressed_rle": lambda: rle,
-            "coco_rle": lambda: coco_rle(mask["counts"], size),
-            "polygons": lambda: mask_to_polygons(rle_to_mask(rle)),
+            "binary_mask": lambda: runs.mask().numpy(),
+            "uncompressed_rle": lambda: {**of_size, "counts": list(runs)},
+            "coco_rle": lambda: {**of_size, "counts": runs.coco_string()},
+            "polygons": lambda: mask_to_polygons(runs.mask().numpy()),
         }[self.output_mode]()
 
         def as_xywh(box):

@@ -136,9 +136,10 @@ def run_step(options, index):
     if options.masks:
         every = [mask for number in sorted(masks) for found in masks[number] for mask in found]
         np.save(options.masks, np.stack([np.packbits(mask) for mask in every]))
+    row["peak"] = peak_bytes()  # everything mode has more masks at once, and is no part of the step
     if options.everything_of == step.name:
         row["everything"] = everything(options, sam, images[0])
-    print(json.dumps({**row, "peak": peak_bytes()}))
+    print(json.dumps(row))
     return 0
 
 

@@ -30,16 +30,11 @@ def resize_pixels(image, size):
     return _models.resize_pixels(weft.from_numpy(pixels), tuple(size)).numpy()
 
 
-def coco_rle(counts, size):
-    """{"size": [height, width], "counts": text}, as in COCO's files."""
-    return {"size": list(size), "counts": _models.coco_string(counts, tuple(size))}
-
-
 def mask_to_rle(mask, compressed=True):
     """Run lengths of bool [H, W], as COCO's files have them: counts is a text, or a list where not compressed."""
     mask = _mask(mask)
-    counts, size = _models.run_lengths(mask), mask.shape
-    return coco_rle(counts, size) if compressed else {"size": list(size), "counts": counts}
+    runs = _models.run_lengths(mask)
+    return {"size": list(mask.shape), "counts": runs.coco_string() if compressed else list(runs)}
 
 
 def _counts(rle):
