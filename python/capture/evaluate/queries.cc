@@ -31,6 +31,10 @@ int64_t Evaluator::to_int(const V& value, const char* what) {
     const long long number = PyLong_AsLongLongAndOverflow(value->object.get(), &overflow);
     if (!overflow) return number;
   }
+  // A number of NumPy's that depends on nothing but known ones.
+  const bool is_known = value->kind == Kind::Array && value->flavor == Flavor::NumpyScalar &&
+                        !value->tensor.is_traced() && is_integral(value->tensor.dtype());
+  if (is_known) return value->tensor.item().to_int();
   graph_break(fmt::format("{} that is not a known int", what));
 }
 
