@@ -233,3 +233,32 @@ def plan(x, blocks):
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_sizes_that_numpy_adds_up(blocks):
     check(lambda x: plan(x, blocks), X)
+
+
+class WithMetaclass(type):
+    def __instancecheck__(cls, instance):
+        return False
+
+
+class Marker(metaclass=WithMetaclass):
+    pass
+
+
+def test_a_class_of_a_metaclass_is_no_text():
+    annotations = [Marker, "Tensor", int]
+    check(lambda x: x * sum(2**at for at, each in enumerate(annotations) if each == "Tensor" or 3 != each), X)
+
+
+def test_a_whole_graph_has_a_long_loop():
+    def function(x):
+        total, outputs = torch.zeros(4), []
+        for at in range(300):
+            for _ in range(2):
+                total = torch.maximum(total * 0.5 + x[at % 3].sin() * 0.1, x[at % 3] - total)
+                total = torch.where(total > 1, total / 2, total + 0.01)
+            outputs.append(total)
+        return torch.stack(outputs[::60]), total
+
+    interpreted = torch.compile(function, fullgraph=True)
+    for got, wanted in zip(interpreted(X), function(X), strict=True):
+        assert torch.allclose(got, wanted, rtol=1e-4)

@@ -334,6 +334,17 @@ bool Evaluator::equal(const V& a, const V& b) {
     return v->kind == Kind::Instance && python_type(v)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
   };
   if (equals_itself_only(a) && equals_itself_only(b)) return same_object(a, b);
+  // A class whose metaclass compares as object does, beside a plain value.
+  const auto is_class_by_identity = [](const V& v) {
+    return v->is_const() && PyType_Check(v->object.get()) &&
+           Py_TYPE(v->object.get())->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+  };
+  const auto is_plain = [](const Ref& object) {
+    PyObject* const o = object.get();
+    return o && (PyUnicode_CheckExact(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || o == Py_None);
+  };
+  if ((is_class_by_identity(a) && is_plain(right)) || (is_class_by_identity(b) && is_plain(left)))
+    return false;
   if (!left || !right) graph_break("comparison of objects whose values are not known");
   const int result = PyObject_RichCompareBool(left.get(), right.get(), Py_EQ);
   if (result < 0) throw PythonError{};
