@@ -245,7 +245,7 @@ class Marker(metaclass=WithMetaclass):
 
 
 def test_a_class_of_a_metaclass_is_no_text():
-    annotations = [Marker, "Tensor", int]
+    annotations = [Marker, "Tensor", int, int | None, list[int]]
     check(lambda x: x * sum(2**at for at, each in enumerate(annotations) if each == "Tensor" or 3 != each), X)
 
 
