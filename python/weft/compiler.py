@@ -84,7 +84,8 @@ def compile(
     Of a weft.nn.Module it makes a module: calls are compiled, all else is the module's own (weft.nn.OptimizedModule).
     Parameters and buffers are inputs, so a changed weight is seen at the next call.
 
-    fullgraph: raise, showing the line, where one graph cannot hold the whole function.
+    fullgraph: raise, showing the line, where one graph cannot hold the whole function. min() and max() of two 0-d tensors, or
+        of one and a number, are a tensor then, whichever it is, as in PyTorch.
     dynamic:   None: a size or number that changes becomes symbolic on its second value; True: at once; False: never.
     backend:   "weft", or "eager": every call is fn's own.
     mode:      "default", "reduce-overhead" or "max-autotune"; None: the default, or what options ask for.

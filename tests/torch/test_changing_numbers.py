@@ -44,6 +44,10 @@ PROGRAMS = {
     "linspace of float64": lambda x: torch.linspace(-1, 1, x.shape[0] * 2, dtype=torch.float64),
     "linspace to a size": lambda x: torch.linspace(0.5, x.shape[0] - 0.5, x.shape[0]),
     "linspace of five": lambda x: torch.linspace(0, x.shape[0] - 1, 5),
+    "range in steps": lambda x: torch.arange(0, 1, 1 / x.shape[0]),
+    "range to a float": lambda x: torch.arange(x.shape[0] / 3),
+    "range of floats": lambda x: torch.arange(x.shape[0] / 3, x.shape[0], step=0.3, dtype=torch.float64),
+    "range downwards": lambda x: torch.arange(x.shape[0], 0.5, -x.shape[0] / 7),
     "tensor": lambda x: torch.tensor(x.shape[0]) + 1,
     "tensor of ints": lambda x: torch.tensor([x.shape[0], x.shape[1] * 2]),
     "tensor of floats": lambda x: torch.tensor([[1.0 / x.shape[0], 2.0], [3, x.shape[0]]]),
@@ -145,3 +149,27 @@ def test_reversed():
     compiled = torch.compile(module, fullgraph=True)
     for rows in (3, 4, 5):
         torch.testing.assert_close(compiled(example(rows)), module(example(rows)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_the_scale_of_attention(dtype):
+    def function(x, y):
+        return torch.nn.functional.scaled_dot_product_attention(x, y, y, scale=math.log(y.shape[1]) / 3)
+
+    compiled = torch.compile(function, fullgraph=True)
+    before = weft.compiler.stats()["captures"]
+    for rows in SIZES:
+        x = (torch.arange(40).reshape(1, 5, 8).to(dtype) / 40).sin()
+        y = (torch.arange(rows * 8).reshape(1, rows, 8).to(dtype) / 7).cos()
+        torch.testing.assert_close(compiled(x, y), function(x, y))
+    if dtype != torch.bfloat16:
+        assert weft.compiler.stats()["captures"] - before == 2
+
+
+def test_ranges_that_lead_away():
+    compiled = torch.compile(lambda x: torch.arange(0, 1, (x.shape[0] - 5) / 3))
+    for rows in (6, 7, 8):
+        assert len(compiled(example(rows))) == math.ceil(3 / (rows - 5))
+    for rows in (5, 4):
+        with pytest.raises(RuntimeError):
+            compiled(example(rows))

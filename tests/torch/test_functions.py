@@ -255,6 +255,38 @@ def test_einsum_by_subscripts():
     assert torch.equal(torch.tensordot(a, b, dims=([1], [0])), a @ b)
 
 
+LONG, HALF = torch.arange(3), torch.tensor([0.5, 2.0], dtype=torch.float16)
+
+
+@pytest.mark.parametrize(
+    ("equation", "operands", "dtype"),
+    [
+        ("i, j -> i j", (LONG, X[0]), torch.float32),
+        ("i, j -> i j", (LONG, HALF), torch.float16),
+        ("i, j", (X[0].double(), X[0]), torch.float64),
+        ("ij, j -> ij", (X, LONG), torch.float32),
+        ("ij, k -> k", (X > 2, LONG), torch.int64),
+        ("ij, ij -> i", (X[:, :1], LONG.reshape(1, 3)), torch.float32),
+        ("..., i -> ... i", (X, HALF), torch.float32),
+    ],
+)
+def test_einsum_of_several_dtypes(equation, operands, dtype):
+    expected = torch.einsum(equation, *(x.double() for x in operands))
+    result = torch.einsum(equation, *operands)
+    assert result.dtype == dtype and torch.equal(result, expected.to(dtype))
+    result = compiled(lambda *given: torch.einsum(equation, *given), *operands)
+    assert result.dtype == dtype and torch.equal(result, expected.to(dtype))
+
+
+@pytest.mark.parametrize("equation", ["ij, j -> i", "ij, j", "ij, j, k -> ik"])
+def test_einsum_contracts_one_dtype_only(equation):
+    operands = [X, LONG, X[0]][: equation.count(",") + 1]
+    with pytest.raises(RuntimeError, match="expected scalar type torch.float32 but found torch.int64"):
+        torch.einsum(equation, *operands)
+    with torch.autocast("cpu"):
+        torch.einsum("ij, j -> i", X, X[0].bfloat16())
+
+
 # ---- indexing ------------------------------------------------------------------------------------------------
 
 

@@ -268,6 +268,7 @@ V builtin_extreme(Evaluator& ev, CallArgs& args) {
   std::vector<V> items = args.args.size() == 1 ? ev.elements(args.args[0]) : args.args;
   if (items.empty()) graph_break("min() or max() of nothing");
   for (const V& item : items) ev.realize(item);
+  if (const V best = extreme_of_tensors(ev, kCompare, items)) return best;
   if (items.size() == 2 && std::any_of(items.begin(), items.end(), Evaluator::is_derived_number) &&
       !std::all_of(items.begin(), items.end(), [&](const V& item) { return ev.is_int(item); }))
     if (V best = ev.computed(0, lowered_object(kCompare == Py_LT ? "builtins.min" : "builtins.max"), items))

@@ -84,6 +84,23 @@ V linspace(Evaluator& ev, const CallArgs& args) {
                                         ops::invoke("add", {distance, number(first)})})));
 }
 
+// The query takes the scale that follows from sizes.
+V attention(Evaluator& ev, PyObject* callable, const CallArgs& args) {
+  const auto found = std::find_if(args.keywords.begin(), args.keywords.end(),
+                                  [](const auto& pair) { return pair.first == "scale"; });
+  if (found == args.keywords.end() || args.args.empty() || ev.realize(args.args[0])->kind != Kind::Tensor ||
+      ev.realize(found->second)->kind != Kind::Scalar || !Evaluator::is_derived_number(found->second))
+    return nullptr;
+  const Tensor& query = ev.realize(args.args[0]->items[0])->tensor;
+  if (query.dtype() != DType::F32 && query.dtype() != DType::F64) return nullptr;  // they would be rounded
+  const Tensor scale = cast_to(changing_number(ev, found->second), query.dtype());
+  CallArgs scaled = args;
+  scaled.args[0] = tensor_value(array_value(ops::invoke("mul", {query, scale})));
+  scaled.keywords[static_cast<size_t>(found - args.keywords.begin())].second =
+      const_value(checked(PyFloat_FromDouble(1)));
+  return call_on_tensors(ev, callable, scaled);
+}
+
 bool holds_changing(Evaluator& ev, const V& value) {
   ev.realize(value);
   if (value->kind != Kind::List && value->kind != Kind::Tuple) return changes(ev, value);
@@ -132,7 +149,35 @@ V call_with_changing_numbers(Evaluator& ev, PyObject* callable, const CallArgs& 
   if (!op) return nullptr;
   if (op->name == "full" || op->name == "full_like") return filled(ev, callable, args);
   if (op->name == "masked_fill") return masked(ev, args);
+  if (op->name == "scaled_dot_product_attention") return attention(ev, callable, args);
   return op->name == "linspace" ? linspace(ev, args) : nullptr;
+}
+
+V range_of_changing_floats(Evaluator& ev, const V& start, const V& stop, const V& step, DType dtype) {
+  if (dtype != DType::F32 && dtype != DType::F64) return nullptr;
+  bool is_float = false, is_derived = false;
+  for (const V& bound : {start, stop, step}) {
+    const bool derived = Evaluator::is_derived_number(ev.realize(bound));
+    const bool known = bound->is_const() &&
+                       (PyLong_CheckExact(bound->object.get()) || PyFloat_CheckExact(bound->object.get()));
+    if (!derived && !known) return nullptr;
+    is_derived |= derived;
+    is_float |= !ev.is_int(bound);
+  }
+  if (!is_float || !is_derived) return nullptr;
+  constexpr int kSubtract = 10, kDivide = 11;
+  const V ratio = ev.realize(ev.binary(kDivide, ev.binary(kSubtract, stop, start), step));
+  if (!Evaluator::is_derived_number(ratio) || ev.truth(ev.compare(Py_LT, ratio, int_value(0))))
+    return nullptr;  // a step that leads away from the end is an error
+  const V count = ev.computed(0, lowered_object("math.ceil"), {ratio});
+  if (!count || !ev.is_int(count)) return nullptr;
+  const Sym size = ev.to_sym(count, "a number of elements");
+  if (sym_lt(size, Sym(0))) return nullptr;
+  // As the operator counts, in the result's dtype.
+  const auto number = [&](const V& value) { return cast_to(ev.to_tensor(value), dtype); };
+  const Tensor position = cast_to(ops::build::iota(size, Scalar(0), Scalar(1), DType::I64), dtype);
+  const Tensor range = ops::invoke("add", {ops::invoke("mul", {position, number(step)}), number(start)});
+  return tensor_value(array_value(range));
 }
 
 V fill_with_changing_number(Evaluator& ev, const V& self, const CallArgs& args) {

@@ -10,8 +10,12 @@ namespace weft::capture {
 // for all other values.
 Tensor changing_number(Evaluator& ev, const V& value);
 
-// weft.full(), full_like(), masked_fill() and linspace() with such numbers; null for other calls.
+// weft.full(), full_like(), masked_fill(), linspace() and scaled_dot_product_attention() with such numbers;
+// null for other calls.
 V call_with_changing_numbers(Evaluator& ev, PyObject* callable, const CallArgs& args);
+// weft.arange(start, stop, step) of floats of which some follow from sizes, in this dtype; null for other
+// numbers.
+V range_of_changing_floats(Evaluator& ev, const V& start, const V& stop, const V& step, DType dtype);
 // tensor.fill_() with one; null for other calls.
 V fill_with_changing_number(Evaluator& ev, const V& self, const CallArgs& args);
 // weft.tensor() of one, or of nested lists with such in them; null for other calls.

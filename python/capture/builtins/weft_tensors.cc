@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include "array.h"
@@ -13,10 +14,15 @@
 #include "capture/builtins/changing_numbers.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
+#include "capture/objects/made_once.h"
 #include "capture/objects/numpy_api.h"
 #include "capture/values/memory_order.h"
 #include "core/default_dtype.h"
 #include "ops/build.h"
+#include "requires_grad.h"
+
+// After the array API, which it uses.
+#include <numpy/ufuncobject.h>
 
 namespace weft::capture {
 
@@ -66,6 +72,12 @@ Ref traced_object(Evaluator& ev, const V& value, Beside beside = Beside::Nothing
     case Kind::Array:  // of NumPy's, as a Python number
       if (value->flavor == Flavor::NumpyScalar && beside_floats && is_floating(value->tensor.dtype()))
         return object_of_tensor(value->tensor);
+      if (value->flavor == Flavor::NumpyScalar && !value->tensor.is_traced()) {  // of known numbers
+        if (value->tensor.dtype() == DType::I64)
+          return checked(PyLong_FromLongLong(value->tensor.item().to_int()));
+        if (value->tensor.dtype() == DType::F64)
+          return checked(PyFloat_FromDouble(value->tensor.item().to_double()));
+      }
       break;
     default: break;
   }
@@ -114,6 +126,7 @@ V result_value(Evaluator& ev, PyObject* object, const std::vector<V>& args, cons
     if (!tensor->is_traced()) graph_break("a tensor that is no part of the graph");
     V value = tensor_value(in_own_order(viewed(ev, array_value(*tensor), args)));
     value->is_array = is_weft_array(object);
+    value->requires_grad = python::requires_grad(object);
     return value;
   }
   if (!PyTuple_Check(object) && !PyList_Check(object)) return const_value(Ref::borrow(object));
@@ -195,15 +208,6 @@ V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const
   return is_truth && made->kind == Kind::Tensor ? truth_of(ev, made) : made;
 }
 
-V from_numpy(Evaluator& ev, CallArgs& args) {
-  std::vector<V> bound = bind_arguments(args, "array");
-  const V& array = bound[0] ? ev.realize(bound[0]) : bound[0];
-  if (!array || array->kind != Kind::Array || array->flavor != Flavor::NdArray)
-    graph_break("weft.from_numpy() of this object");
-  owner_of(array)->of_numpy = true;
-  return tensor_value(array);
-}
-
 }  // namespace
 
 V tensor_value(V array) {
@@ -231,9 +235,13 @@ static V arange(Evaluator& ev, const CallArgs& args) {
   std::array<V, 3> bounds;
   if (args.args.empty() || args.args.size() > bounds.size()) return nullptr;
   std::copy(args.args.begin(), args.args.end(), bounds.begin());
-  DType dtype = DType::I64;
+  std::optional<DType> dtype;
   for (const auto& [key, value] : args.keywords) {
     if (ev.is_none(value)) continue;
+    if (key == "step") {
+      bounds[2] = value;
+      continue;
+    }
     if (key == "device" && ev.realize(value)->is_const() &&
         python::device_of_python(value->object.get()) == Device{})
       continue;
@@ -242,8 +250,9 @@ static V arange(Evaluator& ev, const CallArgs& args) {
   }
   if (args.args.size() == 1) std::swap(bounds[0], bounds[1]);
   const Tensor range = symbolic_range(ev, bounds[0], bounds[1], bounds[2]);
-  if (!range.defined()) return nullptr;
-  return tensor_value(array_value(cast_to(range, dtype)));
+  if (range.defined()) return tensor_value(array_value(cast_to(range, dtype.value_or(DType::I64))));
+  return range_of_changing_floats(ev, bounds[0] ? bounds[0] : int_value(0), bounds[1],
+                                  bounds[2] ? bounds[2] : int_value(1), dtype.value_or(default_float()));
 }
 
 // Is a tensor of floating-point numbers among the operands, of which a 0-d one takes the dtype?
@@ -300,11 +309,10 @@ V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, Call
     return tensor_value(self->items[0]);
   if (name == "fill_")
     if (V filled = fill_with_changing_number(ev, self, args)) return filled;
-  // Of one that the function has made, nothing requires gradients; of another, Python knows.
   if (name == "requires_grad_") {
-    const bool is_off =
-        args.args.size() == 1 && args.keywords.empty() && ev.realize(args.args[0])->is(Py_False);
-    if (!is_off || self->source) graph_break("requires_grad_() of a tensor");
+    const std::vector<V> bound = bind_arguments(args, "requires_grad");
+    const V flag = bound[0] ? bound[0] : const_value(Ref::borrow(Py_True));
+    if (!store_tensor_attribute(ev, self, "requires_grad", flag)) graph_break("requires_grad_() of a tensor");
     return self;
   }
   // A tensor that the function has made stands for another from now on.
@@ -355,7 +363,14 @@ static bool has_own_attribute(const V& self, const char* name) {
 }
 
 bool store_tensor_attribute(Evaluator& ev, const V& self, const std::string& name, const V& value) {
-  if (name == "requires_grad") return !self->source && ev.realize(value)->is(Py_False);
+  if (name == "requires_grad") {
+    const bool is_on = ev.realize(value)->is(Py_True);
+    if (self->source || (!is_on && !value->is(Py_False))) return false;
+    if (is_on && !is_inexact(tensor_of(ev, self).dtype())) return false;
+    self->requires_grad = is_on;
+    ev.note_effect();
+    return true;
+  }
   if (name != "real" && name != "imag") return false;
   // One part is replaced, the other stays.
   const Tensor& tensor = tensor_of(ev, self);
@@ -416,7 +431,9 @@ V tensor_attribute(Evaluator& ev, const V& self, const std::string& name) {
       return attribute_of_object(self, key);
     }
   }
-  if (name == "requires_grad" && self->source && self->object)
+  if (name == "requires_grad" && !self->source)
+    return const_value(Ref::borrow(self->requires_grad ? Py_True : Py_False));
+  if (name == "requires_grad" && self->object)
     return attribute_of_object(self, checked(PyUnicode_InternFromString(name.c_str())));
   if (V entered = written_in_python(ev, self, name)) return entered;
   const Ref object = traced_object(ev, self);
@@ -455,6 +472,50 @@ static bool is_view_at_tensors(Evaluator& ev, const V& index) {
   return is_view && has_tensors;
 }
 
+V ufunc_of_tensors(Evaluator& ev, PyObject* ufunc, const CallArgs& args) {
+  const Lowering lowering = find_lowering(ufunc);
+  const auto num_operands = static_cast<size_t>(reinterpret_cast<PyUFuncObject*>(ufunc)->nin);
+  static constinit InternedName wraps("__array_wrap__");
+  const bool is_wrapped = _PyType_Lookup(tensor_class(), wraps) != nullptr;
+  if (!lowering || args.args.size() != num_operands || !args.keywords.empty() || !is_wrapped)
+    graph_break(fmt::format("a call of {} with a tensor", callable_name(ufunc)));
+  CallArgs given = args;
+  for (V& operand : given.args) {
+    if (ev.realize(operand)->kind != Kind::Tensor) continue;
+    if (operand->is_array) graph_break("a ufunc of NumPy's with an array of weft.numpy");
+    operand = ev.realize(operand->items[0]);
+    if (operand->tensor.dtype() == DType::BF16) graph_break("a ufunc of NumPy's with a bfloat16 tensor");
+  }
+  const V made = lowering(ev, given);
+  if (made->kind != Kind::Array) graph_break("a ufunc of NumPy's that gives a number");
+  return tensor_value(made->flavor == Flavor::NdArray ? made : array_value(made->tensor));
+}
+
+V extreme_of_tensors(Evaluator& ev, int compare, const std::vector<V>& items) {
+  if (!ev.is_whole_graph() || items.size() != 2) return nullptr;
+  const V& given = items[items[0]->kind == Kind::Tensor ? 0 : 1];
+  if (given->kind != Kind::Tensor) return nullptr;
+  const DType dtype = tensor_of(ev, given).dtype();
+  const bool is_wide = dtype == DType::F32 || dtype == DType::F64 || dtype == DType::I64;
+  std::array<Tensor, 2> operands;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const V& item = items[i];
+    if (item->kind == Kind::Tensor) {
+      operands[i] = tensor_of(ev, item);
+    } else {
+      const bool is_number =
+          item->is_const() && (PyLong_CheckExact(item->object.get()) ||
+                               (PyFloat_CheckExact(item->object.get()) && is_floating(dtype)));
+      if (!is_number || !is_wide) return nullptr;
+      operands[i] = Tensor::scalar(*scalar_of(item->object.get()), dtype);
+    }
+    const bool is_alike = operands[i].dim() == 0 && operands[i].dtype() == dtype && !is_complex(dtype);
+    if (!is_alike || item->is_array) return nullptr;
+  }
+  const Tensor better = ops::call1(compare == Py_LT ? "lt" : "gt", {operands[1], operands[0]});
+  return tensor_value(array_value(ops::call1("where", {better, operands[1], operands[0]})));
+}
+
 V operate_on_tensors(Evaluator& ev, const char* function, std::vector<V> operands) {
   const std::string name = function;
   const bool changes = name == "setitem" || (name.starts_with('i') && name != "invert");
@@ -475,118 +536,6 @@ V operate_on_tensors(Evaluator& ev, const char* function, std::vector<V> operand
       is_view_at_tensors(ev, operands[1]))
     ev.note_copied_view(result->items[0], operands[0]->items[0]);
   return result;
-}
-
-// Operators are replaced by faster ones: nobody traces while capturing.
-// A new tensor of numbers that are known.
-static V new_tensor(Evaluator& ev, CallArgs& args) {
-  if (V made = tensor_of_changing_numbers(ev, args)) return made;
-  for (const V& arg : args.args)
-    if (!ev.constant(arg) && ev.realize(arg)->kind != Kind::List)
-      graph_break("a tensor of what is not known");
-  const Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
-            keywords = checked(PyDict_New());
-  const auto known = [&](const V& value) {
-    Ref object = ev.realize(value)->is_const() ? value->object : ev.described(value);
-    if (!object) graph_break("a tensor of what is not known");
-    return object;
-  };
-  for (size_t i = 0; i < args.args.size(); ++i)
-    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), known(args.args[i]).release());
-  for (const auto& [key, value] : args.keywords)
-    if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
-  const Ref module = checked(PyImport_ImportModule("weft._C")),
-            function = checked(PyObject_GetAttrString(module.get(), "tensor"));
-  const Ref made = Ref::steal(PyObject_Call(function.get(), positional.get(), keywords.get()));
-  clear_error();
-  const Tensor* const tensor = made ? host_tensor(made.get()) : nullptr;
-  if (!tensor || tensor->is_traced()) graph_break("a call of weft.tensor");
-  return tensor_value(
-      array_value(ops::call1("cast", {ev.tracer().constant(*tensor)}, {{"dtype", tensor->dtype()}})));
-}
-
-// weft.Size(sizes)
-static V new_size(Evaluator& ev, CallArgs& args) {
-  if (args.args.size() > 1 || !args.keywords.empty()) graph_break("a call of weft.Size with these arguments");
-  std::vector<V> items = args.args.empty() ? std::vector<V>{} : ev.all_elements(args.args[0]);
-  for (V& item : items) item = sym_value(ev.to_sym(item, "a size"));
-  V size = tuple_value(std::move(items));
-  size->object_type = size_class();
-  return size;
-}
-
-// weft.device("cpu"), weft.device("cpu", 0)
-static V new_device(Evaluator& ev, CallArgs& args) {
-  const Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
-            keywords = checked(PyDict_New());
-  const auto known = [&](const V& value) {
-    Ref object = ev.constant(value);
-    if (!object) graph_break("a device that is not known");
-    return object;
-  };
-  for (size_t i = 0; i < args.args.size(); ++i)
-    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), known(args.args[i]).release());
-  for (const auto& [key, value] : args.keywords)
-    if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
-  const Ref module = checked(PyImport_ImportModule("weft._C")),
-            type = checked(PyObject_GetAttrString(module.get(), "device"));
-  return const_value(checked(PyObject_Call(type.get(), positional.get(), keywords.get())));
-}
-
-// A number that the program's course depends on: its value is a guard.
-V pinned_number(Evaluator& ev, const CallArgs& args) {
-  if (args.args.size() != 1 || !args.keywords.empty()) graph_break("a call of weft.nn._types.pinned");
-  const V& value = ev.realize(args.args[0]);
-  if (value->kind == Kind::Scalar && value->source) ev.capture_as_constant(value);
-  return value;
-}
-
-// What depends on its arguments only, and on what captures are kept for: performed now.
-template <const char* const& kName>
-static V constant_call(Evaluator& ev, CallArgs& args) {
-  Ref given = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size())));
-  if (!args.keywords.empty()) graph_break("a call by keyword of a function of dtypes");
-  for (size_t i = 0; i < args.args.size(); ++i) {
-    Ref argument = ev.constant(args.args[i]);
-    if (!argument) graph_break("a function of dtypes with an argument that is not known");
-    PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i), argument.release());
-  }
-  const Ref module = checked(PyImport_ImportModule("weft._C")),
-            function = checked(PyObject_GetAttrString(module.get(), kName));
-  return const_value(checked(PyObject_Call(function.get(), given.get(), nullptr)));
-}
-
-constexpr const char* kPromoteTypes = "promote_types";
-constexpr const char* kDefaultDType = "get_default_dtype";
-constexpr const char* kDefaultDevice = "get_default_device";
-constexpr const char* kAutocast = "_autocast";
-constexpr const char* kSetAutocast = "_set_autocast";
-
-// What is called from here on is recorded under this state; the program's is set when the segment has run.
-static V set_autocast(Evaluator& ev, CallArgs& args) {
-  ev.note_effect();
-  return constant_call<kSetAutocast>(ev, args);
-}
-
-// weft.is_tensor(object)
-static V is_tensor(Evaluator& ev, CallArgs& args) {
-  if (args.args.size() + args.keywords.size() != 1)
-    graph_break("a call of weft.is_tensor with these arguments");
-  const V& value = ev.realize(args.args.empty() ? args.keywords[0].second : args.args[0]);
-  return const_value(Ref::borrow(value->kind == Kind::Tensor ? Py_True : Py_False));
-}
-
-void register_weft_tensors() {
-  register_lowering("weft._C.device", new_device);
-  register_lowering("weft._C.from_numpy", from_numpy);
-  register_lowering("weft._C.tensor", new_tensor);
-  register_lowering("weft._C.is_tensor", is_tensor);
-  register_lowering("weft.Size", new_size);
-  register_lowering("weft._C.promote_types", constant_call<kPromoteTypes>);
-  register_lowering("weft._C.get_default_dtype", constant_call<kDefaultDType>);
-  register_lowering("weft._C.get_default_device", constant_call<kDefaultDevice>);
-  register_lowering("weft._C._autocast", constant_call<kAutocast>);
-  register_lowering("weft._C._set_autocast", set_autocast);
 }
 
 }  // namespace weft::capture

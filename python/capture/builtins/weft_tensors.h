@@ -16,6 +16,11 @@ bool store_tensor_attribute(Evaluator& ev, const V& self, const std::string& nam
 V tensor_attribute(Evaluator& ev, const V& self, const std::string& name);
 // Of an attribute that is not called: `size` is then the number of elements.
 V read_attribute(Evaluator& ev, V attribute);
+// A ufunc of NumPy's, which reads the tensors' memory: the result is a tensor (__array_wrap__).
+V ufunc_of_tensors(Evaluator& ev, PyObject* ufunc, const CallArgs& args);
+// min() and max() of two 0-d tensors, or of one and a number: in a whole graph a tensor, whichever it is, as
+// PyTorch has it. Null for anything else.
+V extreme_of_tensors(Evaluator& ev, int compare, const std::vector<V>& items);
 // By the name of a function of the operator module.
 V operate_on_tensors(Evaluator& ev, const char* function, std::vector<V> operands);
 

@@ -4,6 +4,7 @@
 #include "capture/builtins/builtins.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
+#include "capture/evaluate/mappings.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
 #include "capture/objects/host_tensors.h"
@@ -121,10 +122,7 @@ void Evaluator::store_attribute(const V& owner, PyObject* name, const V& value, 
   if (stood_for(owner) && PyUnicode_CompareWithASCIIString(name, "_items") == 0) value->within = true;
   owner->items[at] = value;
   owner->changed[at] = true;
-  if (owner->own_dict) {
-    owner->own_dict->keys = owner->keys;
-    owner->own_dict->items = owner->items;
-  }
+  keep_in_dict(owner, name, value);
   mark_dirty(owner);
 }
 

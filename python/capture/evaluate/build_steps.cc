@@ -309,6 +309,7 @@ BuildStep Evaluator::step_of(const V& value, std::vector<V>& operands) {
       if (root->of_numpy && value->is_array)
         graph_break("an array of weft.numpy whose memory NumPy sees, too");
       if (root->of_numpy) {
+        if (value->requires_grad) graph_break("a tensor of NumPy's memory that requires gradients");
         step.op = BuildOp::Tensor;
         break;
       }
@@ -316,6 +317,7 @@ BuildStep Evaluator::step_of(const V& value, std::vector<V>& operands) {
       step = output_step(value->items[0]);
       step.is_tensor = true;
       step.is_array = value->is_array;
+      step.requires_grad = value->requires_grad;
       break;
     }
     case Kind::Partial:

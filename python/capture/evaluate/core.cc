@@ -289,8 +289,9 @@ void Evaluator::note_backward_jump(int target) {
   if (++trips.rounds == 1) trips.first_nodes = nodes;
   trips.last_nodes = nodes;
   // Loops over layers are as long as a model is deep.
-  constexpr size_t kMostOfTensors = 4096;  // operations
-  if (trips.rounds > kMaxTrips && nodes > (has_tensor_input() ? kMostOfTensors : 2 * kMaxTrips)) {
+  constexpr size_t kMostOfTensors = 4096, kMostOfWhole = 32768;  // operations
+  const size_t most_of_tensors = settings_.fullgraph ? kMostOfWhole : kMostOfTensors;
+  if (trips.rounds > kMaxTrips && nodes > (has_tensor_input() ? most_of_tensors : 2 * kMaxTrips)) {
     history_.learn({Lesson::Kind::LongLoop, {code, target}});
     graph_break("a long loop");
   }

@@ -171,6 +171,7 @@ class Evaluator {
   // Captures the segment again, with this number as a constant.
   [[noreturn]] void capture_as_constant(const V& number);
   void note_effect() { ++num_effects_; }
+  bool is_whole_graph() const { return settings_.fullgraph; }
   // `copy` has the elements of what Python makes a view of `viewed`.
   void note_copied_view(const V& copy, const V& viewed);
   void record_update(const Tensor& view, const Tensor& value);

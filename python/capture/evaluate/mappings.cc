@@ -51,7 +51,38 @@ V dict_attribute(Evaluator& ev, const V& owner, PyObject* found) {
 
 void refuse_apart(const V& value) {
   const V holder = value->holder.lock();
-  if (holder && holder->own_dict == value) graph_break("the __dict__ of an object that is made inside");
+  if (holder && holder->own_dict == value) graph_break("the __dict__ of an object, changed apart from it");
+}
+
+// What the object has by this name now, its dict has, too.
+static void keep_attribute(const V& owner, PyObject* name, const V& value) {
+  PyObject* const found = _PyType_Lookup(owner->object_type, name);
+  if (found && Py_TYPE(found) == &PyMemberDescr_Type) return;  // in a slot
+  const V& dict = owner->own_dict;
+  size_t at = 0;
+  while (at < dict->keys.size() && !(PyUnicode_CheckExact(dict->keys[at]->object.get()) &&
+                                     PyUnicode_Compare(dict->keys[at]->object.get(), name) == 0))
+    ++at;
+  if (at == dict->keys.size()) {
+    dict->keys.push_back(const_value(Ref::borrow(name)));
+    dict->items.push_back(value);
+    ++dict->version;
+  }
+  dict->items[at] = value;
+}
+
+void keep_beside(const V& owner, const V& dict) {
+  owner->own_dict = dict;
+  dict->holder = owner;
+  for (size_t i = 0; i < owner->keys.size(); ++i)
+    if (owner->changed[i]) keep_attribute(owner, owner->keys[i]->object.get(), owner->items[i]);
+}
+
+void keep_in_dict(const V& owner, PyObject* name, const V& value) {
+  if (!owner->own_dict) return;
+  if (owner->source) return keep_attribute(owner, name, value);
+  owner->own_dict->keys = owner->keys;
+  owner->own_dict->items = owner->items;
 }
 
 V Evaluator::as_dict(const V& value, const char* method) {
@@ -87,7 +118,8 @@ V Evaluator::mapping_of(const V& value) {
 V Evaluator::dict_of_attributes(const V& owner) {
   if (owner->source) {
     const Ref dict = Ref::steal(PyObject_GenericGetDict(owner->object.get(), nullptr));
-    if (!dict || owner->dirty) graph_break("__dict__ of an object");
+    const bool is_copied = !owner->attributes.empty();
+    if (!dict || (owner->dirty && is_copied)) graph_break("__dict__ of an object");
     return unify(lazy_value(dict.get(), make_source({.step = Source::Step::InstanceDict,
                                                      .base = owner->source,
                                                      .key = {},

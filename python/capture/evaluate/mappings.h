@@ -13,5 +13,9 @@ V dict_attribute(Evaluator& ev, const V& owner, PyObject* found);
 bool searches_plainly(PyObject* found);
 // A Dict that is the whole of an object made inside, or its attributes: the program has the object only.
 void refuse_apart(const V& value);
+// From here on the dict follows what is set in the object, which it belongs to.
+void keep_beside(const V& owner, const V& dict);
+// The attribute has been set: its dict, where the program has it, is told.
+void keep_in_dict(const V& owner, PyObject* name, const V& value);
 
 }  // namespace weft::capture

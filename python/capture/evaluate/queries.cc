@@ -31,6 +31,10 @@ int64_t Evaluator::to_int(const V& value, const char* what) {
     const long long number = PyLong_AsLongLongAndOverflow(value->object.get(), &overflow);
     if (!overflow) return number;
   }
+  // A number of NumPy's that depends on nothing but known ones.
+  const bool is_known = value->kind == Kind::Array && value->flavor == Flavor::NumpyScalar &&
+                        !value->tensor.is_traced() && is_integral(value->tensor.dtype());
+  if (is_known) return value->tensor.item().to_int();
   graph_break(fmt::format("{} that is not a known int", what));
 }
 
@@ -330,6 +334,17 @@ bool Evaluator::equal(const V& a, const V& b) {
     return v->kind == Kind::Instance && python_type(v)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
   };
   if (equals_itself_only(a) && equals_itself_only(b)) return same_object(a, b);
+  // A class whose metaclass compares as object does, beside a plain value.
+  const auto is_class_by_identity = [](const V& v) {
+    return v->is_const() && PyType_Check(v->object.get()) &&
+           Py_TYPE(v->object.get())->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+  };
+  const auto is_plain = [](const Ref& object) {
+    PyObject* const o = object.get();
+    return o && (PyUnicode_CheckExact(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || o == Py_None);
+  };
+  if ((is_class_by_identity(a) && is_plain(right)) || (is_class_by_identity(b) && is_plain(left)))
+    return false;
   if (!left || !right) graph_break("comparison of objects whose values are not known");
   const int result = PyObject_RichCompareBool(left.get(), right.get(), Py_EQ);
   if (result < 0) throw PythonError{};

@@ -162,9 +162,10 @@ static bool is_copied(const V& owner, const V& dict) {
 // The attributes of an object are about to be read or changed: they are not known by its dict as well.
 void Evaluator::use_attributes(const V& owner, PyObject* dict, bool changes) {
   const auto found = known_.find(dict);
-  if (found != known_.end() && found->second->kind == Kind::Dict && (changes || found->second->dirty) &&
-      !is_copied(owner, found->second))
-    graph_break("the attributes of an object whose __dict__ is used");
+  if (found != known_.end() && found->second->kind == Kind::Dict && !is_copied(owner, found->second)) {
+    if (found->second->dirty) graph_break("the attributes of an object whose __dict__ is used");
+    if (changes) keep_beside(owner, found->second);
+  }
   if (namespaces_.emplace(dict, owner).first->second != owner)
     graph_break("the attributes of an object that shares its __dict__ with another one");
 }
@@ -338,9 +339,6 @@ void Evaluator::realize_container(const V& value) {
 void Evaluator::realize_dict(const V& value) {
   PyObject* object = value->object.get();
   Guards& guards = variant_->guards;
-  if (const auto found = namespaces_.find(object);
-      found != namespaces_.end() && found->second->dirty && !is_copied(found->second, value))
-    graph_break("the __dict__ of an object whose attributes are changed");
   Ref keys = checked(PyTuple_New(PyDict_GET_SIZE(object)));
   PyObject *key, *item;
   Py_ssize_t i = 0;
@@ -374,6 +372,9 @@ void Evaluator::realize_dict(const V& value) {
   guards.add({.op = GuardOp::DictKeys, .a = guards.load(value->source), .object = keys.get()},
              fmt::format("keys of {} are {}", value->source->str(), short_repr(keys.get())));
   value->kind = Kind::Dict;
+  if (const auto found = namespaces_.find(object);
+      found != namespaces_.end() && found->second->dirty && !is_copied(found->second, value))
+    keep_beside(found->second, value);
 }
 
 void Evaluator::realize_exception(const V& value) {

@@ -298,7 +298,12 @@ class Builder {
       return checked(PyComplex_FromDoubles(z.real(), z.imag()));
     }
     if (s.flavor == Flavor::NumpyScalar) return make_numpy_scalar(tensor);
-    if (s.is_tensor) return object_of_tensor(tensor_output(s, tensor), s.is_array);
+    if (s.is_tensor) {
+      Ref made = object_of_tensor(tensor_output(s, tensor), s.is_array);
+      if (s.requires_grad && PyObject_SetAttrString(made.get(), "requires_grad", Py_True) < 0)
+        throw PythonError{};
+      return made;
+    }
     if (!s.order.empty()) {
       const Tensor whole = shares_memory(tensor, s.root) ? tensor.clone() : tensor.contiguous();
       return with_base(permuted(whole, inverse(s.order)), s, true, whole);

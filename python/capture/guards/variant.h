@@ -60,6 +60,7 @@ struct BuildStep {
   Flavor flavor = Flavor::NdArray;
   WeakKind weak = WeakKind::Float;
   bool is_tensor = false;      // Output: a weft.Tensor, not an array of NumPy's
+  bool requires_grad = false;  // Output that is a tensor: the flag
   bool is_array = false;       // Output: an array of weft.numpy
   bool is_scalar = false;      // Output: a Python bool, int or float
   std::vector<int64_t> order;  // Output in NumPy's memory order: the axes of the result that its own are

@@ -123,7 +123,8 @@ Ref of_enum_module(const char* name) {
 
 bool is_annotation(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
-  if (Py_IS_TYPE(object, &Py_GenericAliasType)) return true;
+  if (Py_IS_TYPE(object, &Py_GenericAliasType) || std::string_view(type->tp_name) == "types.UnionType")
+    return true;
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
   static constinit InternedName module_name("__module__");
   PyObject* module = _PyType_Lookup(type, module_name);

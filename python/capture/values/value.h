@@ -98,19 +98,20 @@ struct Value {
   Tensor tensor;
   Flavor flavor = Flavor::NdArray;
   WeakKind weak = WeakKind::Float;
-  int input = -1;             // graph input this array is
-  V view_of;                  // the array whose memory this one is a view of
-  V context;                  // Exception: what was being handled when it was raised
-  V cause;                    // Exception: what it was raised from
-  Place place;                // Exception: where it was raised; Iter of a generator: where it was begun
-  std::vector<V> attributes;  // Exception: values of `keys`, assigned by the program
-  V returned;                 // Iter of a generator that has ended: its value
-  bool strided = false;       // an argument that is neither in C nor in Fortran order
-  bool within = false;        // Dict, List: held by a stand-in of the standard library alone
-  bool is_array = false;      // Tensor: an array of weft.numpy
-  bool frozen = false;        // an array: a constant of the graph, by weft.compiler.freeze
-  bool of_numpy = false;      // Array of a tensor: NumPy sees its memory, or owns it
-  bool read_only = false;     // a view that NumPy lets nobody write through
+  int input = -1;              // graph input this array is
+  V view_of;                   // the array whose memory this one is a view of
+  V context;                   // Exception: what was being handled when it was raised
+  V cause;                     // Exception: what it was raised from
+  Place place;                 // Exception: where it was raised; Iter of a generator: where it was begun
+  std::vector<V> attributes;   // Exception: values of `keys`, assigned by the program
+  V returned;                  // Iter of a generator that has ended: its value
+  bool strided = false;        // an argument that is neither in C nor in Fortran order
+  bool within = false;         // Dict, List: held by a stand-in of the standard library alone
+  bool is_array = false;       // Tensor: an array of weft.numpy
+  bool requires_grad = false;  // Tensor made inside: the flag
+  bool frozen = false;         // an array: a constant of the graph, by weft.compiler.freeze
+  bool of_numpy = false;       // Array of a tensor: NumPy sees its memory, or owns it
+  bool read_only = false;      // a view that NumPy lets nobody write through
   std::vector<int64_t>
       order;  // of an array's own memory: axes from the outermost to the innermost; empty: C order
   Sym sym;
@@ -127,8 +128,8 @@ struct Value {
   bool backwards = false;  // Iter over a dict: reversed()
   int64_t version = 0;     // Dict, Set: how often its keys changed inside. Iter over one: its version then
   std::shared_ptr<AbstractFrame> suspended;
-  V contents;                   // Instance of a subclass of dict: what it holds as a dict, once asked for
-  V own_dict;                   // Instance made inside: its __dict__, once asked for
+  V contents;  // Instance of a subclass of dict: what it holds as a dict, once asked for
+  V own_dict;  // Instance: its __dict__, once asked for and, of one from outside, once attributes are set
   std::weak_ptr<Value> holder;  // Dict: the instance of which it is either
 
   bool is_const() const { return kind == Kind::Const; }

@@ -194,10 +194,11 @@ FUNCTIONS = Namespace(
             all aminmax any corrcoef count_nonzero cov cumulative_trapezoid diff gradient hash_tensor kthvalue
             logcumsumexp logsumexp max median min mode nanmedian nanquantile norm_except_dim quantile sort
             std_mean trapezoid trapz var_mean""",
+        "weft.torch._functions.product_sums": "einsum",
         "weft.torch._functions.shapes": """
             adjoint alias_copy as_strided_copy as_strided_scatter atleast_1d atleast_2d atleast_3d
             block_diag broadcast_shapes broadcast_tensors cartesian_prod clone combinations detach
-            detach_copy diag diag_embed diagflat diagonal_copy diagonal_scatter dsplit einsum expand_copy
+            detach_copy diag diag_embed diagflat diagonal_copy diagonal_scatter dsplit expand_copy
             flip fliplr flipud hsplit meshgrid narrow_copy permute_copy roll rot90 select_copy
             select_scatter slice_copy slice_inverse slice_scatter split split_copy split_with_sizes
             split_with_sizes_copy squeeze_copy swapaxes swapdims t_copy tensor_split tensordot

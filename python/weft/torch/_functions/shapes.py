@@ -268,33 +268,6 @@ def unflatten(input, dim, sizes):
     return _weft.unflatten(input, dim, [sizes] if is_integer(sizes) else list(sizes))
 
 
-def einsum(equation, *operands):
-    """Sums of products by an equation, or by lists of subscripts: einsum(a, [0, 1], b, [1, 2], [0, 2])."""
-    if isinstance(equation, str):
-        return _weft.einsum(equation, _listed(operands))
-    given = [equation, *operands]
-    tensors = given[0::2] if len(given) % 2 == 0 else given[0:-1:2]
-    subscripts = given[1::2]
-    names = [_subscript(each) for each in subscripts]
-    text = ",".join(names)
-    if len(given) % 2:
-        text += "->" + _subscript(given[-1])
-    return _weft.einsum(text, list(tensors))
-
-
-def _subscript(numbers):
-    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-    found = ""
-    for number in numbers:
-        if number is Ellipsis:
-            found += "..."
-        elif 0 <= number < len(letters):
-            found += letters[number]
-        else:
-            raise ValueError(f"einsum: subscripts must be in [0, {len(letters)}), got {number}")
-    return found
-
-
 def tensordot(a, b, dims=2, out=None):
     """The sum of products over dimensions: the last and first `dims`, or a list of each."""
     if isinstance(a, _Tensor) and isinstance(b, _Tensor) and a.dtype != b.dtype:
