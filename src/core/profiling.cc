@@ -45,13 +45,16 @@ std::atomic<Recorder*> current{nullptr};
 std::atomic<int64_t> recording{0};
 std::atomic<StackSource> stack_source{nullptr};
 
+// Registered as the library is loaded: a thread that registered it when it first records would wait for one that forks, and
+// the child for it.
+[[maybe_unused]] const int at_fork = pthread_atfork(nullptr, nullptr, [] {
+  if (current.load() == nullptr) return;
+  flags.store(0);
+  current.store(nullptr);
+  recording.fetch_add(1);
+});
+
 Recorder& recorder() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] {
-    flags.store(0);
-    current.store(nullptr);
-    recording.fetch_add(1);
-  });
-  (void)registered;
   Recorder* r = current.load(std::memory_order_acquire);
   if (r != nullptr) return *r;
   auto made = std::make_unique<Recorder>();

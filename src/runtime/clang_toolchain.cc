@@ -55,6 +55,9 @@ std::mutex& compile_mutex() {
   static std::mutex& instance = *new std::mutex;
   return instance;
 }
+// Registered as the library is loaded (under_way.cc says why).
+[[maybe_unused]] const int at_fork = pthread_atfork(
+    [] { compile_mutex().lock(); }, [] { compile_mutex().unlock(); }, [] { compile_mutex().unlock(); });
 
 Plugin load(const std::string& path) {
   Plugin plugin;
@@ -74,9 +77,6 @@ Plugin load(const std::string& path) {
     return plugin;
   }
   plugin.prelude = {precompile, release, version(), std::filesystem::path(path).parent_path().string()};
-  static const int registered = pthread_atfork(
-      [] { compile_mutex().lock(); }, [] { compile_mutex().unlock(); }, [] { compile_mutex().unlock(); });
-  (void)registered;
   wait_for_work_at_exit();
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   log::write(log::Channel::Cache, fmt::format("loaded {} in {:.1f} ms", path, elapsed.count()));

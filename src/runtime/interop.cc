@@ -132,11 +132,14 @@ void in_child_of_fork() {
   is_worker = false;
 }
 
+// Registered as the library is loaded (under_way.cc says why).
+[[maybe_unused]] const int at_fork = pthread_atfork(nullptr, nullptr, in_child_of_fork);
+
 InteropPool& pool() {
-  static const int registered = pthread_atfork(nullptr, nullptr, in_child_of_fork) + std::atexit([] {
-                                  if (InteropPool* p = instance.load()) p->drain();
-                                });
-  (void)registered;
+  static const int at_exit = std::atexit([] {
+    if (InteropPool* p = instance.load()) p->drain();
+  });
+  (void)at_exit;
   InteropPool* p = instance.load(std::memory_order_acquire);
   if (p != nullptr) return *p;
   setting.settled.store(true);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 
@@ -41,14 +42,17 @@ struct MemoryCache {
 
 std::atomic<MemoryCache*> current_cache{nullptr};
 
-// A child of fork() starts an empty one: threads that held locks of the old do not exist there.
+// A child of fork() starts an empty one: threads that held locks of the old do not exist there. Registered as the library
+// is loaded (under_way.cc says why).
+[[maybe_unused]] const int at_fork =
+    pthread_atfork(nullptr, nullptr, [] { current_cache.store(new MemoryCache); });
+
 MemoryCache& memory_cache() {
-  static const int registered = [] {
-    current_cache.store(new MemoryCache);
-    return pthread_atfork(nullptr, nullptr, [] { current_cache.store(new MemoryCache); });
-  }();
-  (void)registered;
-  return *current_cache.load();
+  MemoryCache* cache = current_cache.load();
+  if (cache != nullptr) return *cache;
+  auto made = std::make_unique<MemoryCache>();
+  if (current_cache.compare_exchange_strong(cache, made.get())) return *made.release();
+  return *cache;
 }
 
 std::string wanted_name(std::string_view name) {

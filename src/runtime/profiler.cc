@@ -123,9 +123,11 @@ struct Profiler {
 // Another one in a child of fork(), where the thread that writes is not there.
 std::atomic<Profiler*> current_profiler{nullptr};
 
+// Registered as the library is loaded (under_way.cc says why).
+[[maybe_unused]] const int at_fork =
+    pthread_atfork(nullptr, nullptr, [] { current_profiler.store(nullptr); });
+
 Profiler& the_profiler() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { current_profiler.store(nullptr); });
-  (void)registered;
   Profiler* profiler = current_profiler.load(std::memory_order_acquire);
   if (profiler != nullptr) return *profiler;
   auto made = std::make_unique<Profiler>();

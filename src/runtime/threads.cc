@@ -57,7 +57,10 @@ const runtime::ThreadDefault& thread_default() {
   return value;
 }
 
+constinit std::atomic<bool> used{false};  // the pool, in this process or its parents
+
 void in_child_of_fork() {
+  if (!used.load()) return;
   Pool& p = pool();
   p.forked.store(true);
   p.busy.store(false);
@@ -66,10 +69,8 @@ void in_child_of_fork() {
   runtime::backend_after_fork();
 }
 
-void register_fork_handler() {
-  static const int registered = pthread_atfork(nullptr, nullptr, in_child_of_fork);
-  (void)registered;
-}
+// Registered as the library is loaded (under_way.cc says why).
+[[maybe_unused]] const int at_fork = pthread_atfork(nullptr, nullptr, in_child_of_fork);
 
 struct Region {
   RangeFn body;
@@ -190,7 +191,7 @@ void parallel_for_raw(int64_t begin, int64_t end, int64_t grain, RangeFn body, v
   if (threads <= 1) return run_serially(begin, end, body, context);
 
   Pool& p = pool();
-  register_fork_handler();
+  used.store(true, std::memory_order_relaxed);
   Lease lease(p);
   if (!lease.held) {
     ThreadPool::stop_spinning();

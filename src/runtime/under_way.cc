@@ -37,22 +37,19 @@ void close() {
   g.changed.wait_for(lock, kLongestWait, [&] { return g.count <= own; });
 }
 
-// A child has only the thread that forked.
-void register_handlers() {
-  static const int registered = pthread_atfork([] { gate().mutex.lock(); }, [] { gate().mutex.unlock(); },
-                                               [] {
-                                                 gate().count = own;
-                                                 gate().mutex.unlock();
-                                               });
-  (void)registered;
-  std::atexit(close);
-}
+// A child has only the thread that forked. Registered as the library is loaded: a thread that registered handlers when it
+// first needs them would wait for one that forks, and the child for it.
+[[maybe_unused]] const int at_fork = pthread_atfork([] { gate().mutex.lock(); }, [] { gate().mutex.unlock(); },
+                                                    [] {
+                                                      gate().count = own;
+                                                      gate().mutex.unlock();
+                                                    });
 
 }  // namespace
 
 UnderWay::UnderWay() {
-  static const bool registered = (register_handlers(), true);
-  (void)registered;
+  static const int at_exit = std::atexit(close);
+  (void)at_exit;
   Gate& g = gate();
   std::unique_lock lock(g.mutex);
   if (g.is_closed && !exits && own == 0) {
