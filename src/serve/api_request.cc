@@ -4,6 +4,7 @@
 
 #include "core/printable.h"
 #include "models/json.h"
+#include "serve/json_body.h"
 #include "weft/error.h"
 
 namespace weft::serve {
@@ -169,13 +170,7 @@ void parse_logprobs(const Fields& fields, ApiRequest& request) {
 }  // namespace
 
 ApiRequest parse_completion(std::string_view body, bool is_chat) {
-  Json json;
-  try {
-    json = models::parse_json(body, "the request's body");
-  } catch (const Error& error) {
-    throw ApiError(400, error.what());
-  }
-  if (!json.is_object()) throw ApiError(400, "the request's body must be a JSON object");
+  const Json json = parse_json_body(body);
   const Fields fields(json);
   ApiRequest request;
   request.is_chat = is_chat;

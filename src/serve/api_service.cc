@@ -48,6 +48,11 @@ std::string media_type(const std::string& header) {
   return type;
 }
 
+bool is_npz(const std::string& media_type) {
+  return media_type == "application/x-npz" || media_type == "application/zip" ||
+         media_type == "application/octet-stream";
+}
+
 ApiService::ApiService(ApiServiceOptions options, std::vector<std::string> actions)
     : options_(std::move(options)), actions_(std::move(actions)), started_(std::time(nullptr)) {}
 
@@ -96,6 +101,24 @@ void ApiService::check_key(const HttpRequest& request) const {
   if (options_.api_key.empty()) return;
   if (!is_same_secret(request.authorization, "Bearer " + options_.api_key))
     throw ApiError(401, "the API key is missing or wrong: Authorization: Bearer KEY", "", "invalid_api_key");
+}
+
+// Pages of other origins cannot send these types without asking first.
+bool ApiService::has_npz_body(const HttpRequest& request) {
+  const std::string type = media_type(request.content_type);
+  if (type != "application/json" && !is_npz(type))
+    throw ApiError(415, "the request's Content-Type must be application/json or application/x-npz");
+  return type != "application/json";
+}
+
+void ApiService::end_queued(const std::shared_ptr<Exchange>& exchange, std::optional<uint64_t> number,
+                            std::function<void(uint64_t)> cancel) {
+  if (!number) throw ApiError(429, "too many requests wait; try again later", "", "queue_full");
+  exchange->on_end([exchange, number = *number, cancel = std::move(cancel)](ExchangeEnd end) {
+    cancel(number);
+    if (end == ExchangeEnd::TimedOut) exchange->respond(answer(ApiError(504, "the answer took too long")));
+    if (end == ExchangeEnd::Stopping) exchange->respond(answer(ApiError(503, "the server stops")));
+  });
 }
 
 void ApiService::check_model(const std::string& name) const {

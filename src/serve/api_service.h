@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,8 @@ struct ApiServiceOptions {
 HttpResponse answer(const ApiError& error);
 // Of a Content-Type or Accept header: "application/json", without parameters, in small letters.
 std::string media_type(const std::string& header);
+// A media type that .npz files come under.
+bool is_npz(const std::string& media_type);
 
 class ApiService : public Service {
  public:
@@ -39,6 +43,11 @@ class ApiService : public Service {
   virtual std::string metrics() const = 0;  // in Prometheus' text format
   virtual const std::string* page() const { return nullptr; }
 
+  // Is the body .npz, or JSON? 415 for other types.
+  static bool has_npz_body(const HttpRequest& request);
+  // 429 without a number; a queued request whose client goes, or for which there is no time, is cancelled.
+  static void end_queued(const std::shared_ptr<Exchange>& exchange, std::optional<uint64_t> number,
+                         std::function<void(uint64_t)> cancel);
   // 404 for another model's name; "" is whichever there is.
   void check_model(const std::string& name) const;
   const std::string& model_name() const { return options_.model_name; }

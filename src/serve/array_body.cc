@@ -10,6 +10,7 @@
 #include "models/json.h"
 #include "serve/api_error.h"
 #include "serve/base64.h"
+#include "serve/json_body.h"
 #include "weft/error.h"
 
 namespace weft::serve {
@@ -297,29 +298,28 @@ void write_value(std::string& text, const std::string& name, const IValue& value
 
 }  // namespace
 
-ArrayRequest parse_arrays(std::string_view body, uint64_t max_bytes) {
-  Json json;
-  try {
-    json = models::parse_json(body, "the request's body");
-  } catch (const Error& error) {
-    throw ApiError(400, error.what());
-  }
-  if (!json.is_object()) throw ApiError(400, "the request's body must be a JSON object");
-  const auto inputs = json.find("inputs");
-  if (inputs == json.end()) throw ApiError(400, "the parameter 'inputs' is missing", "inputs");
-  if (!inputs->is_object() && !inputs->is_array())
+ArrayRequest arrays_of(const Json& inputs, uint64_t max_bytes) {
+  if (!inputs.is_object() && !inputs.is_array())
     throw ApiError(400, "'inputs' must be an object of arrays by name, or a list of them", "inputs");
   ArrayParser parser(max_bytes);
-  if (inputs->is_object()) {
-    for (const auto& [name, value] : inputs->items()) parser.add(name, value);
+  if (inputs.is_object()) {
+    for (const auto& [name, value] : inputs.items()) parser.add(name, value);
   } else {
-    for (size_t i = 0; i < inputs->size(); ++i) parser.add(std::to_string(i), (*inputs)[i]);
-  }
-  if (const auto model = json.find("model"); model != json.end() && !model->is_null()) {
-    if (!model->is_string()) throw ApiError(400, "'model' must be a string", "model");
-    parser.request.model = model->get<std::string>();
+    for (size_t i = 0; i < inputs.size(); ++i) parser.add(std::to_string(i), inputs[i]);
   }
   return std::move(parser.request);
+}
+
+ArrayRequest parse_arrays(std::string_view body, uint64_t max_bytes) {
+  const Json json = parse_json_body(body);
+  const auto inputs = json.find("inputs");
+  if (inputs == json.end()) throw ApiError(400, "the parameter 'inputs' is missing", "inputs");
+  ArrayRequest request = arrays_of(*inputs, max_bytes);
+  if (const auto model = json.find("model"); model != json.end() && !model->is_null()) {
+    if (!model->is_string()) throw ApiError(400, "'model' must be a string", "model");
+    request.model = model->get<std::string>();
+  }
+  return request;
 }
 
 std::string arrays_json(const std::string& model, const NamedValues& arrays) {

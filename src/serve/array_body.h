@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "models/json.h"
 #include "weft/npz.h"
 
 namespace weft::serve {
@@ -18,10 +19,12 @@ struct ArrayRequest {
   std::set<const TensorImpl*> any_float;
 };
 
-// {"inputs": …}: an object of arrays by name, or a list of them by position. An array is a number, a string,
+// `inputs`: an object of arrays by name, or a list of them by position. An array is a number, a string,
 // lists of these, or {"dtype", "shape", "data" or "base64"}; other objects hold parts ("states": {"0": …} is
 // "states.0"). null is passed over. Whole numbers are int64. ApiError: 400 naming the array, 413 for tensors
 // of more than `max_bytes`.
+ArrayRequest arrays_of(const models::Json& inputs, uint64_t max_bytes);
+// The same of a request's body: {"inputs": …, "model": …}.
 ArrayRequest parse_arrays(std::string_view body, uint64_t max_bytes);
 
 // {"model": …, "outputs": {name: {"dtype", "shape", "data"}}}: nested lists, "[]" without elements; "NaN",

@@ -11,10 +11,6 @@ namespace {
 
 constexpr const char *kRun = "/v1/run", *kJson = "application/json", *kNpz = "application/x-npz";
 
-bool is_npz(const std::string& type) {
-  return type == kNpz || type == "application/zip" || type == "application/octet-stream";
-}
-
 // float32 for numbers with a fraction that became tensors, as torch.tensor has them.
 void narrow(IValue& value, const std::set<const TensorImpl*>& any_float) {
   if (value.is_tensor()) {
@@ -70,13 +66,10 @@ class ModuleService : public ApiService {
 
  private:
   void act(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) override {
-    const std::string type = media_type(request.content_type),
-                      accepted = media_type(request.accept.substr(0, request.accept.find(',')));
-    // Pages of other origins cannot send these types without asking first.
-    if (type != kJson && !is_npz(type))
-      throw ApiError(415, "the request's Content-Type must be application/json or application/x-npz");
+    const bool has_npz = has_npz_body(request);
+    const std::string accepted = media_type(request.accept.substr(0, request.accept.find(',')));
     ArrayRequest asked;
-    if (type == kJson)
+    if (!has_npz)
       asked = parse_arrays(request.body, queue_->options().max_bytes);
     else
       asked.arrays = io::parse_npz(request.body, "the request's body", queue_->options().max_bytes);
@@ -84,17 +77,12 @@ class ModuleService : public ApiService {
     jit::Keywords arguments = io::arguments_of_arrays(queue_->schema(), asked.arrays);
     for (auto& item : arguments) narrow(item.second, asked.any_float);
 
-    const bool as_npz = is_npz(accepted) || (accepted != kJson && type != kJson);
+    const bool as_npz = is_npz(accepted) || (accepted != kJson && has_npz);
     const auto number =
         queue_->submit(std::move(arguments), [exchange, as_npz, model = model_name()](ModuleAnswer found) {
           exchange->respond(response_of(std::move(found), model, as_npz));
         });
-    if (!number) throw ApiError(429, "too many requests wait; try again later", "", "queue_full");
-    exchange->on_end([queue = queue_, exchange, number = *number](ExchangeEnd end) {
-      queue->cancel(number);
-      if (end == ExchangeEnd::TimedOut) exchange->respond(answer(ApiError(504, "the answer took too long")));
-      if (end == ExchangeEnd::Stopping) exchange->respond(answer(ApiError(503, "the server stops")));
-    });
+    end_queued(exchange, number, [queue = queue_](uint64_t waiting) { queue->cancel(waiting); });
   }
 
   Json model_fields() const override {

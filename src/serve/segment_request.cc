@@ -9,6 +9,7 @@
 #include "serve/api_error.h"
 #include "serve/array_body.h"
 #include "serve/base64.h"
+#include "serve/json_body.h"
 #include "weft/error.h"
 
 namespace weft::serve {
@@ -72,7 +73,7 @@ void parse_image(SegmentRequest& request, const Json& json) {
     request.image = std::move(*bytes);
   } else {
     if (!json.is_object()) refuse("image", "must be base64 of a PNG or JPEG file, or an array of pixels");
-    const ArrayRequest arrays = parse_arrays(Json{{"inputs", {{"image", json}}}}.dump(), UINT64_MAX);
+    const ArrayRequest arrays = arrays_of(Json{{"image", json}}, UINT64_MAX);
     if (arrays.arrays.size() != 1 || !arrays.arrays[0].second.is_tensor())
       refuse("image", "must be base64 of a PNG or JPEG file, or an array of pixels");
     take_pixels(request, arrays.arrays[0].second.to_tensor());
@@ -80,13 +81,7 @@ void parse_image(SegmentRequest& request, const Json& json) {
 }
 
 SegmentRequest parse(std::string_view body, bool has_image) {
-  Json json;
-  try {
-    json = models::parse_json(body, "the request's body");
-  } catch (const Error& error) {
-    throw ApiError(400, error.what());
-  }
-  if (!json.is_object()) throw ApiError(400, "the request's body must be a JSON object");
+  const Json json = parse_json_body(body);
   SegmentRequest request;
   const auto find = [&](const char* name) {
     const auto found = json.find(name);

@@ -20,10 +20,6 @@ namespace {
 constexpr const char* kSegment = "/v1/segment";
 using Clock = std::chrono::steady_clock;
 
-bool is_npz(const std::string& type) {
-  return type == "application/x-npz" || type == "application/zip" || type == "application/octet-stream";
-}
-
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -100,7 +96,9 @@ struct SegmentService::Work {
       lock.lock();
       ++(is_right ? finished : failed);
       request_seconds.add(seconds_since(job.arrived));
+      lock.unlock();
       job.exchange->respond(std::move(response));
+      lock.lock();
     }
   }
   HttpResponse answer_of(const SegmentRequest& request) {
@@ -163,26 +161,18 @@ void SegmentService::stop() {
     work_->is_stopping = true;
     work_->cancelled += static_cast<int64_t>(work_->waiting.size());
     work_->waiting.clear();
+    work_->waiting_bytes = 0;
   }
   work_->changed.notify_all();
   if (work_->thread.joinable()) work_->thread.join();
 }
 
 void SegmentService::act(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-  const std::string type = media_type(request.content_type);
-  // Pages of other origins cannot send these types without asking first.
-  if (type != "application/json" && !is_npz(type))
-    throw ApiError(415, "the request's Content-Type must be application/json or application/x-npz");
-  SegmentRequest asked =
-      is_npz(type) ? parse_segment_npz(request.body, work_->options.max_bytes) : parse_segment(request.body);
+  SegmentRequest asked = has_npz_body(request) ? parse_segment_npz(request.body, work_->options.max_bytes)
+                                               : parse_segment(request.body);
   check_model(asked.model);
   const auto number = work_->submit(std::move(asked), exchange);
-  if (!number) throw ApiError(429, "too many requests wait; try again later", "", "queue_full");
-  exchange->on_end([work = work_.get(), exchange, number = *number](ExchangeEnd end) {
-    work->cancel(number);
-    if (end == ExchangeEnd::TimedOut) exchange->respond(answer(ApiError(504, "the answer took too long")));
-    if (end == ExchangeEnd::Stopping) exchange->respond(answer(ApiError(503, "the server stops")));
-  });
+  end_queued(exchange, number, [work = work_.get()](uint64_t waiting) { work->cancel(waiting); });
 }
 
 SegmentService::Json SegmentService::model_fields() const {

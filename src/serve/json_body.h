@@ -1,0 +1,13 @@
+// What every JSON request begins with.
+#pragma once
+
+#include <string_view>
+
+#include "models/json.h"
+
+namespace weft::serve {
+
+// ApiError 400 for a body that is no JSON, or no object.
+models::Json parse_json_body(std::string_view body);
+
+}  // namespace weft::serve
