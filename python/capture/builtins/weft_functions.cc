@@ -36,6 +36,21 @@ static V tensor_of_array(Evaluator& ev, const CallArgs& args) {
   return tensor_value(array_value(copy_tensor(cast_to(args.args[0]->tensor, dtype))));
 }
 
+// What weft._C's `name` gives for these arguments, each as the object that `known` finds; null where it
+// raises.
+template <class F>
+static Ref call_with_known(const CallArgs& args, const char* name, const F& known) {
+  const Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
+            keywords = checked(PyDict_New());
+  for (size_t i = 0; i < args.args.size(); ++i)
+    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), known(args.args[i]).release());
+  for (const auto& [key, value] : args.keywords)
+    if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
+  const Ref module = checked(PyImport_ImportModule("weft._C")),
+            function = checked(PyObject_GetAttrString(module.get(), name));
+  return Ref::steal(PyObject_Call(function.get(), positional.get(), keywords.get()));
+}
+
 // A new tensor of numbers that are known.
 static V new_tensor(Evaluator& ev, CallArgs& args) {
   if (V made = tensor_of_changing_numbers(ev, args)) return made;
@@ -43,20 +58,11 @@ static V new_tensor(Evaluator& ev, CallArgs& args) {
   for (const V& arg : args.args)
     if (!ev.constant(arg) && ev.realize(arg)->kind != Kind::List)
       graph_break("a tensor of what is not known");
-  const Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
-            keywords = checked(PyDict_New());
-  const auto known = [&](const V& value) {
+  const Ref made = call_with_known(args, "tensor", [&](const V& value) {
     Ref object = ev.realize(value)->is_const() ? value->object : ev.described(value);
     if (!object) graph_break("a tensor of what is not known");
     return object;
-  };
-  for (size_t i = 0; i < args.args.size(); ++i)
-    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), known(args.args[i]).release());
-  for (const auto& [key, value] : args.keywords)
-    if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
-  const Ref module = checked(PyImport_ImportModule("weft._C")),
-            function = checked(PyObject_GetAttrString(module.get(), "tensor"));
-  const Ref made = Ref::steal(PyObject_Call(function.get(), positional.get(), keywords.get()));
+  });
   clear_error();
   const Tensor* const tensor = made ? host_tensor(made.get()) : nullptr;
   if (!tensor || tensor->is_traced()) graph_break("a call of weft.tensor");
@@ -76,20 +82,11 @@ static V new_size(Evaluator& ev, CallArgs& args) {
 
 // weft.device("cpu"), weft.device("cpu", 0)
 static V new_device(Evaluator& ev, CallArgs& args) {
-  const Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
-            keywords = checked(PyDict_New());
-  const auto known = [&](const V& value) {
-    Ref object = ev.constant(value);
-    if (!object) graph_break("a device that is not known");
-    return object;
-  };
-  for (size_t i = 0; i < args.args.size(); ++i)
-    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), known(args.args[i]).release());
-  for (const auto& [key, value] : args.keywords)
-    if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
-  const Ref module = checked(PyImport_ImportModule("weft._C")),
-            type = checked(PyObject_GetAttrString(module.get(), "device"));
-  return const_value(checked(PyObject_Call(type.get(), positional.get(), keywords.get())));
+  return const_value(checked(call_with_known(args, "device", [&](const V& value) {
+                               Ref object = ev.constant(value);
+                               if (!object) graph_break("a device that is not known");
+                               return object;
+                             }).release()));
 }
 
 // A number that the program's course depends on: its value is a guard.
