@@ -24,7 +24,7 @@ enum class ReduceOp : uint8_t { Sum, Product, Min, Max };
 ReduceOp reduce_op_from_name(const std::string& name);
 
 struct InitOptions {
-  std::string backend = "mpi";  // "mpi" or "nccl"
+  std::string backend = "mpi";  // "mpi", or "nccl": also tensors on each rank's own GPU
   double timeout = 120;         // seconds that a call waits for the other ranks
   // Ranks compare what they were called with before each collective on tensors, in one more message: calls
   // that do not belong together are errors on all ranks. Without it they are undefined.

@@ -7,6 +7,7 @@
 #include "core/copy.h"
 #include "core/profiling.h"
 #include "ir/symbols.h"
+#include "ops/memory_order.h"
 #include "runtime/float_flags.h"
 
 namespace weft::compiler {
@@ -154,7 +155,8 @@ void CallList::call_operator(Call& call) {
   for (const auto& [index, slot] : call.from) call.operands[index] = Tensor();
   if (call.work == StepWork::CallInto) return;
   for (size_t i = 0; i < step.results.size(); ++i)
-    run_.slots[at(step.results[i])] = step.keeps_views ? results[i] : results[i].contiguous();
+    run_.slots[at(step.results[i])] =
+        step.keeps_views ? results[i] : ops::in_memory_order(step.attrs, results[i]);
 }
 
 void CallList::take_view(Call& call) {

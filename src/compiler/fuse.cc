@@ -68,10 +68,24 @@ class Fuser {
   std::set<ir::Node*> calls_;      // operator calls and views of stored values that must exist
   std::vector<ir::Value*> roots_;  // values kernels write, in order
 
+  // One number repeated, on the host: to compile a kernel for it takes longer than many calls of the
+  // operator.
+  static bool is_small_fill(const ir::Node& node) {
+    constexpr int64_t kSmall = 1 << 16;
+    if (!node.is("full") || node.output()->tensor().device != Device()) return false;
+    int64_t count = 1;
+    for (const Sym& size : node.output()->tensor().shape) {
+      if (!size.is_constant() || size.constant() > kSmall) return false;
+      count *= size.constant();
+      if (count > kSmall) return false;
+    }
+    return true;
+  }
+
   void store(ir::Value* value, const std::string& why) {
     if (plan_.memory.holds(value)) return;
     plan_.memory.strides[value] = contiguous_sym_strides(value->tensor().shape);
-    if (is_rotation(*value->def)) calls_.insert(value->def);
+    if (is_rotation(*value->def) || is_small_fill(*value->def)) calls_.insert(value->def);
     if (!calls_.count(value->def)) {
       auto position = std::find_if(roots_.begin(), roots_.end(),
                                    [&](ir::Value* other) { return order_[other->def] > order_[value->def]; });
@@ -120,7 +134,7 @@ class Fuser {
         continue;
       }
       for (ir::Value* output : node->outputs)
-        plan_.memory.strides[output] = contiguous_sym_strides(output->tensor().shape);
+        plan_.memory.strides[output] = ops::result_strides(node->attrs, output->tensor().shape);
       for (ir::Value* input : node->inputs)
         if (input) require(input, fmt::format("{} is an operator call", node->kind_name()));
       require_captured(*node, *node);

@@ -9,6 +9,7 @@
 #include "core/profiling.h"
 #include "ir/constants.h"
 #include "ir/symbols.h"
+#include "ops/memory_order.h"
 #include "ops/tracer.h"
 #include "ops/work.h"
 #include "runtime/autotune.h"
@@ -355,7 +356,8 @@ void Plan::run_call(const PlanStep& step, Run& run) const {
   }
   if (step.part) return;
   for (size_t i = 0; i < step.results.size(); ++i)
-    slots[static_cast<size_t>(step.results[i])] = step.keeps_views ? results[i] : results[i].contiguous();
+    slots[static_cast<size_t>(step.results[i])] =
+        step.keeps_views ? results[i] : ops::in_memory_order(step.attrs, results[i]);
 }
 
 std::string Plan::describe() const {

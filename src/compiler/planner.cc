@@ -11,6 +11,7 @@
 #include "nest/passes.h"
 #include "nest/views.h"
 #include "nest/work.h"
+#include "ops/memory_order.h"
 #include "ops/result_memory.h"
 #include "passes/analysis.h"
 
@@ -206,6 +207,11 @@ class Planner {
     for (const ir::Value* input : node.inputs) step.inputs.push_back(input ? slot_of(input) : -1);
     for (const ir::Value* output : node.outputs) step.results.push_back(slot_of(output));
     step.keeps_views = is_index_view(node);
+    // What kernels rely on is the node's, not what a call's operands would ask for.
+    if (node.op->result_order) {
+      const ops::Attr* const order = node.attrs.find(ops::kMemoryOrder);
+      step.attrs.set(ops::kMemoryOrder, order ? *order : ops::Attr(std::string()));
+    }
     step.has_symbols = has_symbols(step.attrs);
     if (const ops::Attr* through = node.attrs.find("through"))
       step.through = &ops::get_op(std::get<std::string>(*through));

@@ -27,8 +27,9 @@ using Clock = std::chrono::steady_clock;
 struct Group {
   std::mutex mutex;  // one collective at a time
   InitOptions options;
-  std::unique_ptr<Transport> transport;
-  std::atomic<int> rank{0}, size{0};  // size 0: there is no group
+  std::unique_ptr<Transport> transport;   // of the host's memory
+  std::unique_ptr<Transport> of_devices;  // of the GPUs'; null: there is none
+  std::atomic<int> rank{0}, size{0};      // size 0: there is no group
   bool has_ended = false;
   std::string name;
   std::string failure;  // the message after which nothing works any more
@@ -91,6 +92,27 @@ void check_calls(Group& ranks, const std::string& call, std::string* mismatch) {
                           ranks.name, all[0].data(), other - all.begin(), other->data());
 }
 
+// Where the tensor's memory can be moved; an error where it cannot.
+Transport& transport_of(Group& ranks, const Tensor& x) {
+  if (x.device().type == DeviceType::CPU) return *ranks.transport;
+  Transport* const found = ranks.of_devices.get();
+  if (found == nullptr || found->device() != x.device())
+    throw_error(
+        ErrorKind::Runtime,
+        found ? fmt::format("{}: the tensor is on {}, and this rank's GPU is {}", ranks.name,
+                            x.device().str(), found->device().str())
+              : fmt::format("{}: the tensor is on {}, which backend '{}' does not reach; use backend 'nccl'",
+                            ranks.name, x.device().str(), ranks.options.backend));
+  return *found;
+}
+
+// Dtype, sizes and kind of device: ranks have GPUs of different numbers.
+std::string text_of(const Tensor& x) {
+  const std::string device = x.device().str();
+  return fmt::format("{}{} {}", short_name(x.dtype()), weft::str(x.shape()),
+                     device.substr(0, device.find(':')));
+}
+
 struct Operand {
   Tensor tensor;  // contiguous, of a dtype that transports reduce
   int64_t count;
@@ -109,6 +131,9 @@ Operand reducible(const char* what, const Tensor& x, ReduceOp op) {
   if (dtype == DType::F16 || dtype == DType::BF16)
     return {x.to(DType::F32).contiguous(), x.numel(), DType::F32};
   if (dtype == DType::Bool) return {x.contiguous(), x.numel(), DType::U8};
+  // NCCL has no integers of two bytes; sums and products of four end with the same bits.
+  if (x.device().type != DeviceType::CPU && (dtype == DType::I16 || dtype == DType::U16))
+    return {x.to(DType::I32).contiguous(), x.numel(), DType::I32};
   if (is_complex(dtype))
     return {x.contiguous(), 2 * x.numel(), dtype == DType::C64 ? DType::F32 : DType::F64};
   return {x.contiguous(), x.numel(), dtype};
@@ -126,15 +151,21 @@ const char* text_of(ReduceOp op) {
 
 int64_t bytes_of(const Tensor& x) { return x.numel() * itemsize(x.dtype()); }
 
-// A collective on tensors: `body` runs once the ranks agree.
+// `body` runs once the ranks agree.
 template <class F>
-void checked(const char* what, const std::string& call, int64_t bytes, F&& body) {
+void checked(const char* what, const std::string& call, F&& body, int64_t bytes = 0) {
   std::string mismatch;
   collective(what, bytes, [&](Group& ranks) {
     check_calls(ranks, call, &mismatch);
-    if (mismatch.empty()) body(*ranks.transport);
+    if (mismatch.empty()) body(ranks);
   });
   if (!mismatch.empty()) throw_error(ErrorKind::Runtime, mismatch);
+}
+// With the transport of the tensor's memory.
+template <class F>
+void checked(const char* what, const std::string& call, const Tensor& x, F&& body) {
+  Transport& transport = transport_of(require_group(what), x);
+  checked(what, call, [&](Group&) { body(transport); }, bytes_of(x));
 }
 
 void check_root(const char* what, int root) {
@@ -169,8 +200,12 @@ void init_process_group(const InitOptions& options) {
     throw_error(
         ErrorKind::Runtime,
         "init_process_group: destroy_process_group has ended the transport, which a process starts once");
-  ranks.transport =
-      options.backend == "mpi" ? open_mpi_transport(options.timeout) : open_nccl_transport(options.timeout);
+  if (options.backend == "mpi") {
+    ranks.transport = open_mpi_transport(options.timeout);
+  } else {
+    ranks.transport = open_host_transport_for_nccl(options.timeout);
+    ranks.of_devices = open_nccl_transport(*ranks.transport, options.timeout);
+  }
   ranks.options = options;
   ranks.rank = ranks.transport->rank();
   ranks.name =
@@ -180,12 +215,17 @@ void init_process_group(const InitOptions& options) {
 }
 
 bool is_initialized() { return group().size > 0; }
+bool reaches(Device device) {
+  const Group& ranks = group();
+  return ranks.size > 0 && ranks.of_devices && ranks.of_devices->device().type == device.type;
+}
 
 void destroy_process_group() {
   Group& ranks = require_group("destroy_process_group");
   const std::scoped_lock lock(ranks.mutex);
   if (!ranks.failure.empty()) abort_process_group(1);
   try {
+    if (ranks.of_devices) ranks.of_devices->finish();
     ranks.transport->finish();
   } catch (const Error& error) {
     ranks.failure = fmt::format("{}: destroy_process_group: {}", ranks.name, error.what());
@@ -197,7 +237,10 @@ void destroy_process_group() {
 
 void abort_process_group(int status) {
   Group& ranks = group();
-  if (ranks.size > 0) ranks.transport->abort(status);
+  if (ranks.size > 0) {
+    if (ranks.of_devices) ranks.of_devices->abort(status);
+    ranks.transport->abort(status);
+  }
   std::_Exit(status);
 }
 
@@ -217,7 +260,7 @@ Tensor all_reduce(const Tensor& x, ReduceOp op) {
   Operand operand = reducible("all_reduce", x, op);
   const Tensor result = operand.tensor.data() == x.data() ? operand.tensor.clone() : operand.tensor;
   checked(
-      "all_reduce", fmt::format("all_reduce({}, {})", describe(x), text_of(op)), bytes_of(x),
+      "all_reduce", fmt::format("all_reduce({}, {})", text_of(x), text_of(op)), x,
       [&](Transport& transport) { transport.all_reduce(result.data(), operand.count, operand.dtype, op); });
   return result.to(x.dtype());
 }
@@ -228,8 +271,8 @@ Tensor all_gather(const Tensor& x) {
   const Tensor from = x.contiguous();
   Shape shape = x.shape();
   shape[0] *= size;
-  const Tensor result = Tensor::empty(shape, x.dtype());
-  checked("all_gather", fmt::format("all_gather({})", describe(x)), bytes_of(x),
+  const Tensor result = Tensor::empty(shape, x.dtype(), x.device());
+  checked("all_gather", fmt::format("all_gather({})", text_of(x)), x,
           [&](Transport& transport) { transport.all_gather(from.data(), result.data(), bytes_of(from)); });
   return result;
 }
@@ -243,8 +286,8 @@ Tensor reduce_scatter(const Tensor& x, ReduceOp op) {
   const Tensor from = operand.tensor.data() == x.data() ? operand.tensor.clone() : operand.tensor;
   Shape shape = x.shape();
   shape[0] /= size;
-  const Tensor result = Tensor::empty(shape, from.dtype());
-  checked("reduce_scatter", fmt::format("reduce_scatter({}, {})", describe(x), text_of(op)), bytes_of(x),
+  const Tensor result = Tensor::empty(shape, from.dtype(), from.device());
+  checked("reduce_scatter", fmt::format("reduce_scatter({}, {})", text_of(x), text_of(op)), x,
           [&](Transport& transport) {
             transport.reduce_scatter(from.data(), result.data(), operand.count / size, operand.dtype, op);
           });
@@ -254,23 +297,24 @@ Tensor reduce_scatter(const Tensor& x, ReduceOp op) {
 Tensor broadcast(const Tensor& x, int root) {
   check_root("broadcast", root);
   const Tensor result = x.clone();
-  checked("broadcast", fmt::format("broadcast({}, root {})", describe(x), root), bytes_of(x),
+  checked("broadcast", fmt::format("broadcast({}, root {})", text_of(x), root), x,
           [&](Transport& transport) { transport.broadcast(result.data(), bytes_of(result), root); });
   return result;
 }
 
 void barrier() {
-  checked("barrier", "barrier()", 0, [](Transport& transport) { transport.barrier(); });
+  checked("barrier", "barrier()",
+          [](Group& ranks) { (ranks.of_devices ? ranks.of_devices : ranks.transport)->barrier(); });
 }
 
 std::string broadcast_bytes(const std::string& bytes, int root) {
   check_root("broadcast_bytes", root);
   std::string result = get_rank() == root ? bytes : "";
-  checked("broadcast_bytes", fmt::format("broadcast_bytes(root {})", root), 0, [&](Transport& transport) {
+  checked("broadcast_bytes", fmt::format("broadcast_bytes(root {})", root), [&](Group& ranks) {
     int64_t size = static_cast<int64_t>(result.size());
-    transport.broadcast(&size, sizeof size, root);
+    ranks.transport->broadcast(&size, sizeof size, root);
     result.resize(static_cast<size_t>(size));
-    transport.broadcast(result.data(), size, root);
+    ranks.transport->broadcast(result.data(), size, root);
   });
   return result;
 }

@@ -3,10 +3,15 @@
 
 #include <cstdint>
 
+#include "weft/device.h"
 #include "weft/distributed.h"
 #include "weft/dtype.h"
 
 namespace weft::distributed {
+
+// Is there a transport of such devices' memory (of one per rank: others are an error)? False for the CPU,
+// where all are.
+bool reaches(Device device);
 
 // In place; integers, float32, float64.
 void all_reduce_memory(void* data, int64_t count, DType dtype, ReduceOp op);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "weft/device.h"
 #include "weft/distributed.h"
 #include "weft/dtype.h"
 
@@ -16,6 +17,8 @@ class Transport {
   virtual ~Transport() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // Whose memory it moves; what it begins on another device than the CPU is in order with that one's work.
+  virtual Device device() const { return {}; }
   // In place; dtypes: integers, float32, float64.
   virtual void all_reduce(void* data, int64_t count, DType dtype, ReduceOp op) = 0;
   // `bytes` of each rank.
@@ -32,6 +35,9 @@ class Transport {
 
 // RuntimeError, saying what is missing.
 std::unique_ptr<Transport> open_mpi_transport(double timeout);
-std::unique_ptr<Transport> open_nccl_transport(double timeout);
+// Memory of the GPUs, each rank's own: ranks find each other by `host`, which outlives it and moves the
+// host's.
+std::unique_ptr<Transport> open_host_transport_for_nccl(double timeout);
+std::unique_ptr<Transport> open_nccl_transport(Transport& host, double timeout);
 
 }  // namespace weft::distributed

@@ -195,7 +195,8 @@ class Graph {
 // them.
 //   through  on argmin and argmax: a monotone pointwise function f that the operand was stripped of. The node
 //            means argmin(f(x)): codegen compares in x, and applies f where two x are within rounding.
-inline constexpr std::string_view kAnnotations[] = {"through"};
+//   memory_order  of results that do not lie in C order (ops/memory_order.h).
+inline constexpr std::string_view kAnnotations[] = {"through", "memory_order"};
 bool is_annotation(std::string_view attribute);
 Attrs without_annotations(const Attrs& attrs);
 

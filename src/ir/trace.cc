@@ -6,6 +6,7 @@
 #include <atomic>
 #include <map>
 
+#include "ops/memory_order.h"
 #include "ops/view.h"
 
 namespace weft::ir {
@@ -72,10 +73,10 @@ struct GraphTracer::Impl {
     return Tensor(std::move(impl));
   }
 
-  Tensor wrap_fresh(Value* value) {
+  Tensor wrap_result(const Attrs& attrs, Value* value) {
     auto base = std::make_shared<Base>();
     base->current = value;
-    return wrap(value, std::move(base), {}, contiguous_strides(hints(value->tensor().shape)));
+    return wrap(value, std::move(base), {}, hints(ops::result_strides(attrs, value->tensor().shape)));
   }
 
   Tensor wrap_input(Value* value, Strides strides) {
@@ -273,7 +274,7 @@ std::vector<Tensor> GraphTracer::record(const ops::OpDef& op, const ops::OpArgs&
     }
   }
   std::vector<Tensor> results;
-  for (Value* output : node->outputs) results.push_back(impl_->wrap_fresh(output));
+  for (Value* output : node->outputs) results.push_back(impl_->wrap_result(node->attrs, output));
   return results;
 }
 

@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "kernels/cpu/attention.h"
 #include "ops/build.h"
+#include "ops/memory_order.h"
 #include "ops/random.h"
 
 namespace weft::ops {
@@ -48,8 +51,22 @@ double attention_scale(const Attrs& attrs, int64_t head_dim) {
 Tensor dense_rows(const Tensor& x) { return x.size(-1) <= 1 || x.strides().back() == 1 ? x : x.contiguous(); }
 
 int64_t row_stride(const Tensor& x) { return x.strides()[x.strides().size() - 2]; }
+std::vector<int64_t> attention_order(std::span<const Tensor> operands) {
+  const TensorImpl &query = *operands[0].impl(), &value = *operands[2].impl();
+  const size_t ndim = query.shape.size();
+  if (ndim < 3 || value.shape.size() > ndim || query.shape.back() != value.shape.back() ||
+      std::find(query.strides.begin(), query.strides.end(), 0) != query.strides.end())
+    return {};
+  std::vector<int64_t> order(ndim);
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return query.strides[static_cast<size_t>(a)] > query.strides[static_cast<size_t>(b)];
+  });
+  return order.back() + 1 == static_cast<int64_t>(ndim) ? order : std::vector<int64_t>{};
+}
+
 kernels::AttentionShape attention_shape(const Tensor& query, const Tensor& key, const Tensor& value,
-                                        const Attrs& attrs) {
+                                        const Tensor& output, const Attrs& attrs) {
   return {.dtype = query.dtype(),
           .queries = query.size(-2),
           .keys = key.size(-2),
@@ -58,7 +75,7 @@ kernels::AttentionShape attention_shape(const Tensor& query, const Tensor& key, 
           .query_stride = row_stride(query),
           .key_stride = row_stride(key),
           .value_stride = row_stride(value),
-          .output_stride = value.size(-1),
+          .output_stride = row_stride(output),
           .scale = static_cast<float>(attention_scale(attrs, query.size(-1)))};
 }
 
@@ -218,22 +235,19 @@ void set_mask(Tensor& mask, kernels::AttentionShape& shape) {
 
 std::vector<Tensor> eager_attention(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   if (operands[0].dtype() == DType::F64) {
-    return {call(get_op("_scaled_dot_product_attention_math"),
-                 OpArgs{{operands.begin(), operands.end()}, attrs})[0]};
+    const OpDef& math = get_op("_scaled_dot_product_attention_math");
+    return {in_memory_order(attrs, call(math, OpArgs{{operands.begin(), operands.end()}, attrs})[0])};
   }
   std::vector<TensorType> types;
   for (const Tensor& tensor : operands)
     types.push_back(tensor.defined() ? type_of(tensor) : TensorType{.absent = true});
-  const TensorType type = infer_attention(op, types, attrs)[0];
-  Shape result_shape;
-  for (const Sym& size : type.shape) result_shape.push_back(size.constant());
   const Tensor query = dense_rows(operands[0]), key = dense_rows(operands[1]),
                value = dense_rows(operands[2]);
-  const Tensor output = Tensor::empty(result_shape, query.dtype());
-  const Shape batch(result_shape.begin(), result_shape.end() - 2);
+  const Tensor output = empty_result(attrs, infer_attention(op, types, attrs)[0]);
+  const Shape batch(output.shape().begin(), output.shape().end() - 2);
   const bool grouped = attrs.get_bool("enable_gqa");
 
-  kernels::AttentionShape shape = attention_shape(query, key, value, attrs);
+  kernels::AttentionShape shape = attention_shape(query, key, value, output, attrs);
   shape.causal = attrs.get_bool("is_causal");
   Tensor mask = operands[3];
   if (mask.defined()) set_mask(mask, shape);
@@ -266,13 +280,16 @@ std::vector<Tensor> eager_attention(const OpDef& op, std::span<const Tensor> ope
                       "is_causal: query i sees keys 0 to i. scale: 1 / sqrt(E). enable_gqa: key and value "
                       "have fewer heads (dimension -3),\n"
                       "each shared by consecutive heads of the query. A query that sees no key gives zeros, "
-                      "as in PyTorch since 2.5.\n"
+                      "as in PyTorch since 2.5. The\n"
+                      "result lies in memory as query does: of a transposed one, transpose(1, 2).view() "
+                      "joins the heads.\n"
                       "dtype:  floating; float16 and bfloat16 compute in float32. error: that of the sums, "
                       "in float32 2e-6 of the largest |value|\n"
                       "for scores below 10. raises: ValueError, TypeError; NotImplementedError for dropout.\n"
                       "source: Dao et al. 2022 (FlashAttention), Milakov and Gimelshein 2018.",
                   .infer = infer_kernel,
-                  .eager = eager_attention}),
+                  .eager = eager_attention,
+                  .result_order = attention_order}),
     &define_composite("_scaled_dot_product_attention_math", WEFT_ATTENTION_PARAMETERS " -> (Tensor, Tensor)",
                       "scaled_dot_product_attention by its formula: (result, weights [*, L, S]).", "",
                       math_attention, {"scaled_dot_product_attention_math"}),

@@ -18,13 +18,15 @@ SymShape without_trailing(const SymShape& shape, size_t trailing);
 // The attribute, or 1 / sqrt(head_dim).
 double attention_scale(const Attrs& attrs, int64_t head_dim);
 
+// Results lie as the query, the first operand, does (OpDef::result_order).
+std::vector<int64_t> attention_order(std::span<const Tensor> operands);
+
 // `x` with dense rows.
 Tensor dense_rows(const Tensor& x);
 int64_t row_stride(const Tensor& x);
-// Of operands with dense rows, and a result whose rows lie one after another: no mask, nothing causal, no
-// grid.
+// Of operands and a result with dense rows: no mask, nothing causal, no grid.
 kernels::AttentionShape attention_shape(const Tensor& query, const Tensor& key, const Tensor& value,
-                                        const Attrs& attrs);
+                                        const Tensor& output, const Attrs& attrs);
 // Where each head's part of an operand begins, heads in C order of `batch`; `group` heads share one of `x`.
 std::vector<void*> head_starts(const Tensor& x, size_t trailing, const Shape& batch, int64_t group);
 

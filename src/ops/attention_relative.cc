@@ -4,6 +4,7 @@
 #include "kernels/cpu/attention.h"
 #include "ops/attention.h"
 #include "ops/build.h"
+#include "ops/memory_order.h"
 
 namespace weft::ops {
 namespace {
@@ -48,19 +49,16 @@ Tensor by_formula(std::span<const Tensor> operands, const Attrs& attrs) {
 }
 
 std::vector<Tensor> eager_relative(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
-  if (operands[0].dtype() == DType::F64) return {by_formula(operands, attrs)};
+  if (operands[0].dtype() == DType::F64) return {in_memory_order(attrs, by_formula(operands, attrs))};
   std::vector<TensorType> types;
   for (const Tensor& tensor : operands) types.push_back(type_of(tensor));
-  const TensorType type = infer_relative(op, types, attrs)[0];
-  Shape result_shape;
-  for (const Sym& size : type.shape) result_shape.push_back(size.constant());
   std::vector<Tensor> dense;
   for (const Tensor& operand : operands) dense.push_back(dense_rows(operand));
   const Tensor &query = dense[0], &key = dense[1], &value = dense[2], &down = dense[3], &across = dense[4];
-  const Tensor output = Tensor::empty(result_shape, query.dtype());
-  const Shape batch(result_shape.begin(), result_shape.end() - 2);
+  const Tensor output = empty_result(attrs, infer_relative(op, types, attrs)[0]);
+  const Shape batch(output.shape().begin(), output.shape().end() - 2);
 
-  kernels::AttentionShape shape = attention_shape(query, key, value, attrs);
+  kernels::AttentionShape shape = attention_shape(query, key, value, output, attrs);
   shape.grid_height = down.size(-1), shape.grid_width = across.size(-1);
   shape.down_stride = row_stride(down), shape.across_stride = row_stride(across);
   std::vector<std::vector<void*>> starts;
@@ -93,14 +91,16 @@ std::vector<Tensor> eager_relative(const OpDef& op, std::span<const Tensor> oper
          "rel_w [*, L, W] (what a query's score gains by the row and by the column of a key: q . R_h[y - "
          "y'], "
          "q . R_w[x - x']) give\n"
-         "[*, L, V]; leading dimensions broadcast. Neither the scores nor the sums of the two are ever in "
+         "[*, L, V], which lies in memory as query does; leading dimensions broadcast. Neither the scores "
+         "nor the sums of the two are ever in "
          "memory. scale: 1 / sqrt(E).\n"
          "dtype:  floating, one for all; float16 and bfloat16 compute in float32. error: that of the sums, "
          "in float32 2e-6 of the\n"
          "largest |value| for scores below 10. raises: ValueError, TypeError.\n"
          "source: Li et al. 2022 (MViTv2); Dao et al. 2022 (FlashAttention).",
      .infer = infer_relative,
-     .eager = eager_relative});
+     .eager = eager_relative,
+     .result_order = attention_order});
 
 }  // namespace
 }  // namespace weft::ops

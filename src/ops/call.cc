@@ -7,6 +7,7 @@
 #include "core/backend.h"
 #include "core/profiling.h"
 #include "ops/effects.h"
+#include "ops/memory_order.h"
 #include "ops/registry.h"
 #include "ops/result_memory.h"
 #include "ops/stored.h"
@@ -146,6 +147,7 @@ std::vector<TensorType> infer(const OpDef& op, std::span<const TensorType> opera
 std::vector<Tensor> call(const OpDef& op, OpArgs args) {
   check_operand_count(op, args);
   complete_attributes(op, args.attrs);
+  choose_memory_order(op, args.tensors, args.attrs);
   if (concerns_stored_only(op, args)) return call_stored_only(op, args);
   if (op.kind == OpKind::Composite) return call_composite(op, args);
   if (is_recorded(op, args.tensors)) return active_tracer->record(op, args);

@@ -140,6 +140,10 @@ struct OpDef {
   std::shared_ptr<const Params> default_params = nullptr;  // Pointwise: null where a parameter has no default
   std::shared_ptr<const BuiltLoops> built = nullptr;       // Pointwise with default parameters: faster loops
   PrepareFn prepare = nullptr;
+  // Where the result's memory is not always in C order: its dimensions from the one that lies widest to the
+  // one that lies densest, by the operands of an eager or traced call; empty: C order. `call` gives it to
+  // `eager`, and to nodes, as the attribute "memory_order" (ops/memory_order.h).
+  std::vector<int64_t> (*result_order)(std::span<const Tensor> operands) = nullptr;
 
   std::vector<Param> params = {};  // parsed from schema at registration
   int num_outputs = 1;             // -1: a list of tensors, whose length the operands decide

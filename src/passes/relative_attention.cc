@@ -2,6 +2,7 @@
 // sums of what a row and a column of the grid of keys add, softmax, a product with the values. All of that is
 // one operator.
 #include "ir/symbols.h"
+#include "ops/memory_order.h"
 #include "passes/analysis.h"
 #include "passes/pass.h"
 
@@ -220,8 +221,10 @@ class RelativeAttention {
     };
     Value* down = rows(sum.down, 2);
     Value* across = rows(sum.across, 1);
+    ir::Attrs attrs{{"scale", scale}};
+    if (const ops::Attr* order = node_.attrs.find(ops::kMemoryOrder)) attrs.set(ops::kMemoryOrder, *order);
     return add("relative_position_attention", {mutable_value(query), key, mutable_value(value), down, across},
-               {{"scale", scale}});
+               std::move(attrs));
   }
 
   Graph& graph_;

@@ -87,6 +87,56 @@ def collectives():
     assert weft.get_num_threads() >= 1
 
 
+def gpus():
+    """Collectives of tensors on the ranks' GPUs, by NCCL; those of the host go by MPI."""
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    local = (dist.launched() or (0, 1, 0, 1))[2]
+    here = f"cuda:{local}"
+    reductions = {"sum": np.sum, "product": np.prod, "min": np.min, "max": np.max}
+
+    def checked(found, expected):
+        assert str(found.device) == here
+        np.testing.assert_array_equal(found.cpu().numpy(), expected)
+
+    for dtype in ("int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64"):
+        for shape in ((), (3,), (4 * ranks, 3), (600_001,)):
+            generator = np.random.default_rng(len(shape))
+            operands = generator.integers(1, 5, (ranks, *shape)).astype(dtype)
+            x = weft.tensor(operands[rank]).to(here)
+            for op, reduce in reductions.items():
+                expected = reduce(operands, 0).astype(dtype)
+                checked(functional.all_reduce(x, op), expected)
+                if shape and shape[0] % ranks == 0:
+                    checked(functional.reduce_scatter(x, op), np.split(expected, ranks)[rank])
+            checked(x, operands[rank])  # the operand stays
+            if shape:
+                checked(functional.all_gather(x), np.concatenate(operands))
+            for src in range(ranks):
+                checked(functional.broadcast(x, src), operands[src])
+    checked(
+        functional.all_reduce(weft.arange(6.0).reshape(2, 3).to(here).T),
+        np.arange(6.0).reshape(2, 3).T * ranks,
+    )
+    flags = weft.tensor([rank == 0, True, False]).to(here)
+    checked(functional.all_reduce(flags, "max"), [True, True, False])
+    assert functional.all_reduce(weft.tensor([1.5]).to(weft.bfloat16).to(here)).tolist() == [1.5 * ranks]
+    y = weft.ones(2).to(here)
+    assert dist.all_reduce(y) is y and y.tolist() == [ranks, ranks]
+    assert functional.all_reduce(weft.ones(2)).tolist() == [ranks, ranks]  # on the host
+    dist.barrier()
+    assert dist.get_backend() == "nccl"
+    if ranks > 1:
+        message = raised(RuntimeError, functional.all_reduce, weft.ones(3 + rank).to(here))
+        assert "rank 0 calls all_reduce(f32[3] cuda, sum)" in message
+        message = raised(RuntimeError, functional.all_reduce, weft.ones(1).to(f"cuda:{1 - local}"))
+        assert f"the tensor is on cuda:{1 - local}, and this rank's GPU is {here}" in message
+
+
+def nccl_fails():
+    message = raised(RuntimeError, functional.all_reduce, weft.ones(1).to("cuda:0"))
+    assert "all_reduce: NCCL: internal error" in message
+
+
 def mismatches():
     """Calls that do not belong together are errors on all ranks, and the group goes on."""
     rank = dist.get_rank()
@@ -226,7 +276,8 @@ def modules(folder, scheme):
 
 def main():
     function, *arguments = sys.argv[1:]
-    dist.init_process_group("mpi", timeout=1 if function == "waits" else 60)
+    backend = "nccl" if function in ("gpus", "nccl_fails") else "mpi"
+    dist.init_process_group(backend, timeout=1 if function == "waits" else 60)
     globals()[function](*arguments)
     if dist.is_initialized():
         print(f"rank {dist.get_rank()} is done", flush=True)

@@ -61,6 +61,7 @@ int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
 int cuEventCreate(void** event, unsigned) { return *event = &launched, 0; }
 int cuEventRecord(void*, void*) { return 0; }
 int cuEventSynchronize(void*) { return 0; }
+int cuEventQuery(void*) { return 0; }
 int cuEventElapsedTime(float* milliseconds, void*, void*) { return *milliseconds = 1, 0; }
 int cuEventDestroy_v2(void*) { return 0; }
 int cuLinkCreate_v2(unsigned, int*, void** values, void** state) { return *state = values[0], 0; }

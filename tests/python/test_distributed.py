@@ -57,8 +57,8 @@ needs_stories = pytest.mark.skipif(
 PATH = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
 
 
-def mpirun(ranks, *command, status=0, **options):
-    environment = os.environ | LAUNCHER | {"PATH": PATH}
+def mpirun(ranks, *command, status=0, environment=None, **options):
+    environment = os.environ | LAUNCHER | {"PATH": PATH} | (environment or {})
     done = subprocess.run(
         ["mpirun", "-n", str(ranks), sys.executable, *command],
         capture_output=True,
@@ -74,8 +74,10 @@ def mpirun(ranks, *command, status=0, **options):
     return done
 
 
-def program(ranks, *arguments, status=0):
-    done = mpirun(ranks, str(HERE / "distributed_programs.py"), *arguments, status=status)
+def program(ranks, *arguments, status=0, environment=None):
+    done = mpirun(
+        ranks, str(HERE / "distributed_programs.py"), *arguments, status=status, environment=environment
+    )
     if status == 0:
         for rank in range(ranks):
             assert f"rank {rank} is done" in done.stdout
@@ -161,6 +163,61 @@ def test_numbers_of_threads():
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_collectives(ranks):
     program(ranks, "collectives")
+
+
+@pytest.fixture(scope="module")
+def fake_nccl(tmp_path_factory):
+    """The environment with emulated GPUs, and a library in place of NCCL's that works with them."""
+    folder = tmp_path_factory.mktemp("nccl")
+    source = HERE / "fake_nccl.cc"
+    subprocess.run(
+        ["c++", "-shared", "-fPIC", "-std=c++20", str(source), "-o", str(folder / "libnccl.so.2")], check=True
+    )
+    return {"WEFT_DEVICE_EMULATE": "1", "LD_LIBRARY_PATH": str(folder)}
+
+
+@needs_mpi
+def test_gpus_of_two_ranks(fake_nccl):
+    program(2, "gpus", environment=fake_nccl)
+
+
+def test_the_gpu_of_one_process(fake_nccl):
+    ran = subprocess.run(
+        [sys.executable, str(HERE / "distributed_programs.py"), "gpus"],
+        capture_output=True, text=True, timeout=300, env=os.environ | fake_nccl,
+    )  # fmt: skip
+    assert ran.returncode == 0 and "rank 0 is done" in ran.stdout, ran.stderr
+
+
+@pytest.mark.parametrize(
+    "environment, message",
+    [
+        ({"WEFT_DEVICE_EMULATE": "0"}, "backend 'nccl': .*there is no NVIDIA driver"),
+        ({"LD_LIBRARY_PATH": "/nowhere"}, r"NCCL is not installed \(libnccl.so.2|init_process_group: NCCL: "),
+    ],
+)
+def test_what_nccl_needs(fake_nccl, environment, message):
+    if environment.get("WEFT_DEVICE_EMULATE") == "0" and weft._C._gpu.why_unavailable() == "":
+        pytest.skip("there is a GPU")
+    ran = subprocess.run(
+        [sys.executable, "-c", "import weft.distributed as d; d.init_process_group('nccl')"],
+        capture_output=True, text=True, timeout=300, env=os.environ | fake_nccl | environment,
+    )  # fmt: skip
+    assert ran.returncode == 1 and re.search(message, ran.stderr), ran.stderr
+
+
+@needs_mpi
+def test_ranks_beyond_the_gpus(fake_nccl):
+    ran = program(3, "gpus", environment=fake_nccl, status=1)
+    assert "rank 2, the 3. on this machine, has no GPU of its own" in ran.stderr
+
+
+def test_what_nccl_says_is_told(fake_nccl):
+    ran = subprocess.run(
+        [sys.executable, str(HERE / "distributed_programs.py"), "nccl_fails"],
+        capture_output=True, text=True, timeout=300, env=os.environ | fake_nccl | {"FAKE_NCCL": "error"},
+    )  # fmt: skip
+    assert "rank 0 is done" in ran.stdout, ran.stderr
 
 
 @needs_mpi

@@ -51,8 +51,8 @@ class ReduceOp:
 def init_process_group(backend="mpi", timeout=300.0, check=True):
     """Joins the ranks that mpirun started; alone, a program is rank 0 of 1.
 
-    backend: "mpi" (CPUs), or "nccl" (GPUs; this build has no tensors there, and says so). timeout: seconds, or a timedelta, that a
-    call waits for the other ranks. check: ranks compare what they were called with first, one more message per call.
+    backend: "mpi" (CPUs), or "nccl" (tensors on each rank's own GPU, and by MPI those of the host). timeout: seconds, or a timedelta,
+    that a call waits for the other ranks. check: ranks compare what they were called with first, one more message per call.
     ValueError for an unknown backend; RuntimeError where its library or devices are missing, and the second time.
     """
     if isinstance(timeout, _datetime.timedelta):

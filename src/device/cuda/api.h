@@ -22,6 +22,7 @@ enum : Result {
   kSuccess = 0,
   kOutOfMemory = 2,
   kNoDevice = 100,
+  kNotReady = 600,
 };
 // Attributes of devices and pointers, options of the linker.
 enum : int {
@@ -63,6 +64,7 @@ enum : int {
   X(cuEventCreate, (EventHandle * event, unsigned flags))                                                    \
   X(cuEventRecord, (EventHandle event, StreamHandle stream))                                                 \
   X(cuEventSynchronize, (EventHandle event))                                                                 \
+  X(cuEventQuery, (EventHandle event))                                                                       \
   X(cuEventElapsedTime, (float* milliseconds, EventHandle from, EventHandle to))                             \
   X(cuEventDestroy_v2, (EventHandle event))                                                                  \
   X(cuLinkCreate_v2, (unsigned count, int* options, void** values, LinkState* state))                        \

@@ -74,6 +74,9 @@ class Cuda final : public Backend {
     return {{DeviceType::CUDA, index}, driver().stream(index)};
   }
   Event record(Stream stream) const override { return {stream.device, driver().record(stream.device.index)}; }
+  bool has_passed(const Event& event) const override {
+    return driver().has_passed(event.device.index, event.handle.get());
+  }
   void wait(Stream stream, const Event& event) const override {
     driver().wait(stream.device.index, event.handle.get());
   }

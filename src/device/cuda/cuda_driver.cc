@@ -139,6 +139,12 @@ class CudaDriver final : public Driver {
   void wait(int device, void* event) const override {
     check(api_.cuStreamWaitEvent(use(device).stream, event, 0), "waiting for an event", device);
   }
+  bool has_passed(int device, void* event) const override {
+    use(device);
+    const api::Result state = api_.cuEventQuery(event);
+    if (state != api::kNotReady) check(state, "asking for an event", device);
+    return state == api::kSuccess;
+  }
   void synchronize(int device) const override {
     CudaDevice& d = use(device);
     check(api_.cuStreamSynchronize(d.stream), "waiting for the GPU", device);

@@ -62,6 +62,7 @@ class Driver {
   virtual void* stream(int device) const = 0;
   virtual std::shared_ptr<void> record(int device) const = 0;
   virtual void wait(int device, void* event) const = 0;
+  virtual bool has_passed(int device, void* event) const = 0;
   virtual void synchronize(int device) const = 0;
   virtual double elapsed_ms(void* from, void* to) const = 0;
 

@@ -10,6 +10,7 @@
 
 #include "compiler/compiled_graph.h"
 #include "device/cuda/driver.h"
+#include "distributed/group.h"
 #include "nest/fusible.h"
 #include "runtime/log.h"
 #include "weft/error.h"
@@ -89,6 +90,11 @@ std::optional<std::vector<Tensor>> run_loop(const ops::OpDef& op, std::span<cons
   return graph->run(arrays);
 }
 
+bool is_collective(const ops::OpDef& op) {
+  return op.name == "_all_reduce" || op.name == "_all_gather" || op.name == "_reduce_scatter" ||
+         op.name == "_broadcast";
+}
+
 std::vector<Tensor> run_on_host(const ops::OpDef& op, std::span<const Tensor> operands,
                                 const ops::Attrs& attrs, int index) {
   std::vector<Tensor> copies, results;
@@ -115,6 +121,8 @@ std::vector<Tensor> run_on_host(const ops::OpDef& op, std::span<const Tensor> op
 std::vector<Tensor> run_operator(const ops::OpDef& op, std::span<const Tensor> operands,
                                  const ops::Attrs& attrs, int index) {
   if (op.kind == ops::OpKind::View) return op.eager(op, operands, attrs);
+  if (is_collective(op) && distributed::reaches(Device{DeviceType::CUDA, index}))
+    return op.eager(op, operands, attrs);
   if (std::optional<std::vector<Tensor>> results = run_loop(op, operands, attrs, index)) return *results;
   return run_on_host(op, operands, attrs, index);
 }

@@ -66,6 +66,7 @@ class Freezer {
       fold_attributes(*method.graph);
       remove_dropout(*method.graph);
       fold_script_constants(*method.graph);
+      fold_constant_tensors(*method.graph);
       remove_dead_nodes(*method.graph);
     }
     return rebuild();

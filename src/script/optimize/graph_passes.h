@@ -26,6 +26,9 @@ ir::Value* add_constant(ir::Graph& graph, ir::Block& block, IValue value, const 
 // Pure builtins of constants become constants (no tensors), conditions that are known choose their branch,
 // tuples and lists that are taken apart where they were made disappear.
 void fold_script_constants(ir::Graph& graph);
+// The same for tensors: pure builtins of constants become constants where nobody writes to their results or
+// keeps them, and they are not much larger than their operands.
+void fold_constant_tensors(ir::Graph& graph);
 // Sizes that a trace computes on tensors of one element become integers' arithmetic.
 void fold_size_tensors(ir::Graph& graph);
 // aten::view becomes aten::reshape where nothing is written through it.
