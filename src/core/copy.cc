@@ -143,13 +143,8 @@ class Copy {
     } else if (bytes > 64) {
       constexpr int64_t kPiece = 64;
       std::array<char, kPiece> piece, last;
-      std::memcpy(piece.data(), from, kPiece);
       std::memcpy(last.data(), from + bytes - kPiece, kPiece);
-      std::memcpy(to, piece.data(), kPiece);
-      // Stores that lie across two lines of the cache cost more than loads that do.
-      constexpr int64_t kAlignment = 32;
-      const int64_t begin = kAlignment - static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kAlignment);
-      for (int64_t at = begin; at < bytes - kPiece; at += kPiece) {
+      for (int64_t at = 0; at < bytes - kPiece; at += kPiece) {
         std::memcpy(piece.data(), from + at, kPiece);
         std::memcpy(to + at, piece.data(), kPiece);
       }

@@ -8,19 +8,19 @@
 namespace {
 
 // clang-format off: each uses what stands above it
-#include "scalar/elementary/angle.inc"
-#include "scalar/elementary/common.inc"
-#include "scalar/elementary/erf.inc"
-#include "scalar/elementary/exp.inc"
-#include "scalar/elementary/gamma.inc"
-#include "scalar/elementary/hyperbolic.inc"
-#include "scalar/elementary/inverse_hyperbolic.inc"
-#include "scalar/elementary/log.inc"
-#include "scalar/elementary/pow.inc"
-#include "scalar/elementary/remainder.inc"
-#include "scalar/elementary/roots.inc"
-#include "scalar/elementary/trigonometric.inc"
 #include "scalar/vectors.inc"
+#include "scalar/elementary/common.inc"
+#include "scalar/elementary/exp.inc"
+#include "scalar/elementary/erf.inc"
+#include "scalar/elementary/hyperbolic.inc"
+#include "scalar/elementary/log.inc"
+#include "scalar/elementary/inverse_hyperbolic.inc"
+#include "scalar/elementary/roots.inc"
+#include "scalar/elementary/pow.inc"
+#include "scalar/elementary/angle.inc"
+#include "scalar/elementary/remainder.inc"
+#include "scalar/elementary/trigonometric.inc"
+#include "scalar/elementary/gamma.inc"
 // clang-format on
 
 }  // namespace

@@ -14,29 +14,32 @@ namespace weft::scalar {
 // ---- transcendental functions: SLEEF's, weft's own, and the standard library's for complex numbers --------
 #define WEFT_DEFINE_UNARY(PRIM, NAME, ACCURACY)                              \
   template <class T>                                                         \
-  requires is_float_v<T> Number<T> NAME(Number<T> a) {                       \
+    requires is_float_v<T>                                                   \
+  Number<T> NAME(Number<T> a) {                                              \
     if constexpr (std::is_same_v<T, float>)                                  \
       return Number<T>(Sleef_finz_##NAME##f1_##ACCURACY##purecfma(a.value)); \
     else                                                                     \
       return Number<T>(Sleef_finz_##NAME##d1_##ACCURACY##purecfma(a.value)); \
   }
-#define WEFT_DEFINE_OWN(PRIM, NAME)                    \
-  template <class T>                                   \
-  requires is_float_v<T> Number<T> NAME(Number<T> a) { \
-    if constexpr (std::is_same_v<T, float>)            \
-      return Number<T>(weft_##NAME##f(a.value));       \
-    else                                               \
-      return Number<T>(weft_##NAME(a.value));          \
+#define WEFT_DEFINE_OWN(PRIM, NAME)              \
+  template <class T>                             \
+    requires is_float_v<T>                       \
+  Number<T> NAME(Number<T> a) {                  \
+    if constexpr (std::is_same_v<T, float>)      \
+      return Number<T>(weft_##NAME##f(a.value)); \
+    else                                         \
+      return Number<T>(weft_##NAME(a.value));    \
   }
 WEFT_FOR_EACH_SLEEF_UNARY(WEFT_DEFINE_UNARY)
 WEFT_FOR_EACH_OWN_UNARY(WEFT_DEFINE_OWN)
-#define WEFT_DEFINE_OWN_BINARY(PRIM, NAME)                          \
-  template <class T>                                                \
-  requires is_float_v<T> Number<T> NAME(Number<T> a, Number<T> b) { \
-    if constexpr (std::is_same_v<T, float>)                         \
-      return Number<T>(weft_##NAME##f(a.value, b.value));           \
-    else                                                            \
-      return Number<T>(weft_##NAME(a.value, b.value));              \
+#define WEFT_DEFINE_OWN_BINARY(PRIM, NAME)                \
+  template <class T>                                      \
+    requires is_float_v<T>                                \
+  Number<T> NAME(Number<T> a, Number<T> b) {              \
+    if constexpr (std::is_same_v<T, float>)               \
+      return Number<T>(weft_##NAME##f(a.value, b.value)); \
+    else                                                  \
+      return Number<T>(weft_##NAME(a.value, b.value));    \
   }
 WEFT_FOR_EACH_ELEMENTARY_BINARY(WEFT_DEFINE_OWN_BINARY)
 #undef WEFT_DEFINE_OWN_BINARY
@@ -98,7 +101,8 @@ Number<std::complex<R>> pow(Number<std::complex<R>> a, Number<std::complex<R>> b
 // ---- exactly rounded functions; rounding leaves integers as they are
 // -------------------------------------------------------------------------
 template <class T>
-requires(is_float_v<T> || is_complex_v<T>) Number<T> sqrt(Number<T> a) {
+  requires(is_float_v<T> || is_complex_v<T>)
+Number<T> sqrt(Number<T> a) {
   return Number<T>(std::sqrt(a.value));
 }
 template <class T>
@@ -130,7 +134,8 @@ Number<T> round_even(Number<T> a) {
     return a;
 }
 template <class T>
-requires is_float_v<T> Number<T> fma(Number<T> a, Number<T> b, Number<T> c) {
+  requires is_float_v<T>
+Number<T> fma(Number<T> a, Number<T> b, Number<T> c) {
   return Number<T>(std::fma(a.value, b.value, c.value));
 }
 template <class T>
@@ -165,7 +170,7 @@ constexpr Number<typename real_of<T>::type> imag(Number<T> a) {
     return Number<T>(T(0));
 }
 template <class T>
-requires is_float_v<T>
+  requires is_float_v<T>
 constexpr Number<std::complex<T>> make_complex(Number<T> re, Number<T> im) {
   return Number<std::complex<T>>(std::complex<T>(re.value, im.value));
 }
@@ -177,11 +182,13 @@ constexpr Number<T> conj(Number<T> a) {
     return a;
 }
 template <class T>
-requires is_float_v<T> Number<T> copysign(Number<T> a, Number<T> b) {
+  requires is_float_v<T>
+Number<T> copysign(Number<T> a, Number<T> b) {
   return Number<T>(std::copysign(a.value, b.value));
 }
 template <class T>
-requires is_float_v<T> Number<T> nextafter(Number<T> a, Number<T> b) {
+  requires is_float_v<T>
+Number<T> nextafter(Number<T> a, Number<T> b) {
   if constexpr (std::is_same_v<T, float>)
     return Number<T>(weft_nextafterf(a.value, b.value));
   else
@@ -225,7 +232,8 @@ constexpr Number<T> fmax(Number<T> a, Number<T> b) {
 // ---- division with remainder -----------------------------------------------------------------------------
 // Sign of the dividend; integers: zero for a zero divisor.
 template <class T>
-requires(is_float_v<T> || is_int_v<T>) Number<T> rem(Number<T> a, Number<T> b) {
+  requires(is_float_v<T> || is_int_v<T>)
+Number<T> rem(Number<T> a, Number<T> b) {
   if constexpr (std::is_same_v<T, float>) {
     return Number<T>(weft_fmodf(a.value, b.value));
   } else if constexpr (is_float_v<T>) {
@@ -244,7 +252,8 @@ constexpr bool lies_across(T remainder, T divisor) {
 }
 // Sign of the divisor, a zero result included.
 template <class T>
-requires(is_float_v<T> || is_int_v<T>) Number<T> mod(Number<T> a, Number<T> b) {
+  requires(is_float_v<T> || is_int_v<T>)
+Number<T> mod(Number<T> a, Number<T> b) {
   const Number<T> remainder = rem(a, b);
   if constexpr (is_float_v<T>) {
     if (remainder.value == 0) return copysign(Number<T>(T(0)), b);
@@ -258,7 +267,8 @@ requires(is_float_v<T> || is_int_v<T>) Number<T> mod(Number<T> a, Number<T> b) {
 }
 // Rounded toward minus infinity. Floating: consistent with mod, as Python's divmod.
 template <class T>
-requires(is_float_v<T> || is_int_v<T>) Number<T> floor_div(Number<T> a, Number<T> b) {
+  requires(is_float_v<T> || is_int_v<T>)
+Number<T> floor_div(Number<T> a, Number<T> b) {
   if constexpr (is_float_v<T>) {
     if (b.value == 0) return a / b;
     const T remainder = rem(a, b).value;
@@ -280,7 +290,7 @@ requires(is_float_v<T> || is_int_v<T>) Number<T> floor_div(Number<T> a, Number<T
 // ---------------------------------------------------------------------------------------------- Counts
 // outside [0, width) shift everything out.
 template <class T>
-requires is_int_v<T>
+  requires is_int_v<T>
 constexpr Number<T> shift_left(Number<T> a, Number<T> b) {
   using U = std::make_unsigned_t<T>;
   return Number<T>(static_cast<U>(b.value) < sizeof(T) * 8
@@ -288,7 +298,7 @@ constexpr Number<T> shift_left(Number<T> a, Number<T> b) {
                        : T(0));
 }
 template <class T>
-requires is_int_v<T>
+  requires is_int_v<T>
 constexpr Number<T> shift_right(Number<T> a, Number<T> b) {
   using U = std::make_unsigned_t<T>;
   if (static_cast<U>(b.value) < sizeof(T) * 8)
@@ -297,7 +307,8 @@ constexpr Number<T> shift_right(Number<T> a, Number<T> b) {
 }
 // Never negative, but for the lowest value of a signed type.
 template <class T>
-requires is_int_v<T> Number<T> gcd(Number<T> a, Number<T> b) {
+  requires is_int_v<T>
+Number<T> gcd(Number<T> a, Number<T> b) {
   a = abs(a);
   b = abs(b);
   while (b.value != 0) {
@@ -309,7 +320,7 @@ requires is_int_v<T> Number<T> gcd(Number<T> a, Number<T> b) {
 }
 // Wraps; a negative exponent gives 1/base truncated (0, 1 or -1; 0 for base 0).
 template <class T>
-requires is_int_v<T>
+  requires is_int_v<T>
 constexpr Number<T> pow(Number<T> base, Number<T> exponent) {
   if constexpr (std::is_signed_v<T>) {
     if (exponent.value < 0) {

@@ -97,6 +97,21 @@ def test_as_python_counts(function):
     check(function, (INTS, 3), (INTS[:1], 3), (INTS[:0], 3), (INTS.astype(float), 0))
 
 
+def test_what_a_mask_tells_ends_with_its_sign():
+    def signed(x, table):
+        total = 0.0
+        for i in range(len(x)):
+            total += table[-(x[i] & 3)] + 2 * table[~(x[i] & 3)] + 3 * table[x[i] & 3] + table[abs(x[i] % 5)]
+            if -(x[i] % 5):
+                total -= 1
+        return total
+
+    check(signed, (INTS, np.arange(9.0)), (INTS, np.arange(5.0)))
+    compiled = weft.compile(signed)
+    for _ in range(2):
+        assert outcome(compiled, (INTS, np.arange(3.0))) == outcome(signed, (INTS, np.arange(3.0)))
+
+
 @pytest.mark.parametrize("start", [2**60 - 1, 2**60, 2**60 + 1, 2**62, 2**63 - 3, -(2**60) - 1, -(2**63) + 2])
 def test_counts_that_begin_large(start):
     """What leaves 64 bits is Python's, whose ints do not end; NumPy's wrap with a warning."""

@@ -330,9 +330,11 @@ LoopValue LoopBuilder::unary(Op op, const LoopValue& a) {
   const bool is_float = a.kind == LoopKind::Float || (a.kind == LoopKind::Numpy && is_floating(a.dtype));
   const std::string type = a.kind == LoopKind::Bool ? "i64" : c_type(a);
   LoopValue result = a.kind == LoopKind::Bool ? loop_int("") : a;
-  result.nonnegative = false;
+  result.nonnegative = result.is_counter = false;
   result.known.reset();
   result.affine.reset();
+  result.most.reset();
+  result.remainder.clear();
   if (op == Op::Positive && a.kind != LoopKind::Bool &&
       !(a.kind == LoopKind::Numpy && a.dtype == DType::Bool))
     return a;

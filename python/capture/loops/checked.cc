@@ -19,6 +19,18 @@ const LoopValue* range_at_top(const LoopFrame& frame) {
   return it.items[2].known ? &it : nullptr;
 }
 
+// Where several branches lead back to the head, they meet before it: what differs between them is then
+// computed without jumps.
+std::string with_one_way_back(std::string code, int head) {
+  const std::string back = fmt::format("goto checked{0}_{0};", head),
+                    next = fmt::format("goto next{};", head);
+  const size_t first = code.find(back);
+  if (first == std::string::npos || code.find(back, first + 1) == std::string::npos) return code;
+  for (size_t at = first; at != std::string::npos; at = code.find(back, at))
+    code.replace(at, back.size(), next);
+  return code + fmt::format("next{}:  {{ {} }}\n", head, back);
+}
+
 }  // namespace
 
 // The blocks of the innermost loop with this head; none where it is no such thing.
@@ -56,18 +68,6 @@ std::set<int> LoopBuilder::loop_blocks(int head) const {
   visit(head);
   if (has_inner || !reaching.count(head)) return {};
   return reaching;
-}
-
-// Where several branches lead back to the head, they meet before it: what differs between them is then
-// computed without jumps.
-static std::string with_one_way_back(std::string code, int head) {
-  const std::string back = fmt::format("goto checked{0}_{0};", head),
-                    next = fmt::format("goto next{};", head);
-  const size_t first = code.find(back);
-  if (first == std::string::npos || code.find(back, first + 1) == std::string::npos) return code;
-  for (size_t at = first; at != std::string::npos; at = code.find(back, at))
-    code.replace(at, back.size(), next);
-  return code + fmt::format("next{}:  {{ {} }}\n", head, back);
 }
 
 // What is known of the block's variables.
