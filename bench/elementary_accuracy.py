@@ -26,7 +26,7 @@ FUNCTIONS = {
     "arcsin": UNIT, "arccos": UNIT, "arctan": [*EVERYWHERE, (-5, 5), (-1e10, 1e10)], "arctanh": UNIT,
     "arcsinh": [*EVERYWHERE, (-1e10, 1e10)], "arccosh": [(1, 1.001), (1, 10), (1, 1e10)],
     "cbrt": [*EVERYWHERE, (-1e300, 1e300)],
-    "power": None, "arctan2": None, "fmod": None,
+    "power": None, "arctan2": None, "fmod": None, "hypot": None,
 }  # fmt: skip
 
 

@@ -54,6 +54,19 @@ int reduction_registers(const LoopNest& nest, const Scope& scope) {
   return extent.hint() >= kLong && scope.accumulators.size() <= 4 ? 4 : 1;
 }
 
+// Elementary functions of bfloat16 are one long chain from the conversion before to the one behind: more of it than
+// a processor looks ahead. Two registers side by side are two chains.
+int chain_registers(const LoopNest& nest, ScopeId id) {
+  bool has_load = false, has_function = false, is_plain = nest.scope(id).rings.empty();
+  for (const KernelNode& node : nest.nodes) {
+    if (!node.varying || !nest.encloses(id, node.scope)) continue;
+    has_load = has_load || (node.kind == KernelNode::Kind::Load && node.dtype == DType::BF16);
+    has_function = has_function || (node.kind == KernelNode::Kind::Apply && node.prim >= Prim::Exp);
+    is_plain = is_plain && node.scope == id && itemsize(compute_dtype(node.dtype)) <= 4;
+  }
+  return has_load && has_function && is_plain ? 2 : 1;
+}
+
 }  // namespace
 
 void choose_lanes(LoopNest& nest) {
@@ -76,7 +89,8 @@ void choose_lanes(LoopNest& nest) {
     if (widest == 0) widest = widest_any;
     scope.lanes = std::max(2, nest.vector_bytes / widest);
     const int most_lanes = scope.is_reduction() ? 64 : 128;
-    scope.lanes *= scope.is_reduction() ? reduction_registers(nest, scope) : column_registers(nest, id);
+    scope.lanes *= scope.is_reduction() ? reduction_registers(nest, scope)
+                                        : std::max(column_registers(nest, id), chain_registers(nest, id));
     scope.lanes = std::min(scope.lanes, most_lanes);
   }
 }

@@ -22,7 +22,7 @@ constexpr double kLn2 = 0.69314718055994530942;
                       .error = {1.25, 1.3},
                       .aliases = {"arctan2"}}),
     &binary<kFloats>("hypot", DTypeRule::FloatOnly, [](auto x, auto y) { return hypot(x, y); },
-                     {.doc = "sqrt(x**2 + y**2) without overflow. source: SLEEF.", .error = {1, 1}}),
+                     {.doc = "sqrt(x**2 + y**2) without overflow.", .error = {1, 1}}),
     &binary<kFloats>("copysign", DTypeRule::FloatOnly, [](auto x, auto y) { return copysign(x, y); },
                      {.doc = "|x| with y's sign."}),
     &binary<dtype_bit(DType::F32) | dtype_bit(DType::F64)>(

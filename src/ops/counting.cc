@@ -138,37 +138,44 @@ void add_between(const T* x, int64_t begin, int64_t end, T last_edge, Number* bi
 }
 
 // The same of numbers alone, where cells have one edge at most: cells are found for a block at a time, as
-// vectors, and neighbours are counted apart, since a count that was just written is slow to read.
+// vectors. Each cell has two slots, for what lies before its edge and behind it; neighbours are counted
+// apart, since a count that was just written is slow to read.
 template <class T>
 void count_in_cells(const T* x, int64_t begin, int64_t end, T last_edge, const Cells<T>& cells,
                     const T* thresholds, int64_t* bins, int64_t places) {
-  constexpr int64_t kBlock = 256;
-  std::array<int32_t, kBlock> cell;
-  std::vector<int64_t> others(static_cast<size_t>(places));
-  const int32_t* const starts = cells.starts();
-  int64_t* const odd = others.data();
+  constexpr int64_t kBlock = 512, kMost = int64_t{1} << 31;
+  const size_t slots = 2 * static_cast<size_t>(cells.number());
+  std::vector<uint32_t> counts(2 * slots);
+  uint32_t *const even = counts.data(), *const odd = even + slots;
   int64_t at_last_edge = 0;
-  const auto place = [&](int64_t i, int64_t k) {
-    const auto own = static_cast<size_t>(cell[static_cast<size_t>(k)]);
-    return starts[own] + static_cast<int64_t>(!(x[i + k] < thresholds[own]));
-  };
-  for (int64_t i = begin; i < end; i += kBlock) {
-    const int64_t count = std::min(kBlock, end - i);
-    if (count == kBlock)
-      cells.find(x + i, kBlock, cell.data());
-    else
-      cells.find(x + i, count, cell.data());
-    int equal = 0;
-    for (int64_t k = 0; k < count; ++k) equal += static_cast<int>(x[i + k] == last_edge);
-    at_last_edge += equal;
-    int64_t k = 0;
-    for (; k + 2 <= count; k += 2) {
-      ++bins[place(i, k)];
-      ++odd[place(i, k + 1)];
+  for (int64_t first = begin; first < end; first += kMost) {
+    std::array<uint32_t, kBlock> cell;
+    for (int64_t i = first, stop = std::min(end, first + kMost); i < stop; i += kBlock) {
+      const int64_t count = std::min(kBlock, stop - i);
+      const T* const block = x + i;
+      if (count == kBlock)
+        cells.find(block, kBlock, cell.data());
+      else
+        cells.find(block, count, cell.data());
+      int equal = 0;
+      for (int64_t k = 0; k < count; ++k) equal += static_cast<int>(block[k] == last_edge);
+      at_last_edge += equal;
+      const auto slot = [&](int64_t k) {
+        const size_t own = cell[static_cast<size_t>(k)];
+        return 2 * own + static_cast<size_t>(!(block[k] < thresholds[own]));
+      };
+      int64_t k = 0;
+      for (; k + 2 <= count; k += 2) {
+        ++even[slot(k)];
+        ++odd[slot(k + 1)];
+      }
+      if (k < count) ++even[slot(k)];
     }
-    if (k < count) ++bins[place(i, k)];
+    const int32_t* const starts = cells.starts();
+    for (size_t own = 0; own < slots; ++own)
+      bins[starts[own / 2] + static_cast<int64_t>(own % 2)] += int64_t{even[own]} + odd[own];
+    std::fill(counts.begin(), counts.end(), 0U);
   }
-  for (int64_t j = 0; j < places; ++j) bins[j] += others[static_cast<size_t>(j)];
   bins[places - 1] -= at_last_edge;
   bins[places - 2] += at_last_edge;
 }

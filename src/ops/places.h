@@ -75,6 +75,7 @@ class Cells {
   // the right) is its cell's start, and one more where it is not below the cell's threshold.
   bool are_sparse() const { return is_sparse_; }
   const int32_t* starts() const { return starts_.data(); }
+  int64_t number() const { return cells_; }
   std::vector<T> thresholds(const Places<T>& places) const {
     std::vector<T> found(static_cast<size_t>(cells_));
     for (size_t cell = 0; cell < found.size(); ++cell)
@@ -82,11 +83,11 @@ class Cells {
     return found;
   }
   // The cells of `count` numbers.
-  void find(const T* numbers, int64_t count, int32_t* found) const {
+  void find(const T* numbers, int64_t count, uint32_t* found) const {
     const double low = low_, scale = scale_, last = static_cast<double>(cells_ - 1);
     for (int64_t i = 0; i < count; ++i) {
       const double at = (static_cast<double>(numbers[i]) - low) * scale;
-      found[i] = static_cast<int32_t>(at < last ? (at > 0 ? at : 0.0) : last);
+      found[i] = static_cast<uint32_t>(static_cast<int32_t>(at < last ? (at > 0 ? at : 0.0) : last));
     }
   }
 

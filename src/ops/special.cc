@@ -21,13 +21,13 @@ namespace {
          .error = {1, 4},
          .low = -0.99,
          .high = 0.99}),
-    &unary<kFloats>(
-        "lgamma", DTypeRule::FloatOnly, [](auto x) { return lgamma(x); },
-        {.doc = "log|gamma(x)|. error: from 2.5 on; absolute near its zeros 1 and 2. source: SLEEF.",
-         .numpy = "numpy.vectorize(math.lgamma)(x)",
-         .error = {2, 4},
-         .low = 2.5,
-         .high = 30}),
+    &unary<kFloats>("lgamma", DTypeRule::FloatOnly, [](auto x) { return lgamma(x); },
+                    {.doc = "log|gamma(x)|. error: from 2.5 on; absolute near its negative zeros. source: "
+                            "recurrence, Stirling's series.",
+                     .numpy = "numpy.vectorize(math.lgamma)(x)",
+                     .error = {2, 4},
+                     .low = 2.5,
+                     .high = 30}),
     &unary<kFloats>(
         "digamma", DTypeRule::FloatOnly, [](auto x) { return digamma(x); },
         {.doc = "Derivative of log gamma; NaN at negative integers. source: recurrence, asymptotic series.",

@@ -14,10 +14,13 @@ namespace {
 #include "scalar/elementary/erf.inc"
 #include "scalar/elementary/hyperbolic.inc"
 #include "scalar/elementary/log.inc"
+#include "scalar/elementary/inverse_hyperbolic.inc"
+#include "scalar/elementary/roots.inc"
 #include "scalar/elementary/pow.inc"
 #include "scalar/elementary/angle.inc"
 #include "scalar/elementary/remainder.inc"
 #include "scalar/elementary/trigonometric.inc"
+#include "scalar/elementary/gamma.inc"
 // clang-format on
 
 }  // namespace
@@ -59,7 +62,15 @@ const auto& sources() {
           , {Prim::Sinh, Prim::Cosh, Prim::Tanh}},
       Source{
 #include "embedded/elementary/log.inc"
-          , {Prim::Log, Prim::Log2, Prim::Log10, Prim::Log1p, Prim::Pow}},
+          ,
+          {Prim::Log, Prim::Log2, Prim::Log10, Prim::Log1p, Prim::Asinh, Prim::Acosh, Prim::Atanh, Prim::Cbrt,
+           Prim::Hypot, Prim::Lgamma, Prim::Digamma, Prim::Pow}},
+      Source{
+#include "embedded/elementary/inverse_hyperbolic.inc"
+          , {Prim::Asinh, Prim::Acosh, Prim::Atanh}},
+      Source{
+#include "embedded/elementary/roots.inc"
+          , {Prim::Cbrt, Prim::Hypot}},
       Source{
 #include "embedded/elementary/pow.inc"
           , {Prim::Pow}},
@@ -71,7 +82,10 @@ const auto& sources() {
           , {Prim::Rem}},
       Source{
 #include "embedded/elementary/trigonometric.inc"
-          , {Prim::Sin, Prim::Cos, Prim::Tan, Prim::Asin, Prim::Acos}},
+          , {Prim::Sin, Prim::Cos, Prim::Tan, Prim::Asin, Prim::Acos, Prim::Lgamma, Prim::Digamma}},
+      Source{
+#include "embedded/elementary/gamma.inc"
+          , {Prim::Lgamma, Prim::Digamma}},
   };
   return table;
 }

@@ -21,15 +21,6 @@ namespace weft::scalar {
     else                                                                     \
       return Number<T>(Sleef_finz_##NAME##d1_##ACCURACY##purecfma(a.value)); \
   }
-#define WEFT_DEFINE_BINARY(PRIM, NAME, ACCURACY)                                      \
-  template <class T>                                                                  \
-    requires is_float_v<T>                                                            \
-  Number<T> NAME(Number<T> a, Number<T> b) {                                          \
-    if constexpr (std::is_same_v<T, float>)                                           \
-      return Number<T>(Sleef_finz_##NAME##f1_##ACCURACY##purecfma(a.value, b.value)); \
-    else                                                                              \
-      return Number<T>(Sleef_finz_##NAME##d1_##ACCURACY##purecfma(a.value, b.value)); \
-  }
 #define WEFT_DEFINE_OWN(PRIM, NAME)              \
   template <class T>                             \
     requires is_float_v<T>                       \
@@ -40,7 +31,6 @@ namespace weft::scalar {
       return Number<T>(weft_##NAME(a.value));    \
   }
 WEFT_FOR_EACH_SLEEF_UNARY(WEFT_DEFINE_UNARY)
-WEFT_FOR_EACH_SLEEF_BINARY(WEFT_DEFINE_BINARY)
 WEFT_FOR_EACH_OWN_UNARY(WEFT_DEFINE_OWN)
 #define WEFT_DEFINE_OWN_BINARY(PRIM, NAME)                \
   template <class T>                                      \
@@ -54,7 +44,6 @@ WEFT_FOR_EACH_OWN_UNARY(WEFT_DEFINE_OWN)
 WEFT_FOR_EACH_ELEMENTARY_BINARY(WEFT_DEFINE_OWN_BINARY)
 #undef WEFT_DEFINE_OWN_BINARY
 #undef WEFT_DEFINE_UNARY
-#undef WEFT_DEFINE_BINARY
 #undef WEFT_DEFINE_OWN
 
 #define WEFT_DEFINE_COMPLEX(NAME)                           \

@@ -6,15 +6,8 @@
 #pragma once
 
 // clang-format off: it never comes to rest with these
-#define WEFT_FOR_EACH_SLEEF_UNARY(X) \
-  X(Asinh, asinh, u10)               \
-  X(Acosh, acosh, u10)               \
-  X(Atanh, atanh, u10)               \
-  X(Cbrt, cbrt, u10)                 \
-  X(Lgamma, lgamma, u10)             \
-  X(Tgamma, tgamma, u10)
+#define WEFT_FOR_EACH_SLEEF_UNARY(X) X(Tgamma, tgamma, u10)
 // clang-format on
-#define WEFT_FOR_EACH_SLEEF_BINARY(X) X(Hypot, hypot, u05)
 
 // weft's own on vectors (scalar/elementary.h): (primitive, name).
 // clang-format off: it never comes to rest with these
@@ -35,16 +28,21 @@
   X(Tan, tan)                             \
   X(Asin, asin)                           \
   X(Acos, acos)                           \
+  X(Asinh, asinh)                         \
+  X(Acosh, acosh)                         \
+  X(Atanh, atanh)                         \
+  X(Cbrt, cbrt)                           \
   X(Erf, erf)                             \
-  X(Erfc, erfc)
+  X(Erfc, erfc)                           \
+  X(Lgamma, lgamma)                       \
+  X(Digamma, digamma)
 // clang-format on
-#define WEFT_FOR_EACH_ELEMENTARY_BINARY(X) X(Pow, pow) X(Atan2, atan2)
+#define WEFT_FOR_EACH_ELEMENTARY_BINARY(X) X(Pow, pow) X(Atan2, atan2) X(Hypot, hypot)
 
 // weft's own, one lane at a time in generated code unless they are elementary: (primitive, name).
 // clang-format off: it never comes to rest with these
 #define WEFT_FOR_EACH_OWN_UNARY(X)  \
   WEFT_FOR_EACH_ELEMENTARY_UNARY(X) \
-  X(Digamma, digamma)               \
   X(ErfInv, erfinv)                 \
   X(I0, i0)
 // clang-format on
@@ -54,13 +52,8 @@ extern "C" {
 #define WEFT_DECLARE_UNARY(PRIM, NAME, ACCURACY)           \
   float Sleef_finz_##NAME##f1_##ACCURACY##purecfma(float); \
   double Sleef_finz_##NAME##d1_##ACCURACY##purecfma(double);
-#define WEFT_DECLARE_BINARY(PRIM, NAME, ACCURACY)                 \
-  float Sleef_finz_##NAME##f1_##ACCURACY##purecfma(float, float); \
-  double Sleef_finz_##NAME##d1_##ACCURACY##purecfma(double, double);
 WEFT_FOR_EACH_SLEEF_UNARY(WEFT_DECLARE_UNARY)
-WEFT_FOR_EACH_SLEEF_BINARY(WEFT_DECLARE_BINARY)
 #undef WEFT_DECLARE_UNARY
-#undef WEFT_DECLARE_BINARY
 
 #define WEFT_DECLARE_UNARY(PRIM, NAME) \
   float weft_##NAME##f(float);         \

@@ -1,5 +1,5 @@
-// Special functions that SLEEF lacks. Plain loops and standard functions only: the same code serves eager
-// kernels and, one lane at a time, generated code.
+// Special functions without a text for vectors. Plain loops and standard functions only: the same code serves
+// eager kernels and, one lane at a time, generated code.
 #include <cmath>
 #include <initializer_list>
 #include <limits>
@@ -9,33 +9,6 @@
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
-
-// Recurrence up to 10, then the asymptotic series; reflection for negative arguments. Error relative to
-// max(1, |digamma|): a few units in the last place.
-double digamma(double x) {
-  if (std::isnan(x)) return x;
-  if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
-  if (std::isinf(x)) return x > 0 ? x : std::numeric_limits<double>::quiet_NaN();
-  double result = 0;
-  if (x < 0) {
-    const double nearest = std::nearbyint(x);
-    if (nearest == x) return std::numeric_limits<double>::quiet_NaN();
-    result = -kPi / std::tan(kPi * (x - nearest));
-    x = 1 - x;
-  }
-  double recurrence = 0;
-  while (x < 10) {
-    recurrence += 1 / x;
-    x += 1;
-  }
-  const double inverse_square = 1 / (x * x);
-  // Bernoulli numbers over 2k: 1/12, -1/120, 1/252, -1/240, 5/660, -691/32760, 1/12.
-  constexpr double kSeries[] = {1.0 / 12,  -691.0 / 32760, 5.0 / 660, -1.0 / 240,
-                                1.0 / 252, -1.0 / 120,     1.0 / 12};
-  double series = 0;
-  for (double coefficient : kSeries) series = series * inverse_square + coefficient;
-  return result + (std::log(x) - 0.5 / x - series * inverse_square - recurrence);
-}
 
 // Giles' approximation (single precision), refined by Newton's method on erf, and on erfc near +-1.
 double erfinv(double x) {
@@ -98,8 +71,6 @@ double i0(double x) {
 }  // namespace
 
 extern "C" {
-double weft_digamma(double x) { return digamma(x); }
-float weft_digammaf(float x) { return static_cast<float>(digamma(x)); }
 double weft_erfinv(double x) { return erfinv(x); }
 float weft_erfinvf(float x) { return static_cast<float>(erfinv(x)); }
 double weft_i0(double x) { return i0(x); }

@@ -16,7 +16,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon() / 2;
 
 // The standard library's sets a variable that threads share.
-double log_gamma(double x) { return Sleef_finz_lgammad1_u10purecfma(x); }
+double log_gamma(double x) { return weft_lgamma(x); }
 
 // ---- Hurwitz' zeta function: a sum, then Euler and Maclaurin's formula ----
 double zeta_positive(double s, double q) {

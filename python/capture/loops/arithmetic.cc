@@ -20,6 +20,20 @@ std::string min_of(DType dtype) {
                              : fmt::format("({})({}L << {})", c_type(dtype), -1, itemsize(dtype) * 8 - 1);
 }
 
+// With what a mask or a divisor tells of the result.
+LoopValue within(LoopValue result, int op, const LoopValue& a, const LoopValue& b) {
+  if (op == NB_AND) {
+    for (const LoopValue* part : {&a, &b}) {
+      const std::optional<int64_t> most = part->known ? part->known : part->most;
+      if (most && *most >= 0) result.most = std::min(*most, result.most.value_or(*most));
+    }
+  } else if (op == NB_REMAINDER && b.known && *b.known > 0) {
+    result.most = *b.known - 1;
+  }
+  if (result.kind == LoopKind::Int && result.most) result.nonnegative = true;
+  return result;
+}
+
 }  // namespace
 
 std::string LoopBuilder::as_float(const LoopValue& value) {
@@ -121,6 +135,7 @@ LoopValue LoopBuilder::int_binary(int op, const LoopValue& a, const LoopValue& b
     LoopValue result = affine_binary(op, a, b);
     if (result.affine) return result;
   }
+  if (LoopValue sum = counter_binary(op, a, b); sum.is_counter) return sum;
   switch (op) {
     case NB_ADD: return loop_int(checked_by("!__builtin_add_overflow"), nonnegative);
     case NB_SUBTRACT: return loop_int(checked_by("!__builtin_sub_overflow"));
@@ -130,12 +145,15 @@ LoopValue LoopBuilder::int_binary(int op, const LoopValue& a, const LoopValue& b
       if (!b.known || *b.known == 0 || *b.known == -1)
         require(fmt::format("{0} != 0 && !({0} == -1 && {1} == {2})", y, x, min_of(DType::I64)));
       const bool quotient = op == NB_FLOOR_DIVIDE;
-      if (nonnegative) return plain_result(quotient ? "/" : "%");
-      return loop_int(
-          temporary("i64", fmt::format("{}({}, {})", quotient ? "floor_quotient" : "floor_remainder", x, y)),
-          !quotient && b.nonnegative);
+      if (nonnegative) return within(plain_result(quotient ? "/" : "%"), op, a, b);
+      if (!quotient && b.known && *b.known > 0)
+        return within(remainder_by(loop_int(""), x, *b.known), op, a, b);
+      const std::string call = quotient ? "floor_quotient" : "floor_remainder";
+      return within(
+          loop_int(temporary("i64", fmt::format("{}({}, {})", call, x, y)), !quotient && b.nonnegative), op,
+          a, b);
     }
-    case NB_AND: return plain_result("&");
+    case NB_AND: return within(plain_result("&"), op, a, b);
     case NB_OR: return plain_result("|");
     case NB_XOR: return plain_result("^");
     case NB_LSHIFT: return loop_int(checked_by("shift_left_into"), nonnegative);
@@ -191,6 +209,8 @@ LoopValue LoopBuilder::numpy_binary(int op, const LoopValue& a, const LoopValue&
   DType dtype = common_dtype(a, b);
   if (!is_loop_dtype(dtype)) unsupported(fmt::format("a NumPy scalar of {}", name(dtype)));
   if (is_floating(dtype)) return loop_numpy(dtype, float_operation(op, dtype, a, b, b));
+  if (dtype == DType::I64)
+    if (LoopValue sum = counter_binary(op, a, b); sum.is_counter) return sum;
   if (op == NB_TRUE_DIVIDE) {
     const std::string x = as_dtype(a, dtype), y = as_dtype(b, dtype);
     require(fmt::format("{} != 0", y));
@@ -205,7 +225,18 @@ LoopValue LoopBuilder::numpy_binary(int op, const LoopValue& a, const LoopValue&
     if (!symbol) unsupported("an operation on NumPy bools");
     return loop_numpy(dtype, temporary("bool", fmt::format("{} {} {}", x, symbol, y)));
   }
-  return numpy_int_binary(op, dtype, x, y);
+  if (op == NB_REMAINDER && is_signed(dtype) && b.known && *b.known > 0)
+    return within(remainder_by(loop_numpy(dtype, ""), x, *b.known), op, a, b);
+  return within(numpy_int_binary(op, dtype, x, y), op, a, b);
+}
+
+// Python's remainder by a positive number: C++'s has the sign of `x`, and is zero where this one is.
+LoopValue LoopBuilder::remainder_by(LoopValue result, const std::string& x, int64_t divisor) {
+  const std::string type = c_type(result);
+  result.remainder = temporary(type, fmt::format("({})({} % {}L)", type, x, divisor));
+  result.expr =
+      temporary(type, fmt::format("({0})({1} < 0 ? {1} + {2}L : {1})", type, result.remainder, divisor));
+  return result;
 }
 
 LoopValue LoopBuilder::numpy_int_binary(int op, DType dtype, const std::string& x, const std::string& y) {
@@ -256,6 +287,10 @@ LoopValue LoopBuilder::compare(int op, const LoopValue& a, const LoopValue& b) {
   if (a.is_complex() || b.is_complex()) return complex_compare(op, a, b);
   if (!a.is_number() || !b.is_number()) unsupported("a comparison of what are not numbers");
   const char* symbol = comparison(op);
+  if ((op == Py_EQ || op == Py_NE) && !a.remainder.empty() && b.known == 0) {
+    const std::string test = temporary("bool", fmt::format("{} {} 0", a.remainder, symbol));
+    return a.kind == LoopKind::Int ? loop_bool(test) : loop_numpy(DType::Bool, test);
+  }
   if (a.is_python() && b.is_python()) {
     const bool a_float = a.kind == LoopKind::Float, b_float = b.kind == LoopKind::Float;
     if (a_float == b_float) {
@@ -295,9 +330,11 @@ LoopValue LoopBuilder::unary(Op op, const LoopValue& a) {
   const bool is_float = a.kind == LoopKind::Float || (a.kind == LoopKind::Numpy && is_floating(a.dtype));
   const std::string type = a.kind == LoopKind::Bool ? "i64" : c_type(a);
   LoopValue result = a.kind == LoopKind::Bool ? loop_int("") : a;
-  result.nonnegative = false;
+  result.nonnegative = result.is_counter = false;
   result.known.reset();
   result.affine.reset();
+  result.most.reset();
+  result.remainder.clear();
   if (op == Op::Positive && a.kind != LoopKind::Bool &&
       !(a.kind == LoopKind::Numpy && a.dtype == DType::Bool))
     return a;
@@ -326,7 +363,7 @@ std::string LoopBuilder::truth(const LoopValue& value) {
   if (value.kind == LoopKind::Vector) return fmt::format("({} != 0)", size_text(value, 0));
   if (!value.is_number()) unsupported("the truth of what is not a number");
   if (c_type(value) == "bool") return value.expr;
-  return fmt::format("({} != 0)", value.expr);
+  return fmt::format("({} != 0)", value.remainder.empty() ? value.expr : value.remainder);
 }
 
 std::string LoopBuilder::as_index(const LoopValue& value) {

@@ -15,6 +15,10 @@ bool has_only_ints(const std::vector<LoopValue>& parts) {
   });
 }
 
+bool is_nonnegative(const LoopValue& index) {
+  return index.nonnegative || index.most || (index.kind == LoopKind::Numpy && !is_signed(index.dtype));
+}
+
 }  // namespace
 
 // The element or row that `key` names. An index that is out of range is Python's to report.
@@ -34,10 +38,13 @@ LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValu
       const int64_t k = *indices[i].known;
       require(k >= 0 ? fmt::format("{} < {}", k, size) : fmt::format("{} <= {}", -k, size));
       index = k >= 0 ? fmt::format("{}L", k) : fmt::format("({} - {})", size, -k);
+    } else if (checked_ && indices[i].most && is_fixed(size)) {
+      checked_->checks.insert(fmt::format("{}L < {}", *indices[i].most, size));
+      index = as_index(indices[i]);
     } else {
       const std::string given = as_index(indices[i]);
       index = given;
-      if (!indices[i].nonnegative)
+      if (!is_nonnegative(indices[i]))
         index = temporary("i64", fmt::format("{0} < 0 ? {0} + {1} : {0}", given, size));
       require(fmt::format("(u64){} < (u64){}", index, size));
     }

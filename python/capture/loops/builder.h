@@ -170,6 +170,8 @@ class LoopBuilder {
     std::set<std::string> checks, atoms;
     int bits = 60;  // what the numbers in the checks must fit in
     bool polls = false;
+    std::set<std::string> counters;  // variables (counters.cc)
+    int64_t moved = 0;               // by how much a round moves one of them at most
     // An element of an array that a round reads or sets.
     struct Element {
       LoopValue array;
@@ -206,6 +208,12 @@ class LoopBuilder {
   bool check_before(const LoopAffineRef& value, const std::string& low, const std::string& end);
   std::string print(const std::string& name) const;
   std::string prologue() const;
+
+  // ---- numbers that a round moves by little (counters.cc) ----
+  static std::optional<int64_t> most_of(const LoopValue& step);
+  LoopValue counter_binary(int op, const LoopValue& a, const LoopValue& b);
+  void find_counters();
+  void check_counters();
 
   // ---- elements that go from round to round in variables (carried.cc) ----
   void note_element(const LoopValue& container, const std::vector<LoopValue>& indices, bool stores,
@@ -276,6 +284,7 @@ class LoopBuilder {
   LoopValue affine_binary(int op, const LoopValue& a, const LoopValue& b);
   LoopValue float_binary(int op, const LoopValue& a, const LoopValue& b);
   LoopValue numpy_binary(int op, const LoopValue& a, const LoopValue& b);
+  LoopValue remainder_by(LoopValue result, const std::string& x, int64_t divisor);
   LoopValue numpy_int_binary(int op, DType dtype, const std::string& a, const std::string& b);
   std::string float_operation(int op, DType dtype, const LoopValue& a, const LoopValue& b,
                               const LoopValue& power);

@@ -19,6 +19,18 @@ const LoopValue* range_at_top(const LoopFrame& frame) {
   return it.items[2].known ? &it : nullptr;
 }
 
+// Where several branches lead back to the head, they meet before it: what differs between them is then
+// computed without jumps.
+std::string with_one_way_back(std::string code, int head) {
+  const std::string back = fmt::format("goto checked{0}_{0};", head),
+                    next = fmt::format("goto next{};", head);
+  const size_t first = code.find(back);
+  if (first == std::string::npos || code.find(back, first + 1) == std::string::npos) return code;
+  for (size_t at = first; at != std::string::npos; at = code.find(back, at))
+    code.replace(at, back.size(), next);
+  return code + fmt::format("next{}:  {{ {} }}\n", head, back);
+}
+
 }  // namespace
 
 // The blocks of the innermost loop with this head; none where it is no such thing.
@@ -68,6 +80,9 @@ void LoopBuilder::mark_affine(int id, const LoopMarks& loop) {
       leaf.affine = found->second;
     }
   });
+  if (checked_ == &loop)
+    for_each_leaf(frames_,
+                  [&](LoopValue& leaf) { leaf.is_counter = checked_->counters.count(leaf.expr) > 0; });
   if (id == loop.head)
     frame().stack.back().items[0].affine = std::make_shared<const LoopAffine>(LoopAffine{"1L", "0L", 1, {}});
 }
@@ -89,9 +104,16 @@ std::string LoopBuilder::checked_blocks() {
   const int head = loop.head;
   std::vector<int> order(loop.blocks.begin(), loop.blocks.end());
   std::stable_partition(order.begin(), order.end(), [&](int id) { return id == head; });
+  const auto first_temporary = num_temporaries_;
   std::string code;
+  std::set<std::string> others;  // that are no counters
+  loop.moved = 0;
   for (int id : order) {
     execute_block(id);
+    for (const Edge& edge : block_edges_)
+      for (const auto& [variable, value] : edge.moves)
+        if (loop.blocks.count(edge.target) && !value.is_counter && !(value.known && most_of(value)))
+          others.insert(variable);
     code +=
         fmt::format("checked{}_{}:  {{\n{}{}  }}\n", head, id, id == head ? carried_on() : "", block_code_);
     if (id != head) continue;
@@ -112,7 +134,12 @@ std::string LoopBuilder::checked_blocks() {
       }
     }
   }
-  return code;
+  bool all_count = true;
+  for (const std::string& variable : others) all_count &= loop.counters.erase(variable) == 0;
+  if (all_count) return with_one_way_back(std::move(code), head);
+  num_temporaries_ = first_temporary;
+  loop.elements.clear();
+  return checked_blocks();
 }
 
 void LoopBuilder::add_checked_loop(int head) {
@@ -136,9 +163,11 @@ void LoopBuilder::add_checked_loop(int head) {
   checked_ = &loop;
   marks_ = &loop;
   loop.step = *range.items[2].known;
+  find_counters();
   std::string code = checked_blocks();
   find_carried_elements();
   if (loop.carried > 0) code = checked_blocks();
+  check_counters();
   const std::string entered = preheader(loop, range);
   checked_ = nullptr;
   marks_ = nullptr;

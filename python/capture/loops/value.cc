@@ -207,6 +207,9 @@ LoopValue generalized(LoopValue value) {
   if (value.is_leaf()) {
     value.known.reset();
     value.affine.reset();
+    value.most.reset();
+    value.remainder.clear();
+    value.is_counter = false;
   }
   value.origin.clear();
   for (size_t i = 0; i < value.items.size(); ++i)
