@@ -357,6 +357,18 @@ def indices():
             raise AssertionError("an index that names no element, or on another device")
 
 
+def archives():
+    """TorchScript archives moved to the device give what PyTorch gave on the CPU, of arguments there."""
+    for name in ("cnn_scripted", "cnn_traced", "encoder_layer", "fork_wait", "mobilenet_v3_small", "squeezenet1_1"):
+        module = weft.jit.load(str(DATA / "torchscript" / f"{name}.pt")).to("cuda")
+        data = np.load(DATA / "torchscript" / f"{name}.npz")
+        count = sum(key.startswith("in.") for key in data.files)
+        result = module(*[weft.tensor(data[f"in.{k}"]).to("cuda") for k in range(count)])
+        assert result.is_cuda
+        want = data["out"]
+        assert abs(result.cpu().numpy() - want).max() <= 1e-4 * max(1, abs(want).max()), name
+
+
 def llama():
     without_the_host("generate")
 

@@ -44,6 +44,12 @@ def test_runs_are_recorded():
 DATA = Path(os.environ.get("WEFT_SHARED_DATA", Path(__file__).resolve().parents[3] / "shared/data"))
 
 
+def test_archives_are_moved_there():
+    if not (DATA / "torchscript").is_dir():
+        pytest.skip(f"no data in {DATA}; set WEFT_SHARED_DATA")
+    run(CHECKS, "archives")
+
+
 @pytest.mark.parametrize("model", ["llama", "sam"])
 def test_no_operator_of_a_model_runs_on_the_host(model):
     if not (DATA / "stories260k").is_dir():
