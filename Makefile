@@ -5,7 +5,7 @@ export PYTHON
 
 VENV := .venv/bin/python
 
-.PHONY: help setup setup-torch build wheel demo test test-torch test-interop bench bench-suite bench-peers bench-operators bench-products bench-gpu test-gpu bench-torchscript fuzz fuzz-programs coverage docs format lint clean
+.PHONY: help setup setup-torch build wheel demo test test-torch test-interop bench bench-suite bench-peers bench-operators bench-products bench-gpu test-gpu gpu-kit bench-torchscript fuzz fuzz-programs coverage docs format lint clean
 
 help:  ## This list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -62,6 +62,9 @@ bench-products: build  ## bfloat16 products of 40 shapes, beside PyTorch's where
 
 test-gpu: build  ## The tests of the device cuda on this machine's GPU; says so where there is none (docs/GPU.md)
 	@scripts/test_gpu $(VENV)
+
+gpu-kit: setup  ## What a machine with a GPU and Python 3.12 needs to run these, in build/gpu-kit, below 60 MB
+	@scripts/gpu_kit
 
 bench-gpu: build  ## Kernels on this machine's GPU beside its copy bandwidth, NumPy and PyTorch; says so where there is none
 	@$(VENV) bench/gpu.py

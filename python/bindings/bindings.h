@@ -57,7 +57,9 @@ Tensor tensor_from_buffer(nb::handle object, bool may_copy);
 // A NumPy array over the tensor's memory; TypeError for bfloat16, which NumPy does not have.
 nb::object to_numpy(const Tensor& tensor);
 extern PyType_Slot kBufferSlots[];
-nb::object to_dlpack(const Tensor& tensor, nb::handle max_version, nb::handle dl_device, nb::handle copy);
+nb::object to_dlpack(const Tensor& tensor, nb::handle stream, nb::handle max_version, nb::handle dl_device,
+                     nb::handle copy);
+nb::object cuda_array_interface(const Tensor& tensor);
 Tensor from_dlpack(nb::handle object, nb::handle device, nb::handle copy);
 // Throws unless the tensor's elements can be read by the host.
 void require_host(const Tensor& tensor, const char* what);

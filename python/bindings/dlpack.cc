@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include "bindings.h"
+#include "core/backend.h"
 #include "core/memory_watch.h"
 #include "errors.h"
+#include "interpreter_lock.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -51,7 +53,8 @@ struct Export {
 
 void fill(DLTensor& out, const Tensor& tensor, Shape& shape, Strides& strides) {
   out.data = tensor.data();
-  out.device = {kCPU, 0};
+  const bool is_on_gpu = tensor.device().type == DeviceType::CUDA;
+  out.device = is_on_gpu ? DLDevice{kCUDA, tensor.device().index} : DLDevice{kCPU, 0};
   out.ndim = static_cast<int32_t>(tensor.dim());
   out.dtype = data_type(tensor.dtype());
   out.shape = shape.data();
@@ -81,18 +84,25 @@ nb::object make_capsule(M* managed, const char* name) {
   return nb::steal(capsule);
 }
 
+void wait_for(Device device) {
+  const Backend& backend = backend_of(device);
+  backend.synchronize(backend.current_stream(device.index));
+}
+
 template <class M>
 Tensor import_tensor(M* managed, bool read_only, bool may_copy) {
   const std::shared_ptr<M> owner(managed, [](M* owned) {
     if (owned->deleter) with_gil([&] { owned->deleter(owned); });
   });
   const DLTensor& source = managed->tensor;
-  if (source.device.type != kCPU && source.device.type != kCUDAHost) {
-    throw_error(ErrorKind::Runtime,
-                fmt::format("from_dlpack: device type {} cannot be used: this build of weft has no "
-                            "CUDA support",
-                            source.device.type));
-  }
+  const bool is_on_gpu = source.device.type == kCUDA;
+  const Device device = is_on_gpu ? Device{DeviceType::CUDA, source.device.id} : Device{};
+  if (is_on_gpu)
+    require_available(device);
+  else if (source.device.type != kCPU && source.device.type != kCUDAHost)
+    throw_error(ErrorKind::Runtime, fmt::format("from_dlpack: device type {} cannot be used: weft's are the CPU (1, 3) "
+                                                "and CUDA (2)",
+                                                source.device.type));
   const DType dtype = dtype_of(source.dtype);
   const Shape shape(source.shape, source.shape + source.ndim);
   const Strides strides =
@@ -104,6 +114,11 @@ Tensor import_tensor(M* managed, bool read_only, bool may_copy) {
   char* start = static_cast<char*>(source.data) + source.byte_offset + low * itemsize(dtype);
   const size_t nbytes =
       empty ? 0 : static_cast<size_t>(high - low + 1) * static_cast<size_t>(itemsize(dtype));
+  if (is_on_gpu) {
+    // What its owner does with the memory next, weft's work must not meet.
+    auto held = Storage::wrap(start, nbytes, [owner, device] { wait_for(device); }, read_only, device);
+    return Tensor(std::move(held), dtype, shape, strides, -low);
+  }
   auto storage = shared_storage("from_dlpack", start, nbytes, dtype, [owner] {}, read_only, may_copy);
   return Tensor(std::move(storage), dtype, shape, strides, -low);
 }
@@ -120,13 +135,20 @@ int64_t first_of(nb::handle pair, const char* argument) {
 
 }  // namespace
 
-nb::object to_dlpack(const Tensor& tensor, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
-  require_host(tensor, "__dlpack__");
+nb::object to_dlpack(const Tensor& tensor, nb::handle stream, nb::handle max_version, nb::handle dl_device,
+                     nb::handle copy) {
+  const bool is_on_gpu = tensor.device().type == DeviceType::CUDA;
+  if (!is_on_gpu) {
+    require_host(tensor, "__dlpack__");
+    WEFT_CHECK(stream.is_none(), "__dlpack__: a CPU tensor has no stream");
+  }
   if (!tensor.storage())
     throw_error(ErrorKind::NotImplemented, "__dlpack__: a tensor of a trace has no elements");
   if (!dl_device.is_none()) {
-    if (first_of(dl_device, "dl_device") != kCPU) {
-      PyErr_SetString(PyExc_BufferError, "__dlpack__: a CPU tensor can be exported to device (1, 0) only");
+    if (first_of(dl_device, "dl_device") != (is_on_gpu ? kCUDA : kCPU)) {
+      PyErr_SetString(PyExc_BufferError, is_on_gpu
+                                             ? "__dlpack__: a tensor on a GPU can be exported to device (2, …) only"
+                                             : "__dlpack__: a CPU tensor can be exported to device (1, 0) only");
       nb::raise_python_error();
     }
   }
@@ -136,6 +158,11 @@ nb::object to_dlpack(const Tensor& tensor, nb::handle max_version, nb::handle dl
   const bool read_only = tensor.storage()->read_only() && !must_copy;
   const Tensor exported = must_copy ? tensor.clone() : tensor;
   note_exposed(exported.storage());
+  // The consumer's stream would have to wait for weft's, whose work ends here in place of that; -1: it need not.
+  if (is_on_gpu && !(PyLong_Check(stream.ptr()) && PyLong_AsLong(stream.ptr()) == -1)) {
+    const GilRelease released;
+    wait_for(tensor.device());
+  }
   if (!versioned) {
     if (read_only) {
       PyErr_SetString(PyExc_BufferError,
@@ -148,6 +175,38 @@ nb::object to_dlpack(const Tensor& tensor, nb::handle max_version, nb::handle dl
   managed->version = {1, 0};
   managed->flags = (read_only ? kFlagReadOnly : 0) | (must_copy ? kFlagCopied : 0);
   return make_capsule(managed, "dltensor_versioned");
+}
+
+nb::object cuda_array_interface(const Tensor& tensor) {
+  if (tensor.device().type != DeviceType::CUDA) {
+    PyErr_SetString(PyExc_AttributeError, "__cuda_array_interface__: the tensor is not on a GPU");
+    nb::raise_python_error();
+  }
+  const DType dtype = tensor.dtype();
+  const char* kind = nullptr;
+  switch (info(dtype).kind) {
+    case DTypeKind::Bool: kind = "b"; break;
+    case DTypeKind::Unsigned: kind = "u"; break;
+    case DTypeKind::Signed: kind = "i"; break;
+    case DTypeKind::Float: kind = "f"; break;
+    case DTypeKind::Complex: kind = "c"; break;
+  }
+  WEFT_CHECK_TYPE(dtype != DType::BF16 && !is_stored_only(dtype),
+                  fmt::format("__cuda_array_interface__: NumPy has no name for {}", name(dtype)));
+  note_exposed(tensor.storage());
+  nb::dict result;
+  nb::list shape, strides;
+  for (const int64_t size : tensor.shape()) shape.append(size);
+  for (const int64_t step : tensor.strides()) strides.append(step * itemsize(dtype));
+  result["shape"] = nb::tuple(shape);
+  result["strides"] = nb::tuple(strides);
+  result["typestr"] = fmt::format("{}{}{}", itemsize(dtype) == 1 ? "|" : "<", kind, itemsize(dtype));
+  result["data"] = nb::make_tuple(tensor.numel() == 0 ? 0 : reinterpret_cast<uintptr_t>(tensor.data()),
+                                  tensor.storage()->read_only());
+  result["version"] = 3;
+  // Consumers wait for this stream.
+  result["stream"] = reinterpret_cast<uintptr_t>(backend_of(tensor.device()).current_stream(tensor.device().index).handle);
+  return result;
 }
 
 Tensor from_dlpack(nb::handle object, nb::handle device, nb::handle copy) {
@@ -164,6 +223,15 @@ Tensor from_dlpack(nb::handle object, nb::handle device, nb::handle copy) {
     nb::dict keywords;
     keywords["max_version"] = nb::make_tuple(1, 0);
     if (!copy.is_none()) keywords["copy"] = copy;
+    // A producer on a GPU lets weft's stream wait for its own.
+    if (nb::hasattr(object, "__dlpack_device__")) {
+      const nb::object place = object.attr("__dlpack_device__")();
+      if (first_of(place, "__dlpack_device__") == kCUDA) {
+        const Device where{DeviceType::CUDA, nb::cast<int>(nb::borrow<nb::tuple>(place)[1])};
+        require_available(where);
+        keywords["stream"] = reinterpret_cast<uintptr_t>(backend_of(where).current_stream(where.index).handle);
+      }
+    }
     try {
       capsule = method(**keywords);
     } catch (nb::python_error& error) {

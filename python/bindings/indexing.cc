@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "bindings.h"
+#include "core/backend.h"
 #include "core/index_arrays.h"
 #include "ops/build.h"
 #include "ops/registry.h"
@@ -166,7 +167,7 @@ class Selector {
     // A truth value by itself is a mask of one more dimension, of size 1.
     if (index.dim() == 0)
       return push(1, 0, Tensor::full({index.item().to_bool() ? 1 : 0}, Scalar(0), DType::I64));
-    const std::vector<Tensor> positions = true_positions(index);
+    const std::vector<Tensor> positions = true_positions(index.to(Device()));
     for (int64_t d = 0; d < index.dim(); ++d) {
       WEFT_CHECK_INDEX(index.size(d) == size(),
                        fmt::format("index: the mask {} does not match dimension {} of {}", describe(index),
@@ -312,6 +313,54 @@ void check_put(const Tensor& tensor, nb::handle index, nb::handle value) {
                                               describe(*source), describe(tensor)));
 }
 
+// Arrays of numbers where the view's elements are; those of the host go along.
+std::vector<Tensor> beside(const Tensor& view, const std::vector<Tensor>& arrays) {
+  std::vector<Tensor> result;
+  for (const Tensor& array : arrays) {
+    if (!array.defined() || array.device() == view.device()) {
+      result.push_back(array);
+      continue;
+    }
+    if (!is_on_host(array.device()))
+      throw_error(ErrorKind::Runtime,
+                  fmt::format("index: indices should be either on cpu or on the same device as the "
+                              "indexed tensor ({}), got {}",
+                              view.device().str(), array.device().str()));
+    result.push_back(array.to(view.device()));
+  }
+  return result;
+}
+
+Tensor get_selected(const Selection& selection) {
+  if (!selection.has_arrays) return selection.view;
+  std::vector<Tensor> operands = beside(selection.view, selection.arrays);
+  if (is_on_host(selection.view.device())) return index_get(selection.view, operands);
+  operands.insert(operands.begin(), selection.view);
+  return ops::call(ops::get_op("gather_nd"), {std::move(operands), {}})[0];
+}
+
+void set_selected(const Selection& selection, const Tensor& source) {
+  const Tensor& view = selection.view;
+  const std::vector<Tensor> arrays = beside(view, selection.arrays);
+  if (is_on_host(view.device())) return index_set(view, arrays, source);
+  WEFT_CHECK(!view.storage()->read_only(),
+             fmt::format("index assignment: the target {} is read-only", describe(view)));
+  std::vector<ops::TensorType> types{ops::type_of(view)};
+  for (const Tensor& array : arrays)
+    types.push_back(array.defined() ? ops::type_of(array) : ops::TensorType{.absent = true});
+  const std::vector<ops::TensorType> named = ops::infer(ops::get_op("gather_nd"), types, {});
+  Shape shape;
+  for (const Sym& size : named[0].shape) shape.push_back(size.constant());
+  const Tensor dense = Tensor::empty(shape, view.dtype(), view.device());
+  dense.copy_from(source);
+  if (backend_of(view.device()).set_indexed(view, arrays, dense)) return;
+  std::vector<Tensor> here;
+  for (const Tensor& array : arrays) here.push_back(array.defined() ? array.to(Device()) : array);
+  const Tensor copy = view.to(Device());
+  index_set(copy, here, dense.to(Device()));
+  view.copy_from(copy);
+}
+
 bool is_recorded(const Tensor& tensor, nb::handle index) {
   const auto is_traced = [](nb::handle item) {
     const Tensor* found = tensor_of_python(item);
@@ -334,8 +383,7 @@ Tensor get_item(const Tensor& tensor, nb::handle index, Promotion rules) {
   if (const Tensor* mask = tensor_of_python(index);
       mask != nullptr && mask->dtype() == DType::Bool && mask->dim() > 0 && mask->shape() == tensor.shape())
     return weft::index(tensor, {*mask});
-  Selection selection = Selector(tensor, index, rules).finish();
-  return selection.has_arrays ? index_get(selection.view, selection.arrays) : selection.view;
+  return get_selected(Selector(tensor, index, rules).finish());
 }
 
 void set_item(const Tensor& tensor, nb::handle index, nb::handle value, Promotion rules) {
@@ -365,7 +413,7 @@ void set_item(const Tensor& tensor, nb::handle index, nb::handle value, Promotio
     check_put(tensor, index, value);
   check_complex(rules == Promotion::Torch && !scalar && !selection.has_arrays);
   if (selection.has_arrays)
-    index_set(selection.view, selection.arrays, source);
+    set_selected(selection, source);
   else
     selection.view.copy_from(source);
 }

@@ -4,6 +4,7 @@
 
 #include "compiler/call_list.h"
 #include "compiler/parts.h"
+#include "compiler/recorded_runs.h"
 #include "compiler/stages.h"
 #include "core/memory_watch.h"
 #include "core/profiling.h"
@@ -75,6 +76,15 @@ bool is_on_cpu(const Program& program) {
   });
 }
 
+// That of all steps; the CPU where there are several.
+Device one_device(const Program& program) {
+  if (program.steps.empty()) return {};
+  const Device device = program.steps[0].device;
+  const bool is_one = std::all_of(program.steps.begin(), program.steps.end(),
+                                  [&](const PlanStep& step) { return step.device == device; });
+  return is_one ? device : Device{};
+}
+
 }  // namespace
 
 Plan::Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_strides,
@@ -84,6 +94,12 @@ Plan::Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_st
   program_ = make_program(*graph_, input_strides_, options);
   name_ = profiling::intern(graph_->name);
   if (options.prepares_runs && is_on_cpu(program_)) lists_ = std::make_unique<CallLists>();
+  if (const Device device = one_device(program_);
+      options.prepares_runs && device != Device{} && backend_of(device).records_work(device.index)) {
+    std::vector<size_t> written;
+    for (const PlannedWriteBack& write : program_.write_backs) written.push_back(write.input);
+    recorded_ = std::make_unique<RecordedRuns>(graph_->name, device, std::move(written));
+  }
 }
 
 Plan::~Plan() = default;
@@ -132,6 +148,11 @@ std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
   if (list) {
     const GivenBack given_back{*lists_, list};
     outputs = list->run(inputs);
+  } else if (recorded_) {
+    outputs = recorded_->run(run.symbols, inputs, [&](const std::vector<Tensor>& known) {
+      Run once{.slots = {}, .symbols = run.symbols, .at_home = run.at_home, .replaced = {}};
+      return run_steps(known, once);
+    });
   } else {
     outputs = run_steps(inputs, run);
   }
@@ -160,6 +181,8 @@ void Plan::Run::restore() {
     const auto& [what, values] = replaced.back();
     if (const Tensor* part = std::get_if<Tensor>(&what))
       part->copy_from(values);
+    else if (const Elsewhere* there = std::get_if<Elsewhere>(&what))
+      backend_of(there->base.device()).set_indexed(there->base, there->indices, values);
     else
       std::get<IndexedElements>(what).set(values);
   }
@@ -287,7 +310,19 @@ bool Plan::replace_in_place(const PlanStep& step, Run& run) const {
   const Tensor& values = run.slots[static_cast<size_t>(step.inputs[1])];
   const bool keeps = step.keeps_replaced && run.at_home;
   if (step.node->is("scatter_nd")) {
-    if (!is_on_host(base.device())) {  // elements are set one by one, which another device does not do
+    if (!is_on_host(base.device())) {
+      std::vector<Tensor> indices;
+      for (size_t i = 2; i < step.inputs.size(); ++i)
+        indices.push_back(step.inputs[i] >= 0 ? run.slots[static_cast<size_t>(step.inputs[i])] : Tensor());
+      std::vector<Tensor> named = indices;
+      named.insert(named.begin(), base);
+      const Tensor before = keeps ? ops::call(ops::get_op("gather_nd"), {std::move(named), {}})[0] : Tensor();
+      const Tensor dense = values.storage() == base.storage() ? values.clone() : values.contiguous();
+      if (backend_of(base.device()).set_indexed(base, indices, dense)) {
+        if (keeps) run.replaced.push_back({Run::Elsewhere{base, std::move(indices)}, before});
+        run.slots[static_cast<size_t>(step.results[0])] = base;
+        return true;
+      }
       std::vector<Tensor> operands;
       for (const int input : step.inputs)
         operands.push_back(input >= 0 ? run.slots[static_cast<size_t>(input)] : Tensor());
@@ -363,6 +398,7 @@ void Plan::run_call(const PlanStep& step, Run& run) const {
 std::string Plan::describe() const {
   std::string text;
   for (const PlanStep& step : program_.steps) text += step.description + "\n";
+  if (recorded_) text += recorded_->str();
   return lists_ ? text + lists_->str() : text;
 }
 

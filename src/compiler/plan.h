@@ -14,6 +14,7 @@
 namespace weft::compiler {
 
 class CallLists;
+class RecordedRuns;
 
 // Valid for one set of input strides.
 class Plan {
@@ -34,14 +35,20 @@ class Plan {
   Program program_;
   const char* name_;  // of its runs in profiles
   const bool autotunes_;
-  std::unique_ptr<CallLists> lists_;  // null: runs are not prepared
+  std::unique_ptr<CallLists> lists_;        // null: runs are not prepared
+  std::unique_ptr<RecordedRuns> recorded_;  // null: runs are not recorded
 
   void bind_symbols(const std::vector<Tensor>& inputs, std::vector<int64_t>& symbols) const;
   // What a run holds. `at_home`: inputs that are written back may be written before the end.
   struct Run {
+    // Elements on a device that is not the host.
+    struct Elsewhere {
+      Tensor base;
+      std::vector<Tensor> indices;
+    };
     // What a step replaced in an input: a part, or elements.
     struct Replaced {
-      std::variant<Tensor, IndexedElements> what;
+      std::variant<Tensor, IndexedElements, Elsewhere> what;
       Tensor values;
     };
     std::vector<Tensor> slots;

@@ -55,6 +55,13 @@ class DeviceKernel {
   virtual void launch(void* const* arrays, const int64_t* symbols, Stream stream) const = 0;
 };
 
+// Work of a stream that can be done again, in the memory that it had.
+class RecordedWork {
+ public:
+  virtual ~RecordedWork() = default;
+  virtual void repeat() const = 0;
+};
+
 struct LoadedDeviceKernel {
   std::shared_ptr<const DeviceKernel> kernel;
   double compile_ms = 0;  // 0 from a cache
@@ -117,12 +124,25 @@ class Backend {
   virtual LoadedDeviceKernel load(const nest::LoopNest& nest, const codegen::PrintedKernel& printed,
                                   std::string_view toolchain) const = 0;
 
+  // ---- recorded work ----
+  virtual bool records_work(int /*index*/) const { return false; }
+  // What `work` gives to the device's stream is recorded in place of being done; what it allocates stays as
+  // long as the result. Null, with a line in the log, where it waits for elements or gives work to the host.
+  virtual std::unique_ptr<RecordedWork> record_work(int /*index*/, const std::function<void()>& /*work*/) const {
+    return nullptr;
+  }
+
   // ---- operators ----
   // Passes that would make a graph call the operator ask first; what is not there is computed by others.
   virtual bool has_operator(const ops::OpDef& op) const = 0;
   // Runs a strict call that has been checked, all operands on this device.
   virtual std::vector<Tensor> run(const ops::OpDef& op, std::span<const Tensor> operands,
                                   const ops::Attrs& attrs, int index) const = 0;
+  // x[indices] = values in place (core/index_arrays.h), values contiguous; false where the device has no way to.
+  virtual bool set_indexed(const Tensor& /*x*/, const std::vector<Tensor>& /*indices*/,
+                           const Tensor& /*values*/) const {
+    return false;
+  }
   // What repeated calls need to do once (ops::PrepareFn); null where nothing would be gained.
   virtual std::function<std::vector<Tensor>(std::span<const Tensor>)> prepare(
       const ops::OpDef& op, std::span<const Tensor> constants, const ops::Attrs& attrs) const;

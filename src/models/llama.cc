@@ -9,6 +9,7 @@
 
 #include "core/memory_watch.h"
 #include "kernels/cpu/cached_attention.h"
+#include "models/llama_device.h"
 #include "models/llama_plan.h"
 #include "models/llama_ranks.h"
 #include "models/llama_weights.h"
@@ -86,6 +87,14 @@ Llama::Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights)
     options_.max_positions = std::min(config_.max_position_embeddings, kMostPositionsByDefault);
   precision_ = parse_precision(options_.activations);
   divide();
+  if (options_.device != Device()) {
+    WEFT_CHECK(share_.size == 1, "a model on " + options_.device.str() + " has no tensor parallelism");
+    require_available(options_.device);
+    rope_ = rope_table(config_, options_.max_positions);
+    on_device_ = std::make_unique<LlamaDevice>(config_, options_, weights, rope_);
+    options_.progress = nullptr;
+    return;
+  }
   const auto part_of = [&](int64_t own) { return Range{share_.rank * own, (share_.rank + 1) * own}; };
   const Range query_rows = part_of(share_.heads * config_.head_dim),
               kv_rows = part_of(share_.kv_heads * config_.head_dim),
@@ -131,6 +140,7 @@ Llama::Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights)
 Llama::~Llama() = default;
 
 int64_t Llama::bytes_per_token() const {
+  if (on_device_ != nullptr) return on_device_->bytes_per_token();
   int64_t bytes = lm_head_.weight_bytes();
   for (const Layer& layer : layers_)
     bytes += layer.qkv.weight_bytes() + layer.output.weight_bytes() + layer.gate_up.weight_bytes() +
@@ -145,9 +155,9 @@ KVCache Llama::make_cache(int64_t capacity) const {
   KVCache cache;
   cache.capacity = capacity == 0 ? options_.max_positions : capacity;
   const DType dtype = *dtype_from_name(options_.cache_dtype);
-  for (size_t i = 0; i < layers_.size(); ++i)
+  for (int64_t i = 0; i < config_.num_layers; ++i)
     for (auto* list : {&cache.keys, &cache.values})
-      list->push_back(Tensor::full({share_.kv_heads, cache.capacity, config_.head_dim}, 0.0, dtype));
+      list->push_back(Tensor::full({share_.kv_heads, cache.capacity, config_.head_dim}, 0.0, dtype, options_.device));
   return cache;
 }
 
@@ -165,7 +175,9 @@ Tensor Llama::forward(std::span<const int64_t> tokens, KVCache& cache, bool all_
         token >= 0 && token < config_.vocab_size,
         fmt::format("forward: token id {} is outside the vocabulary of {}", token, config_.vocab_size));
   Tensor logits;
-  if (execution == Execution::Compiled) {
+  if (on_device_ != nullptr) {
+    logits = on_device_->run(tokens, cache, all_logits);
+  } else if (execution == Execution::Compiled) {
     if (!cache.plan || !cache.plan->fits(*this, cache))
       cache.plan = std::make_shared<LlamaPlan>(shared_from_this(), cache);
     logits = cache.plan->run(*this, tokens, cache.length, all_logits);
@@ -177,20 +189,24 @@ Tensor Llama::forward(std::span<const int64_t> tokens, KVCache& cache, bool all_
 }
 
 void Llama::check_cache(const KVCache& cache, int64_t new_tokens, Execution execution) const {
-  WEFT_CHECK(cache.keys.size() == layers_.size() && cache.values.size() == layers_.size(),
+  const size_t layers = static_cast<size_t>(config_.num_layers);
+  WEFT_CHECK(cache.keys.size() == layers && cache.values.size() == layers,
              fmt::format("forward: the cache has keys of {} layers and values of {}, the model has {}",
-                         cache.keys.size(), cache.values.size(), layers_.size()));
+                         cache.keys.size(), cache.values.size(), layers));
   WEFT_CHECK(cache.length >= 0 && new_tokens <= cache.capacity - cache.length,
              fmt::format("forward: {} tokens after {} do not fit into a cache of {}", new_tokens,
                          cache.length, cache.capacity));
   WEFT_CHECK(cache.length + new_tokens <= options_.max_positions,
              fmt::format("forward: {} tokens after {} are more than the model's {} positions", new_tokens,
                          cache.length, options_.max_positions));
-  const bool grows = execution == Execution::Eager;
+  const bool grows = execution == Execution::Eager && on_device_ == nullptr;
   for (const auto& [what, tensors] : {std::pair{"keys", &cache.keys}, std::pair{"values", &cache.values}})
     for (size_t i = 0; i < tensors->size(); ++i) {
       const Tensor& tensor = (*tensors)[i];
       WEFT_CHECK(tensor.defined(), fmt::format("forward: the cache has no {} of layer {}", what, i));
+      WEFT_CHECK(tensor.device() == options_.device,
+                 fmt::format("forward: the cache's {} of layer {} are on {}, the model is on {}", what, i,
+                             tensor.device().str(), options_.device.str()));
       const bool has_sizes =
           tensor.dim() == 3 && tensor.size(0) == share_.kv_heads && tensor.size(2) == config_.head_dim;
       WEFT_CHECK(

@@ -34,6 +34,8 @@ LlamaBatch::LlamaBatch(std::shared_ptr<const Llama> model, int64_t pages, int64_
       page_tokens_(page_tokens),
       most_rows_(most_rows),
       most_logits_(std::min(most_rows, most_logits)) {
+  WEFT_CHECK(model_->options_.device == Device(),
+             fmt::format("serve: a model on {} cannot be served yet", model_->options_.device.str()));
   WEFT_CHECK(model_->precision_ != InputPrecision::BFloat16,
              "serve: activations must not be bfloat16: a text would depend on those beside it");
   WEFT_CHECK(pages > 0 && page_tokens > 0 && most_logits_ > 0,

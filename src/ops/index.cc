@@ -317,6 +317,8 @@ Tensors masked_select(const OpDef& op, const OpArgs& args) {
   const Tensor x = build::expand(args.tensors[0], shape), mask = build::expand(args.tensors[1], shape);
   if (x.is_traced() && x.dim() > 0) return {call1("index", {x, mask})};
   check_not_traced(op, args.tensors);
+  if (!is_on_host(x.device()) || !is_on_host(mask.device()))
+    return {kernels::masked_select(x.to(Device()), mask.to(Device())).to(x.device())};
   return {kernels::masked_select(x, mask)};
 }
 
@@ -329,7 +331,9 @@ Tensors masked_fill_op(const OpDef& op, const OpArgs& args) {
 
 Tensors nonzero(const OpDef& op, const OpArgs& args) {
   check_not_traced(op, args.tensors);
-  return {kernels::nonzero(args.tensors[0])};
+  const Tensor& x = args.tensors[0];
+  if (!is_on_host(x.device())) return {kernels::nonzero(x.to(Device())).to(x.device())};
+  return {kernels::nonzero(x)};
 }
 
 // ---- repetition

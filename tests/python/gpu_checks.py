@@ -1,5 +1,7 @@
 """What test_gpu.py runs in processes of their own, in which the device cuda is emulated: gpu_checks.py NAME."""
 
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -194,8 +196,235 @@ def errors():
     assert gpu.memory()["cached"] == 0
 
 
-def assembled(folder, most=10**9):
-    """Every kernel in a folder of WEFT_DUMP as PTX for sm_80 and sm_90, and by ptxas where it is installed."""
+DATA = Path(os.environ.get("WEFT_SHARED_DATA", Path(__file__).resolve().parents[3] / "shared/data"))
+
+
+def without_the_host(function):
+    """What runs in a process of its own with WEFT_LOGS=syncs must name no operator that the host computed."""
+    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import gpu_checks; gpu_checks.{function}()"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "WEFT_LOGS": "syncs"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-6000:]
+    on_host = {
+        line for line in done.stderr.splitlines() if "runs on the host" in line or "on the host" in line
+    }
+    assert not on_host, "\n".join(sorted(on_host)[:40])
+
+
+def generate():
+    """The small Llama: the same greedy tokens as on the CPU, with weights of each kind."""
+    folder = DATA / "stories260k"
+    expected = json.loads((folder / "expected.json").read_text())
+    prompt, most = [1], 24
+    for options in ({}, {"dtype": "bfloat16"}, {"quantize": "int8"}, {"quantize": "int4-g32"}):
+        tokens = {}
+        for device in ("cpu", "cuda"):
+            model = weft.models.Llama.from_pretrained(
+                folder, device=device, activations="float32", cache_dtype="float32", **options
+            )
+            cache = model.make_cache(128)
+            given, step = list(prompt), list(prompt)
+            for _ in range(most):
+                logits = model.forward(step, cache)
+                step = [int(logits.numpy()[0].argmax())]
+                given += step
+            tokens[device] = given
+            cache = model.make_cache(128)
+            tokens[device + " at once"] = model.forward(given, cache, all_logits=True).numpy()
+        assert tokens["cuda"] == tokens["cpu"], options
+        want = tokens["cpu at once"]
+        assert abs(tokens["cuda at once"] - want).max() <= 1e-3 * abs(want).max(), options
+        if not options:
+            assert tokens["cuda"] == expected["greedy_ids"][: len(tokens["cuda"])]
+
+
+def segment():
+    """The small Segment Anything: masks of each form of prompts, beside what the original gives."""
+    rng_image = np.random.default_rng(3).integers(0, 255, (90, 128, 3), dtype=np.uint8)
+    Sam, SamPredictor = weft.models.Sam, weft.models.SamPredictor
+    for compile in (False, True):
+        results = []
+        for device in ("cpu", "cuda"):
+            sam = Sam.from_checkpoint(DATA / "sam_tiny" / "sam_tiny.pth").to(device)
+            predictor = SamPredictor(sam, compile=compile)
+            predictor.set_image(rng_image)
+            given = [predictor.get_image_embedding().cpu().numpy()]
+            point = {"point_coords": np.array([[50.0, 40.0]]), "point_labels": np.array([1])}
+            given += predictor.predict(**point)[1:]
+            given += predictor.predict(box=np.array([10.0, 10.0, 80.0, 70.0]), multimask_output=False)[1:]
+            given += predictor.predict(**point, mask_input=given[2][:1], multimask_output=False)[1:]
+            results.append(given)
+        for want, got in zip(*results):
+            assert want.shape == got.shape and abs(want - got).max() <= 1e-4 * abs(want).max()
+
+
+def step(x, w, cache, position):
+    y = weft.exp(-x @ w) + 1
+    cache[position] = y[0, :8]
+    return y, cache.sum()
+
+
+def recorded():
+    """mode="reduce-overhead": from the third call on what was recorded is repeated, with other arguments; arguments that are
+    written to change; what cannot be recorded runs as it did."""
+    random = np.random.default_rng(0)
+
+    def numbers(*shape):
+        return weft.tensor(random.standard_normal(shape).astype("f4") * 0.1, device="cpu")
+
+    w, cache = numbers(32, 32), weft.zeros(4, 8, device="cpu")
+    there = w.to("cuda"), weft.zeros(4, 8).to("cuda")
+    compiled = weft.compile(step, mode="reduce-overhead")
+    sorting = weft.compile(lambda x: weft.sort(x * 2, 1)[0] + 1, mode="reduce-overhead")
+    results = []
+    with weft.device("cuda"):
+        for k in range(7):
+            x, position = numbers(2 + k // 6, 32), weft.tensor([k % 4], device="cpu")
+            results.append(compiled(x.to("cuda"), there[0], there[1], position.to("cuda")))
+            want = step(x, w, cache, position)
+            for a, b in zip(results[-1], want):
+                np.testing.assert_allclose(a.cpu().numpy(), b.numpy(), rtol=1e-4)
+            np.testing.assert_allclose(there[1].cpu().numpy(), cache.numpy(), rtol=1e-4)
+            np.testing.assert_array_equal(
+                sorting(x.to("cuda")).cpu().numpy(), np.sort(x.numpy() * 2, 1) + np.float32(1)
+            )
+    # Results are the caller's.
+    first = results[3][0].cpu().numpy().copy()
+    with weft.device("cuda"):
+        compiled(numbers(2, 32).to("cuda"), *there, weft.tensor([0]).to("cuda"))
+    np.testing.assert_array_equal(results[3][0].cpu().numpy(), first)
+
+
+def sharing():
+    """DLPack both ways and __cuda_array_interface__."""
+    a = weft.tensor(rng.standard_normal((3, 4)).astype("f4")).to("cuda")
+    b = weft.from_dlpack(a)
+    assert b.is_cuda and b.data_ptr() == a.data_ptr() and a.__dlpack_device__() == (2, 0)
+    b += 1
+    assert (a.cpu().numpy() == b.cpu().numpy()).all()
+    turned = weft.from_dlpack(a.T)
+    assert turned.shape == (4, 3) and (turned.cpu().numpy() == a.cpu().numpy().T).all()
+    interface = a.T.__cuda_array_interface__
+    assert interface["shape"] == (4, 3) and interface["strides"] == (4, 16) and interface["typestr"] == "<f4"
+    assert (
+        interface["data"] == (a.data_ptr(), False) and interface["version"] == 3 and interface["stream"] != 0
+    )
+    assert not hasattr(a.cpu(), "__cuda_array_interface__") and a.cpu().__dlpack_device__() == (1, 0)
+    try:
+        a.__dlpack__(dl_device=(1, 0))
+    except BufferError as error:
+        assert "can be exported to device (2" in str(error)
+    else:
+        raise AssertionError("a tensor on a GPU as one of the CPU")
+
+
+def indices():
+    """Arrays and masks as indices of tensors on the device, and what names no element."""
+    x = rng.standard_normal((5, 6))
+    there = weft.tensor(x).to("cuda")
+    at, mask = np.array([3, 0, -1, 3]), x > 0.3
+    for index in (at, weft.tensor(at).to("cuda"), (slice(1, 4), at), (at[:, None] % 5, at)):
+        plain = index.cpu().numpy() if isinstance(index, weft.Tensor) else index
+        given = (
+            tuple(weft.tensor(i) if isinstance(i, np.ndarray) else i for i in index)
+            if isinstance(index, tuple)
+            else index
+        )
+        np.testing.assert_array_equal(there[given].cpu().numpy(), x[plain])
+    np.testing.assert_array_equal(there[weft.tensor(mask).to("cuda")].cpu().numpy(), x[mask])
+    np.testing.assert_array_equal(there[weft.tensor(mask[:, 0]).to("cuda")].cpu().numpy(), x[mask[:, 0]])
+    values = rng.standard_normal((4, 6))
+    there[weft.tensor(at)] = weft.tensor(values).to("cuda")
+    x[at] = values
+    there[:, weft.tensor([1, 2]).to("cuda")] = 7.0
+    x[:, [1, 2]] = 7
+    there[weft.tensor(mask).to("cuda")] = 0.5
+    x[mask] = 0.5
+    np.testing.assert_array_equal(there.cpu().numpy(), x)
+    taken = there[weft.tensor([5]).to("cuda")]
+    for call in (taken.cpu, lambda: weft.tensor(x)[weft.tensor([0]).to("cuda")]):
+        try:
+            call()
+        except (IndexError, RuntimeError) as error:
+            assert "an index names no element" in str(error) or "same device as the indexed tensor" in str(
+                error
+            )
+        else:
+            raise AssertionError("an index that names no element, or on another device")
+
+
+def archives():
+    """TorchScript archives moved to the device give what PyTorch gave on the CPU, of arguments there."""
+    for name in ("cnn_scripted", "cnn_traced", "encoder_layer", "fork_wait", "mobilenet_v3_small", "squeezenet1_1"):
+        module = weft.jit.load(str(DATA / "torchscript" / f"{name}.pt")).to("cuda")
+        data = np.load(DATA / "torchscript" / f"{name}.npz")
+        count = sum(key.startswith("in.") for key in data.files)
+        result = module(*[weft.tensor(data[f"in.{k}"]).to("cuda") for k in range(count)])
+        assert result.is_cuda
+        want = data["out"]
+        assert abs(result.cpu().numpy() - want).max() <= 1e-4 * max(1, abs(want).max()), name
+
+
+def llama():
+    without_the_host("generate")
+
+
+def sam():
+    without_the_host("segment")
+
+
+def written():
+    """Each kind of kernel that is written by hand; see test_every_written_kernel_becomes_machine_code."""
+    random = np.random.default_rng(5)
+
+    def on_device(shape, dtype=weft.float32):
+        return weft.tensor(random.standard_normal(shape).astype("f4")).to(dtype).to("cuda")
+
+    for dtype in (weft.float32, weft.float64, weft.bfloat16, weft.float16):
+        a, wide = on_device((256, 64), dtype), on_device((300, 64), dtype)
+        for rows in (1, 2, 4, 8, 16, 60, 256):
+            a[:rows] @ wide.T
+        a @ on_device((64, 300), dtype)
+        weft.nn.functional.conv2d(on_device((1, 4, 16, 16), dtype), on_device((8, 4, 4, 4), dtype), stride=4)
+        weft.nn.functional.conv_transpose2d(
+            on_device((1, 4, 8, 8), dtype), on_device((4, 8, 2, 2), dtype), stride=2
+        )
+        weft.nn.functional.interpolate(on_device((1, 2, 8, 8), dtype), size=(16, 16), mode="bilinear")
+        if dtype == weft.float64:
+            continue
+        weight = on_device((300, 64)).cpu()
+        int8, int4 = weft.quantize_int8(weight), weft.quantize_int4(weight, 32)
+        for rows in (1, 8, 256):
+            weft.linear_packed(a[:rows], int8[0].to("cuda"), int8[1].to("cuda"), activation="silu")
+            weft.linear_packed(a[:rows], int4[0].to("cuda"), int4[1].to("cuda"), group_size=32)
+        for size in (64, 80, 128):
+            q = on_device((1, 2, 150, size), dtype)
+            weft.scaled_dot_product_attention(q, q, q, is_causal=True)
+            weft.scaled_dot_product_attention(q[:, :, :1], q, q)
+            rel = on_device((1, 2, 150, 15), dtype), on_device((1, 2, 150, 10), dtype)
+            weft.relative_position_attention(q, q, q, *rel)
+        cache = on_device((2, 300, 64), dtype), on_device((2, 300, 64), dtype)
+        position, rope = weft.tensor(5).to("cuda"), on_device((300, 32, 2))
+        for tokens in (1, 40):
+            weft.attention_with_kv_cache(on_device((tokens, 8 * 64)), *cache, position, rope)
+    bytes_ = weft.tensor(random.integers(-9, 9, (256, 64)).astype("i1")).to("cuda")
+    weft._int_mm(bytes_, bytes_.T)
+    weft._int_mm(bytes_, bytes_.T.contiguous())
+    numbers = weft.tensor([1, 2, 0, 1]).to("cuda")
+    x = on_device((5, 6, 7))
+    x[:, numbers], x[numbers], x.transpose(0, 2).contiguous()
+    x[:, numbers] = 1.0
+    weft.nn.functional.embedding(numbers, on_device((5, 6)))
+    weft._C._gpu.synchronize()
+
+
+def assembled(folder, golden=None):
+    """Every kernel in a folder of WEFT_DUMP as PTX for sm_80 and sm_90, and by ptxas where it is installed: none spills, and
+    with `golden` registers and shared memory are what the file says, if it was written for this version of ptxas."""
     sources = {}
     for path in sorted(Path(folder).glob("*.cc")):
         text = path.read_text()
@@ -206,36 +435,52 @@ def assembled(folder, most=10**9):
     assert sources
     ptxas = shutil.which("ptxas")
     table = []
-    for name, text in list(sources.values())[:most]:
+    for name, text in sources.values():
         for capability in (80, 90):
             ptx = weft._C._gpu.ptx(name, text, capability)
             assert f".target sm_{capability}" in ptx and ".entry" in ptx
             # Products and sums are rounded one by one, and nothing is flushed to zero.
             assert not re.search(r"\b(mul|add|sub)\.f(32|64)\b|\.ftz|\.approx", ptx), name
             if ptxas:
-                with tempfile.TemporaryDirectory() as place:
-                    file = Path(place) / "kernel.ptx"
-                    file.write_text(ptx)
-                    command = [ptxas, "-v", f"-arch=sm_{capability}", str(file), "-o", str(file) + ".cubin"]
-                    done = subprocess.run(command, capture_output=True, text=True)
-                assert done.returncode == 0, done.stderr
-                for entry, rest in re.findall(
-                    r"Compiling entry function '(\w+)'(.*?)(?=Compiling|\Z)", done.stderr, re.S
-                ):
-                    registers = int(re.search(r"Used (\d+) registers", rest).group(1))
-                    spills = int(re.search(r"(\d+) bytes spill stores", rest).group(1))
-                    shared = re.search(r"(\d+) bytes smem", rest)
-                    table.append(
-                        (capability, entry, registers, spills, int(shared.group(1)) if shared else 0)
-                    )
-    for capability, entry, registers, spills, shared in table:
-        print(
-            f"sm_{capability} {entry:48} {registers:4} registers {spills:4} bytes spilled {shared:4} shared"
-        )
+                table += [(f"sm_{capability}", *row) for row in machine_code(ptxas, ptx, capability)]
+    lines = sorted(
+        f"{gpu} {entry:56} {registers:4} registers {spills:4} bytes spilled {shared:6} shared"
+        for gpu, entry, registers, spills, shared in table
+    )
+    print("\n".join(lines))
     print(
         f"{len(sources)} sources, {len(table)} kernels assembled" + ("" if ptxas else "; there is no ptxas")
     )
     assert all(row[3] == 0 for row in table), "a kernel spills"
+    if golden is None or not ptxas:
+        return
+    said = subprocess.run([ptxas, "--version"], capture_output=True, text=True).stdout
+    version = "ptxas " + re.search(r"release [\d.]+, V([\d.]+)", said).group(1)
+    text = "\n".join([version, *lines]) + "\n"
+    if os.environ.get("GOLDEN_UPDATE"):
+        Path(golden).write_text(text)
+    want = Path(golden).read_text()
+    if want.splitlines()[0] == version:
+        assert (
+            text == want
+        ), f"{golden}: other kernels, registers or shared memory; GOLDEN_UPDATE=1 writes it anew"
+
+
+def machine_code(ptxas, ptx, capability):
+    """Name, registers, spilled bytes and shared memory of each kernel."""
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "kernel.ptx"
+        file.write_text(ptx)
+        command = [ptxas, "-v", f"-arch=sm_{capability}", str(file), "-o", str(file) + ".cubin"]
+        done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for entry, rest in re.findall(
+        r"Compiling entry function '(\w+)'(.*?)(?=Compiling|\Z)", done.stderr, re.S
+    ):
+        registers = int(re.search(r"Used (\d+) registers", rest).group(1))
+        spills = int(re.search(r"(\d+) bytes spill stores", rest).group(1))
+        shared = re.search(r"(\d+) bytes smem", rest)
+        yield entry, registers, spills, int(shared.group(1)) if shared else 0
 
 
 if __name__ == "__main__":

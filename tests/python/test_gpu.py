@@ -28,9 +28,42 @@ def has_clang():
         return False
 
 
-@pytest.mark.parametrize("check", ["functions", "sizes", "tensors", "errors", "programs"])
+@pytest.mark.parametrize(
+    "check",
+    ["functions", "sizes", "tensors", "errors", "programs", "sharing", "indices"],
+)
 def test_emulated(check):
     run(CHECKS, check)
+
+
+def test_runs_are_recorded():
+    log = run(CHECKS, "recorded", WEFT_LOGS="schedule,syncs").stderr
+    assert "a run is recorded on cuda:0" in log and "a run is not recorded: cuda: a copy" in log
+
+
+DATA = Path(os.environ.get("WEFT_SHARED_DATA", Path(__file__).resolve().parents[3] / "shared/data"))
+
+
+def test_archives_are_moved_there():
+    if not (DATA / "torchscript").is_dir():
+        pytest.skip(f"no data in {DATA}; set WEFT_SHARED_DATA")
+    run(CHECKS, "archives")
+
+
+@pytest.mark.parametrize("model", ["llama", "sam"])
+def test_no_operator_of_a_model_runs_on_the_host(model):
+    if not (DATA / "stories260k").is_dir():
+        pytest.skip(f"no data in {DATA}; set WEFT_SHARED_DATA")
+    run(CHECKS, model)
+
+
+def test_every_written_kernel_becomes_machine_code(tmp_path):
+    """Registers, spilled bytes and shared memory of each, as ptxas counts them; GOLDEN_UPDATE=1 writes them anew."""
+    if not has_clang():
+        pytest.skip("no in-process compiler")
+    run(CHECKS, "written", WEFT_DUMP=str(tmp_path), WEFT_DISABLE_CACHE="0")
+    golden = Path(__file__).parents[1] / "golden" / "gpu_kernels.txt"
+    print(run(CHECKS, "assembled", str(tmp_path), str(golden)).stdout)
 
 
 def test_every_kernel_becomes_machine_code(tmp_path):

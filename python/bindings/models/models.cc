@@ -33,13 +33,14 @@ ModelPtr unconst(std::shared_ptr<const Llama> model) {
 LlamaOptions make_options(const std::string& dtype, const std::string& quantize,
                           const std::string& activations, const std::string& cache_dtype,
                           int64_t max_positions, const std::string& execution, const nb::object& progress,
-                          bool tensor_parallel) {
+                          bool tensor_parallel, const std::string& device) {
   LlamaOptions options{.dtype = dtype,
                        .quantize = quantize,
                        .activations = activations,
                        .cache_dtype = cache_dtype,
                        .max_positions = max_positions,
-                       .tensor_parallel = tensor_parallel};
+                       .tensor_parallel = tensor_parallel,
+                       .device = Device::parse(device)};
   options.execution = execution == "eager"    ? Execution::Eager
                       : execution == "static" ? Execution::Static
                                               : Execution::Compiled;
@@ -239,22 +240,23 @@ void bind_llama(nb::module_& m) {
           "from_pretrained",
           [](const std::string& folder, const std::string& dtype, const std::string& quantize,
              const std::string& activations, const std::string& cache_dtype, int64_t max_positions,
-             const std::string& execution, const nb::object& progress, bool verify, bool tensor_parallel) {
+             const std::string& execution, const nb::object& progress, bool verify, bool tensor_parallel,
+             const std::string& device) {
             LlamaOptions options = make_options(dtype, quantize, activations, cache_dtype, max_positions,
-                                                execution, progress, tensor_parallel);
+                                                execution, progress, tensor_parallel, device);
             options.verify = verify;
             const python::GilRelease no_gil;
             return unconst(Llama::from_pretrained(folder, options));
           },
           "folder"_a, "dtype"_a, "quantize"_a, "activations"_a, "cache_dtype"_a, "max_positions"_a,
-          "execution"_a, "progress"_a.none(), "verify"_a, "tensor_parallel"_a)
+          "execution"_a, "progress"_a.none(), "verify"_a, "tensor_parallel"_a, "device"_a = "cpu")
       .def_static(
           "random",
           [](const std::string& shape, const std::string& dtype, const std::string& quantize,
              const std::string& activations, int64_t max_positions, int64_t num_layers, uint64_t seed,
-             bool tensor_parallel) {
+             bool tensor_parallel, const std::string& device) {
             const LlamaOptions options = make_options(dtype, quantize, activations, "", max_positions,
-                                                      "compiled", nb::none(), tensor_parallel);
+                                                      "compiled", nb::none(), tensor_parallel, device);
             LlamaConfig config = named_config(shape);
             WEFT_CHECK(num_layers >= 0 && num_layers <= 1000,
                        fmt::format("random: num_layers must be between 0 (the shape's) and 1000, got {}",
@@ -264,7 +266,7 @@ void bind_llama(nb::module_& m) {
             return unconst(Llama::random(config, options, seed));
           },
           "shape"_a, "dtype"_a, "quantize"_a, "activations"_a, "max_positions"_a, "num_layers"_a, "seed"_a,
-          "tensor_parallel"_a)
+          "tensor_parallel"_a, "device"_a = "cpu")
       .def_prop_ro("config", [](const Llama& model) { return config_dict(model.config()); })
       .def_prop_ro("max_positions", &Llama::max_positions)
       .def_prop_ro("bytes_per_token", &Llama::bytes_per_token)

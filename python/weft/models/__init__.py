@@ -57,6 +57,7 @@ class Llama:
         progress=None,
         verify=False,
         tensor_parallel=False,
+        device="cpu",
     ):
         """The model of a Hugging Face or Meta folder, memory-mapped, or of one that `weft quantize` wrote.
 
@@ -67,7 +68,8 @@ class Llama:
         at most 8192). execution: 'eager', 'static' (static KV cache), 'compiled'. progress: called with layers done
         and layers in all. verify: compare the checksums of .pth and .bin files first, which reads all of them; ValueError
         for safetensors, which hold none. tensor_parallel: this rank's part alone is read (weft.distributed); every rank makes
-        the same calls, and gets the same logits and texts. RuntimeError and ValueError name the file and tensor.
+        the same calls, and gets the same logits and texts. device: 'cuda' or 'cuda:1' (docs/GPU.md), where every execution is
+        'static' and activations are float32. RuntimeError and ValueError name the file and tensor.
         """
         folder = _os.fspath(folder)
         if progress is not None and not callable(progress):
@@ -92,6 +94,7 @@ class Llama:
                 progress,
                 verify,
                 shared,
+                str(device),
             )
 
         model = load(tensor_parallel)
@@ -113,6 +116,7 @@ class Llama:
         seed=0,
         activations="",
         tensor_parallel=False,
+        device="cpu",
     ):
         """A model of known sizes ('llama-7b', 'llama-1b', …) whose weights mean nothing, for measuring.
 
@@ -120,7 +124,15 @@ class Llama:
         """
         return cls(
             _models.Llama.random(
-                shape, dtype, quantize, activations, max_positions, num_layers, seed, tensor_parallel
+                shape,
+                dtype,
+                quantize,
+                activations,
+                max_positions,
+                num_layers,
+                seed,
+                tensor_parallel,
+                str(device),
             )
         )
 

@@ -17,6 +17,8 @@ using Function = void*;
 using StreamHandle = void*;
 using EventHandle = void*;
 using LinkState = void*;
+using Graph = void*;
+using GraphExec = void*;
 
 enum : Result {
   kSuccess = 0,
@@ -36,6 +38,7 @@ enum : int {
   kErrorLogSize = 6,  // …_SIZE_BYTES
   kInputPtx = 1,      // CU_JIT_INPUT_PTX
   kStreamNonBlocking = 1,
+  kCaptureRelaxed = 2,  // CU_STREAM_CAPTURE_MODE_RELAXED
 };
 
 // name, parameters
@@ -79,10 +82,20 @@ enum : int {
                      unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle stream,         \
                      void** parameters, void** extra))
 
+// Newer ones, that are done without: recorded work needs CUDA 11.4.
+#define WEFT_CUDA_NEWER_FUNCTIONS(X)                                                        \
+  X(cuStreamBeginCapture_v2, (StreamHandle stream, int mode))                               \
+  X(cuStreamEndCapture, (StreamHandle stream, Graph * graph))                               \
+  X(cuGraphInstantiateWithFlags, (GraphExec * exec, Graph graph, unsigned long long flags)) \
+  X(cuGraphLaunch, (GraphExec exec, StreamHandle stream))                                   \
+  X(cuGraphExecDestroy, (GraphExec exec))                                                   \
+  X(cuGraphDestroy, (Graph graph))
+
 struct Api {
   std::string problem;  // why there is none; empty: all functions are there
 #define WEFT_CUDA_DECLARE(NAME, PARAMETERS) Result(*NAME) PARAMETERS = nullptr;
   WEFT_CUDA_FUNCTIONS(WEFT_CUDA_DECLARE)
+  WEFT_CUDA_NEWER_FUNCTIONS(WEFT_CUDA_DECLARE)  // null where the driver has none
 #undef WEFT_CUDA_DECLARE
 };
 

@@ -7,8 +7,10 @@
 #include <atomic>
 
 #include "device/cuda/driver.h"
+#include "device/cuda/faults.h"
 #include "device/cuda/kernels.h"
 #include "device/cuda/memory.h"
+#include "device/cuda/moving.h"
 #include "device/cuda/operators.h"
 #include "runtime/log.h"
 #include "weft/env.h"
@@ -34,6 +36,14 @@ const Driver& driver() {
 }
 
 namespace {
+
+struct Recorded final : RecordedWork {
+  explicit Recorded(int index) : device(index), memory(index) {}
+  void repeat() const override { driver().repeat(work.get(), device); }
+  int device;
+  RecordedMemory memory;
+  std::shared_ptr<void> work;
+};
 
 class Cuda final : public Backend {
  public:
@@ -64,6 +74,7 @@ class Cuda final : public Backend {
     if (log::enabled(log::Channel::Syncs))
       log::write(log::Channel::Syncs, fmt::format("{} bytes are copied from cuda:{}", nbytes, index));
     driver().copy_to_host(to, from, nbytes, index);
+    check_faults(index);
   }
   void copy_elements(const StridedPointer& to, const StridedPointer& from, const Shape& shape,
                      int index) const override {
@@ -80,7 +91,10 @@ class Cuda final : public Backend {
   void wait(Stream stream, const Event& event) const override {
     driver().wait(stream.device.index, event.handle.get());
   }
-  void synchronize(Stream stream) const override { driver().synchronize(stream.device.index); }
+  void synchronize(Stream stream) const override {
+    driver().synchronize(stream.device.index);
+    check_faults(stream.device.index);
+  }
   double elapsed_ms(const Event& from, const Event& to) const override {
     return driver().elapsed_ms(from.handle.get(), to.handle.get());
   }
@@ -93,9 +107,37 @@ class Cuda final : public Backend {
     return cuda::load(nest, printed, toolchain);
   }
 
+  bool records_work(int index) const override {
+    return driver().why_unavailable().empty() && index < driver().device_count() && driver().records();
+  }
+  std::unique_ptr<RecordedWork> record_work(int index, const std::function<void()>& work) const override {
+    auto recorded = std::make_unique<Recorded>(index);
+    recorded->memory.begin();
+    driver().begin_recording(index);
+    try {
+      work();
+    } catch (const Error& error) {
+      recorded->memory.end();
+      driver().end_recording(index, /*keep=*/false);
+      if (log::enabled(log::Channel::Syncs))
+        log::write(log::Channel::Syncs, fmt::format("a run is not recorded: {}", error.what()));
+      return nullptr;
+    } catch (...) {
+      recorded->memory.end();
+      driver().end_recording(index, /*keep=*/false);
+      throw;
+    }
+    recorded->memory.end();
+    recorded->work = driver().end_recording(index, /*keep=*/true);
+    return recorded;
+  }
+
+  bool set_indexed(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values) const override {
+    return put_indexed(x, indices, values);
+  }
+
   bool has_operator(const ops::OpDef& op) const override {
-    return op.eager != nullptr && op.name.find("channels_last") == std::string::npos &&
-           !op.name.starts_with("linear_");
+    return op.eager != nullptr && op.name.find("channels_last") == std::string::npos;
   }
   std::vector<Tensor> run(const ops::OpDef& op, std::span<const Tensor> operands, const ops::Attrs& attrs,
                           int index) const override {

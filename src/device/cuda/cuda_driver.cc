@@ -39,6 +39,10 @@ api::Api api::load(const char* library) {
     api.problem = fmt::format("the NVIDIA driver is too old: {} has no {}", library, #NAME);
   WEFT_CUDA_FUNCTIONS(WEFT_CUDA_FIND)
 #undef WEFT_CUDA_FIND
+#define WEFT_CUDA_FIND_NEWER(NAME, PARAMETERS) \
+  api.NAME = reinterpret_cast<decltype(api.NAME)>(::dlsym(handle, #NAME));
+  WEFT_CUDA_NEWER_FUNCTIONS(WEFT_CUDA_FIND_NEWER)
+#undef WEFT_CUDA_FIND_NEWER
   return api;
 }
 
@@ -53,11 +57,26 @@ struct CudaDevice {
   PtxTarget target{};
   std::string problem;
   std::once_flag opened;
+  std::recursive_mutex submitting;  // held by the thread that records
+  bool is_recording = false;
   std::mutex mutex;
   std::deque<std::string> launched;  // since the last synchronization
 };
 
 std::string text_of(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+// Work is given to a device by one thread at a time, and none by others while one records.
+class Submission {
+ public:
+  // `waits`: what this is, that cannot be recorded.
+  explicit Submission(CudaDevice& device, const char* waits = nullptr) : lock_(device.submitting) {
+    if (device.is_recording && waits != nullptr)
+      throw_error(ErrorKind::Runtime, fmt::format("cuda: {} cannot be recorded", waits));
+  }
+
+ private:
+  std::lock_guard<std::recursive_mutex> lock_;
+};
 
 class CudaDriver final : public Driver {
  public:
@@ -105,7 +124,8 @@ class CudaDriver final : public Driver {
   }
 
   void copy_to_device(void* to, const void* from, size_t nbytes, int device) const override {
-    const CudaDevice& d = use(device);
+    CudaDevice& d = use(device);
+    const Submission submission(d, "a copy to the GPU");
     check(api_.cuMemcpyHtoDAsync_v2(reinterpret_cast<api::Address>(to), from, nbytes, d.stream),
           "copying to the GPU", device);
     // Of memory that may be paged out, the driver has taken a copy; pinned memory it still reads.
@@ -115,13 +135,15 @@ class CudaDriver final : public Driver {
       synchronize(device);
   }
   void copy_to_host(void* to, const void* from, size_t nbytes, int device) const override {
-    const CudaDevice& d = use(device);
+    CudaDevice& d = use(device);
+    const Submission submission(d, "a copy to the host");
     check(api_.cuMemcpyDtoHAsync_v2(to, reinterpret_cast<api::Address>(from), nbytes, d.stream),
           "copying from the GPU", device);
     synchronize(device);
   }
   void copy_within(void* to, const void* from, size_t nbytes, int device) const override {
-    const CudaDevice& d = use(device);
+    CudaDevice& d = use(device);
+    const Submission submission(d);
     check(api_.cuMemcpyDtoDAsync_v2(reinterpret_cast<api::Address>(to), reinterpret_cast<api::Address>(from),
                                     nbytes, d.stream),
           "copying within the GPU", device);
@@ -147,6 +169,7 @@ class CudaDriver final : public Driver {
   }
   void synchronize(int device) const override {
     CudaDevice& d = use(device);
+    const Submission submission(d, "waiting for the GPU");
     check(api_.cuStreamSynchronize(d.stream), "waiting for the GPU", device);
     const std::lock_guard<std::mutex> lock(d.mutex);
     d.launched.clear();
@@ -156,6 +179,42 @@ class CudaDriver final : public Driver {
     check(api_.cuEventSynchronize(to), "waiting for an event");
     check(api_.cuEventElapsedTime(&milliseconds, from, to), "reading events");
     return static_cast<double>(milliseconds);
+  }
+
+  bool records() const override {
+    return api_.cuGraphInstantiateWithFlags != nullptr && api_.cuStreamBeginCapture_v2 != nullptr;
+  }
+  void begin_recording(int device) const override {
+    CudaDevice& d = use(device);
+    d.submitting.lock();
+    const api::Result result = api_.cuStreamBeginCapture_v2(d.stream, api::kCaptureRelaxed);
+    d.is_recording = result == api::kSuccess;
+    if (!d.is_recording) d.submitting.unlock();
+    check(result, "recording work", device);
+  }
+  std::shared_ptr<void> end_recording(int device, bool keep) const override {
+    CudaDevice& d = use(device);
+    api::Graph graph = nullptr;
+    const api::Result ended = api_.cuStreamEndCapture(d.stream, &graph);
+    d.is_recording = false;
+    d.submitting.unlock();
+    const auto destroy = [&](void* g) {
+      if (g != nullptr) api_.cuGraphDestroy(g);
+    };
+    const std::unique_ptr<void, decltype(destroy)> owner(graph, destroy);
+    if (!keep) return nullptr;
+    check(ended, "recording work", device);
+    api::GraphExec exec = nullptr;
+    check(api_.cuGraphInstantiateWithFlags(&exec, graph, 0), "preparing recorded work", device);
+    return {exec, [this, device](void* e) {
+              api_.cuCtxSetCurrent(at(device).context);
+              api_.cuGraphExecDestroy(e);
+            }};
+  }
+  void repeat(void* recording, int device) const override {
+    CudaDevice& d = use(device);
+    const Submission submission(d);
+    check(api_.cuGraphLaunch(recording, d.stream), "launching recorded work", device);
   }
 
   CompiledModule load(const std::string& name, const std::string& source, std::string_view,
@@ -179,6 +238,7 @@ class CudaDriver final : public Driver {
 
   void launch(const std::string& name, void* function, const Launch& launch, int device) const override {
     CudaDevice& d = use(device);
+    const Submission submission(d);
     {
       const std::lock_guard<std::mutex> lock(d.mutex);
       if (d.launched.empty() || d.launched.back() != name) d.launched.push_back(name);
@@ -188,7 +248,7 @@ class CudaDriver final : public Driver {
                               0, d.stream, const_cast<void**>(launch.parameters), nullptr),
           fmt::format("launching kernel '{}'", name), device);
     static const bool is_blocking = env::flag("WEFT_CUDA_BLOCKING");
-    if (is_blocking)
+    if (is_blocking && !d.is_recording)
       check(api_.cuStreamSynchronize(d.stream), fmt::format("kernel '{}'", name), device, /*one=*/true);
   }
 

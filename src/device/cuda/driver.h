@@ -66,6 +66,13 @@ class Driver {
   virtual void synchronize(int device) const = 0;
   virtual double elapsed_ms(void* from, void* to) const = 0;
 
+  // What the calling thread launches and copies within the device between these two is recorded, not done;
+  // what would wait for the device is an error then. `keep`: false gives nothing.
+  virtual bool records() const = 0;
+  virtual void begin_recording(int device) const = 0;
+  virtual std::shared_ptr<void> end_recording(int device, bool keep) const = 0;
+  virtual void repeat(void* recording, int device) const = 0;
+
   // `source`: what codegen::print_grid gave.
   virtual CompiledModule load(const std::string& name, const std::string& source, std::string_view toolchain,
                               int device) const = 0;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -35,6 +36,9 @@ struct State {
   std::map<void*, size_t> blocks[2];
   size_t memory = kUsualMemory, used[2] = {};
   uint64_t seed = 1;
+  // Of the thread that records, if one does.
+  std::recursive_mutex submitting;
+  std::vector<std::function<void()>>* recorded = nullptr;
   DeviceFacts facts[2];
 };
 State& state() {
@@ -88,13 +92,18 @@ class EmulatedDriver final : public Driver {
     return s.memory - std::min(s.memory, s.used[device]);
   }
   void copy_to_device(void* to, const void* from, size_t nbytes, int) const override {
+    const std::lock_guard<std::recursive_mutex> submission(state().submitting);
+    refuse_recording("a copy to the GPU");
     std::memcpy(real(to), from, nbytes);
   }
   void copy_to_host(void* to, const void* from, size_t nbytes, int) const override {
+    const std::lock_guard<std::recursive_mutex> submission(state().submitting);
+    refuse_recording("a copy to the host");
     std::memcpy(to, real(from), nbytes);
   }
   void copy_within(void* to, const void* from, size_t nbytes, int) const override {
-    std::memmove(real(to), real(from), nbytes);
+    const std::lock_guard<std::recursive_mutex> submission(state().submitting);
+    give([=] { std::memmove(real(to), real(from), nbytes); });
   }
 
   void* stream(int device) const override { return &state().facts[device]; }
@@ -103,7 +112,25 @@ class EmulatedDriver final : public Driver {
   }
   void wait(int, void*) const override {}
   bool has_passed(int, void*) const override { return true; }
-  void synchronize(int) const override {}
+  void synchronize(int) const override {
+    const std::lock_guard<std::recursive_mutex> submission(state().submitting);
+    refuse_recording("waiting for the GPU");
+  }
+  bool records() const override { return true; }
+  void begin_recording(int) const override {
+    state().submitting.lock();
+    state().recorded = new Recorded;
+  }
+  std::shared_ptr<void> end_recording(int, bool keep) const override {
+    std::shared_ptr<Recorded> recorded(state().recorded);
+    state().recorded = nullptr;
+    state().submitting.unlock();
+    return keep ? recorded : nullptr;
+  }
+  void repeat(void* recording, int) const override {
+    const std::lock_guard<std::recursive_mutex> submission(state().submitting);
+    for (const std::function<void()>& work : *static_cast<const Recorded*>(recording)) give(work);
+  }
   double elapsed_ms(void* from, void* to) const override {
     return std::chrono::duration<double, std::milli>(*static_cast<Clock::time_point*>(to) -
                                                      *static_cast<Clock::time_point*>(from))
@@ -118,19 +145,41 @@ class EmulatedDriver final : public Driver {
   }
   void launch(const std::string& name, void* function, const Launch& launch, int) const override {
     std::vector<void*> values(launch.is_address.size());
-    std::vector<void*> parameters = {};
     for (size_t k = 0; k < values.size(); ++k) {
       void* value = *static_cast<void**>(launch.parameters[k]);
-      values[k] = launch.is_address[k] ? real(value) : value;
-      parameters.push_back(&values[k]);
+      values[k] = launch.is_address[k] && value != nullptr ? real(value) : value;
     }
+    const std::lock_guard<std::recursive_mutex> submission(state().submitting);
+    give([name, function, values = std::move(values), blocks = launch.blocks, waits = launch.waits] {
+      std::vector<void*> parameters;
+      for (void* const& value : values) parameters.push_back(const_cast<void**>(&value));
+      run(name, function, parameters.data(), blocks, waits);
+    });
+  }
+
+ private:
+  using Recorded = std::vector<std::function<void()>>;
+
+  static void give(const std::function<void()>& work) {
+    if (state().recorded != nullptr)
+      state().recorded->push_back(work);
+    else
+      work();
+  }
+  static void refuse_recording(const char* what) {
+    if (state().recorded != nullptr)
+      throw_error(ErrorKind::Runtime, fmt::format("cuda: {} cannot be recorded", what));
+  }
+
+  static void run(const std::string& name, void* function, void* const* parameters, int64_t blocks,
+                  bool waits) {
     State& s = state();
     const std::lock_guard<std::mutex> lock(s.mutex);
     // GPUs raise no flags of the processor.
     std::fenv_t flags;
     std::feholdexcept(&flags);
-    const bool is_done = run_blocks(reinterpret_cast<EmulatedEntry>(function), parameters.data(),
-                                    launch.blocks, launch.waits, s.seed);
+    const bool is_done =
+        run_blocks(reinterpret_cast<EmulatedEntry>(function), parameters, blocks, waits, s.seed);
     std::fesetenv(&flags);
     if (s.seed != 0) s.seed = s.seed * 6364136223846793005u + 1442695040888963407u;
     if (!is_done)

@@ -28,7 +28,8 @@ namespace {
 
 constexpr int kThreads = nest::kGridThreads, kWarp = nest::kGridWarp;
 constexpr size_t kStack = size_t{64} << 10;
-constexpr size_t kSharedWords = 2 * kThreads / kWarp;
+constexpr size_t kSharedWords = (size_t{48} << 10) / sizeof(uint64_t);
+constexpr size_t kExchangedWords = 4 * kThreads;
 
 // ---- switching between stacks ----------------------------------------------------------------------------
 #if defined(__x86_64__) && !defined(WEFT_ADDRESS_SANITIZER)
@@ -195,8 +196,8 @@ bool run_block(Fibers& fibers, std::array<int, kThreads>& order, std::mt19937_64
 
 bool run_blocks(EmulatedEntry entry, void* const* parameters, int64_t blocks, bool waits, uint64_t seed) {
   std::mt19937_64 random(seed);
-  std::array<uint64_t, kSharedWords> shared;
-  std::array<uint64_t, kThreads> exchange;
+  alignas(128) static std::array<uint64_t, kSharedWords> shared;  // one launch at a time
+  std::array<uint64_t, kExchangedWords> exchange;
   std::array<int, kThreads> order;
   std::iota(order.begin(), order.end(), 0);
   Fibers fibers;

@@ -19,7 +19,10 @@ struct Pool {
   std::mutex mutex;
   std::multimap<size_t, void*> kept;
   MemoryStats stats;
+  std::map<void*, RecordedMemory*> recorded;  // blocks of recorded work, whether in use or not
+  std::map<RecordedMemory*, std::multimap<size_t, void*>> idle;  // of these, what that work may take again
 };
+thread_local RecordedMemory* recording = nullptr;
 Pool& pool_of(int device) {
   static Pool* const pools = new Pool[kMostDevices];
   return pools[static_cast<size_t>(device)];
@@ -54,6 +57,14 @@ void* take_memory(size_t nbytes, int device, size_t* capacity) {
   const size_t size = class_of(nbytes);
   *capacity = size;
   void* data = nullptr;
+  if (recording != nullptr) {
+    auto& blocks = pool.idle[recording];
+    if (const auto found = blocks.find(size); found != blocks.end()) {
+      data = found->second;
+      blocks.erase(found);
+      return data;
+    }
+  }
   if (const auto found = pool.kept.find(size); found != pool.kept.end()) {
     data = found->second;
     pool.kept.erase(found);
@@ -75,15 +86,36 @@ void* take_memory(size_t nbytes, int device, size_t* capacity) {
     ++pool.stats.allocations;
   }
   pool.stats.used += size;
+  if (recording != nullptr) pool.recorded[data] = recording;
   return data;
 }
 
 void give_memory(void* data, size_t capacity, int device) noexcept {
   Pool& pool = pool_of(device);
   const std::lock_guard<std::mutex> lock(pool.mutex);
+  if (!pool.recorded.empty()) {
+    if (const auto found = pool.recorded.find(data); found != pool.recorded.end()) {
+      pool.idle[found->second].emplace(capacity, data);
+      return;
+    }
+  }
   pool.stats.used -= capacity;
   pool.stats.cached += capacity;
   pool.kept.emplace(capacity, data);
+}
+
+void RecordedMemory::begin() { recording = this; }
+void RecordedMemory::end() { recording = nullptr; }
+RecordedMemory::~RecordedMemory() {
+  Pool& pool = pool_of(device_);
+  const std::lock_guard<std::mutex> lock(pool.mutex);
+  std::erase_if(pool.recorded, [&](const auto& block) { return block.second == this; });
+  for (const auto& [size, data] : pool.idle[this]) {
+    pool.stats.used -= size;
+    pool.stats.cached += size;
+    pool.kept.emplace(size, data);
+  }
+  pool.idle.erase(this);
 }
 
 void release_kept_memory(int device) {

@@ -12,6 +12,22 @@ struct MemoryStats {
   int64_t allocations = 0;      // asked of the driver
 };
 
+// Memory that recorded work takes: it is given out again to that work alone, and is the pool's once the work
+// is gone.
+class RecordedMemory {
+ public:
+  explicit RecordedMemory(int device) : device_(device) {}
+  ~RecordedMemory();
+  RecordedMemory(const RecordedMemory&) = delete;
+  RecordedMemory& operator=(const RecordedMemory&) = delete;
+  // What the calling thread takes from now on, or no longer.
+  void begin();
+  void end();
+
+ private:
+  int device_;
+};
+
 // MemoryError that says what was asked and what is held, after the kept blocks were given back once.
 void* take_memory(size_t nbytes, int device, size_t* capacity);
 void give_memory(void* data, size_t capacity, int device) noexcept;

@@ -10,6 +10,8 @@
 
 #include "compiler/compiled_graph.h"
 #include "device/cuda/driver.h"
+#include "device/cuda/moving.h"
+#include "device/cuda/written_operators.h"
 #include "distributed/group.h"
 #include "nest/fusible.h"
 #include "runtime/log.h"
@@ -123,7 +125,12 @@ std::vector<Tensor> run_operator(const ops::OpDef& op, std::span<const Tensor> o
   if (op.kind == ops::OpKind::View) return op.eager(op, operands, attrs);
   if (is_collective(op) && distributed::reaches(Device{DeviceType::CUDA, index}))
     return op.eager(op, operands, attrs);
+  // A join is one loop, where it can be one.
+  if (op.name != "join")
+    if (std::optional<std::vector<Tensor>> results = run_written(op, operands, attrs)) return *results;
   if (std::optional<std::vector<Tensor>> results = run_loop(op, operands, attrs, index)) return *results;
+  if (op.name == "join")
+    if (std::optional<std::vector<Tensor>> results = run_written(op, operands, attrs)) return *results;
   return run_on_host(op, operands, attrs, index);
 }
 
@@ -151,28 +158,6 @@ bool is_dense(const Strides& strides, const Shape& shape) {
   return true;
 }
 
-// The memory of one operand on the host.
-class OnHost {
- public:
-  OnHost(const StridedPointer& operand, const Shape& shape, int device) : device_(device) {
-    const Extent extent = extent_of(operand.strides, shape);
-    const int64_t size = itemsize(operand.dtype);
-    bytes_ = static_cast<size_t>((extent.highest - extent.lowest + 1) * size);
-    first_ = static_cast<char*>(operand.data) + extent.lowest * size;
-    copy_ = std::make_unique<char[]>(bytes_);
-    data = copy_.get() - extent.lowest * size;
-    driver().copy_to_host(copy_.get(), first_, bytes_, device_);
-  }
-  void write_back() const { driver().copy_to_device(first_, copy_.get(), bytes_, device_); }
-  void* data;
-
- private:
-  int device_;
-  size_t bytes_;
-  char* first_;
-  std::unique_ptr<char[]> copy_;
-};
-
 const ops::OpDef& cast_operator() {
   static const ops::OpDef& op = ops::get_op("cast");
   return op;
@@ -195,20 +180,22 @@ void copy_elements(const StridedPointer& to, const StridedPointer& from, const S
   const bool is_dense_target = is_dense(to.strides, shape);
   if (to.dtype == from.dtype && is_dense_target && is_dense(from.strides, shape))
     return driver().copy_within(to.data, from.data, static_cast<size_t>(count * itemsize(to.dtype)), device);
-  // Converted, or put together, by a kernel.
-  if (is_dense_target && to.dtype != from.dtype && !is_complex(to.dtype) && !is_complex(from.dtype)) {
-    const Tensor source = wrapped(from, shape, device);
-    if (const auto result = run_loop(cast_operator(), std::span(&source, 1), {{"dtype", to.dtype}}, device)) {
-      const Tensor& made = (*result)[0];
-      if (made.is_contiguous())
-        return driver().copy_within(to.data, made.data(), static_cast<size_t>(count * itemsize(to.dtype)),
-                                    device);
-    }
+  if (to.dtype == from.dtype) return move_elements(to, from, shape, device);
+  // Converted by a kernel, then moved where they do not lie in a row.
+  const Tensor source = wrapped(from, shape, device);
+  const bool has_loop = !is_complex(to.dtype) && !is_complex(from.dtype);
+  Tensor converted;
+  if (const auto result =
+          !has_loop ? std::nullopt
+                    : run_loop(cast_operator(), std::span(&source, 1), {{"dtype", to.dtype}}, device)) {
+    converted = (*result)[0];
+  } else {
+    log_sync(fmt::format("{} elements are converted from {} to {} on the host", count, name(from.dtype),
+                         name(to.dtype)));
+    const Tensor here = source.to(Device()).to(to.dtype);
+    converted = here.to(Device{DeviceType::CUDA, device});
   }
-  log_sync(fmt::format("a copy of {} elements of other strides goes through the host", count));
-  const OnHost source(from, shape, device), target(to, shape, device);
-  copy_strided({target.data, to.dtype, to.strides}, {source.data, from.dtype, from.strides}, shape);
-  target.write_back();
+  copy_elements(to, {converted.data(), to.dtype, converted.strides()}, shape, device);
 }
 
 }  // namespace weft::cuda

@@ -50,7 +50,7 @@ class PatchEmbedding(nn.Module):
 
 def relative_table(positions, size):
     """[query, key, head_dim] of [2 * size - 1, head_dim]: the row of the distance query - key."""
-    at = weft.arange(size)
+    at = weft.arange(size, device=positions.device)
     return positions[at[:, None] - at[None, :] + (size - 1)]
 
 

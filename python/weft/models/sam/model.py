@@ -111,6 +111,10 @@ class Sam(nn.Module):
     def dtype(self):
         return self.prompt_encoder.no_mask_embed.weight.dtype
 
+    @property
+    def device(self):
+        return self.prompt_encoder.no_mask_embed.weight.device
+
 
 def _beside(path, name, default):
     """The number of that name in a config.json in the file's folder, or the default."""

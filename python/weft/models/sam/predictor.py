@@ -1,5 +1,6 @@
 """Masks of prompts in pixels of an image."""
 
+import contextlib
 import itertools
 
 import numpy as np
@@ -48,9 +49,16 @@ class SamPredictor:
         batch = []
         for image, input in zip(images, inputs):
             pixels = _models.resize_pixels(weft.from_numpy(image), input)
-            batch.append(self.model.preprocess(pixels.permute(2, 0, 1)))
-        self._embeddings = self._encode(weft.stack(batch))
+            pixels = pixels.permute(2, 0, 1).to(self.model.device)
+            batch.append(self.model.preprocess(pixels))
+        with self._on_device():
+            self._embeddings = self._encode(weft.stack(batch))
         self._originals, self._inputs = originals, inputs
+
+    def _on_device(self):
+        """Graphs are compiled for the model's device."""
+        device = self.model.device
+        return contextlib.nullcontext() if device.type == "cpu" else weft.device(device)
 
     def _decode(self, embeddings, multimask, **prompts):
         """The model's decode, compiled for each form of prompts by itself."""
@@ -58,7 +66,8 @@ class SamPredictor:
         if form not in self._decoders:
             decode = self.model.decode
             self._decoders[form] = weft.compile(decode, fullgraph=True) if self._compile else decode
-        return self._decoders[form](embeddings, **prompts, multimask=multimask)
+        with self._on_device():
+            return self._decoders[form](embeddings, **prompts, multimask=multimask)
 
     def get_image_embedding(self):
         """[images, C, grid, grid]."""
@@ -208,7 +217,8 @@ class SamPredictor:
 
     def _run(self, image, given, multimask):
         scaled = self._scaled(image, given)
-        tensors = {name: weft.from_numpy(np.ascontiguousarray(x)) for name, x in scaled.items()}
+        device = self.model.device
+        tensors = {name: weft.from_numpy(np.ascontiguousarray(x)).to(device) for name, x in scaled.items()}
         return self._decode(self._embeddings[image : image + 1], multimask, **tensors)
 
     def _scaled(self, image, given):
@@ -222,6 +232,7 @@ class SamPredictor:
         }
 
     def _finish(self, image, low, iou, return_logits):
+        low, iou = low.cpu(), iou.cpu()
         batch, masks, *side = low.shape
         full = _models.upscale_masks(
             low.reshape(batch * masks, *side),

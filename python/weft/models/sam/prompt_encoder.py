@@ -27,7 +27,8 @@ class PositionalEncoding(nn.Module):
 
     def forward(self, size):
         """[2 * features, size, size]: of the centers of a grid's cells."""
-        at = (weft.arange(size, dtype=weft.float32) + 0.5) / size
+        device = self.positional_encoding_gaussian_matrix.device
+        at = (weft.arange(size, dtype=weft.float32, device=device) + 0.5) / size
         y, x = at[:, None].expand(size, size), at[None, :].expand(size, size)
         return self.encode(weft.stack([x, y], -1)).permute(2, 0, 1)
 
@@ -61,8 +62,9 @@ class PromptEncoder(nn.Module):
         """points [B, N, 2] in pixels of the model's image, labels [B, N]: 1 foreground, 0 background, -1 none."""
         points = points + 0.5
         if pad:  # where there is no box, a point that is none
-            points = weft.cat([points, weft.zeros(points.shape[0], 1, 2)], 1)
-            labels = weft.cat([labels, -weft.ones(labels.shape[0], 1, dtype=labels.dtype)], 1)
+            points = weft.cat([points, weft.zeros(points.shape[0], 1, 2, device=points.device)], 1)
+            none = -weft.ones(labels.shape[0], 1, dtype=labels.dtype, device=labels.device)
+            labels = weft.cat([labels, none], 1)
         encoded = self.pe_layer.encode(points / self.image_size)
         labels = labels[..., None]
         background, foreground = self.point_embeddings[0].weight, self.point_embeddings[1].weight
@@ -96,7 +98,7 @@ class PromptEncoder(nn.Module):
     def embed(self, points, labels, boxes, masks):
         given = [x for x in (points, boxes, masks) if x is not None]
         batch = given[0].shape[0] if given else 1
-        sparse = [weft.zeros(batch, 0, self.channels)]
+        sparse = [weft.zeros(batch, 0, self.channels, device=self.no_mask_embed.weight.device)]
         if points is not None:
             sparse.append(self.embed_points(points, labels, pad=boxes is None))
         if boxes is not None:

@@ -1,0 +1,383 @@
+#include "device/cuda/moving.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "device/cuda/driver.h"
+#include "device/cuda/faults.h"
+#include "device/cuda/products.h"
+#include "device/cuda/written_kernel.h"
+#include "kernels/cpu/indexing.h"
+#include "nest/grid.h"
+#include "ops/arguments.h"
+#include "weft/error.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr size_t kMostDims = 8, kMostIndices = 4;
+constexpr int64_t kMostNamed = 4096;  // pairs of which are compared
+
+const char* word_of(DType dtype) {
+  switch (itemsize(dtype)) {
+    case 1: return "u8";
+    case 2: return "u16";
+    case 4: return "u32";
+    case 8: return "u64";
+    default: return "Wide";
+  }
+}
+
+// Sizes, and how several arrays are walked through along them; outermost first.
+struct Walk {
+  Shape sizes;
+  std::vector<Strides> steps;  // by array, as many as sizes
+
+  // Without dimensions of size 1, neighbours joined where every array goes on evenly.
+  void simplify() {
+    Walk simple{{}, std::vector<Strides>(steps.size())};
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      if (sizes[d] == 1) continue;
+      bool joins = !simple.sizes.empty();
+      for (size_t k = 0; joins && k < steps.size(); ++k)
+        joins = simple.steps[k].back() == steps[k][d] * sizes[d];
+      if (joins) {
+        simple.sizes.back() *= sizes[d];
+      } else {
+        simple.sizes.push_back(sizes[d]);
+      }
+      for (size_t k = 0; k < steps.size(); ++k) {
+        if (joins)
+          simple.steps[k].back() = steps[k][d];
+        else
+          simple.steps[k].push_back(steps[k][d]);
+      }
+    }
+    if (simple.sizes.empty()) {
+      simple.sizes.push_back(1);
+      for (Strides& list : simple.steps) list.push_back(0);
+    }
+    *this = std::move(simple);
+  }
+  size_t dims() const { return sizes.size(); }
+};
+
+// "Steps<D>{{…}}", its numbers being parameters.
+std::string steps_text(WrittenKernel& kernel, const std::string& name, const std::vector<int64_t>& values) {
+  std::vector<std::string> names;
+  for (const int64_t value : values) {
+    names.push_back(fmt::format("{}_{}", name, names.size()));
+    kernel.number(names.back().c_str(), value);
+  }
+  return fmt::format("Steps<{}>{{{{{}}}}}", values.size(), fmt::join(names, ", "));
+}
+
+int64_t blocks_for(int64_t items, int device) {
+  constexpr int64_t kBlocksPerMultiprocessor = 32;
+  return std::min<int64_t>((items + nest::kGridThreads - 1) / nest::kGridThreads,
+                           kBlocksPerMultiprocessor * driver().facts(device).multiprocessors);
+}
+
+// Index arrays of one call, broadcast together.
+struct Indices {
+  std::vector<Tensor> arrays;         // those that there are
+  std::vector<int64_t> sizes, steps;  // of the dimensions that they are for
+};
+
+std::string indices_text(WrittenKernel& kernel, const Indices& indices, const std::vector<Strides>& steps) {
+  std::string text;
+  for (size_t k = 0; k < indices.arrays.size(); ++k) {
+    const std::string name = fmt::format("index_{}", k);
+    kernel.reads(name.c_str(), indices.arrays[k]);
+    kernel.number((name + "_size").c_str(), indices.sizes[k])
+        .number((name + "_step").c_str(), indices.steps[k]);
+    const size_t dims = steps.empty() ? 1 : steps[k].size();
+    text += fmt::format(", Indexed<{}>{{{}, {}_size, {}_step, {}}}", dims, name, name, name,
+                        steps_text(kernel, name + "_at", steps.empty() ? Strides{0} : steps[k]));
+  }
+  return text;
+}
+
+// x[…] for every element of `walk`, whose steps are the result's, x's, and each index array's.
+void move_indexed(const char* what, const Tensor& to, const Tensor& from, bool is_scatter, Walk walk,
+                  const Indices& indices, bool from_end) {
+  const Tensor& whole = is_scatter ? to : from;
+  const int device = whole.device().index;
+  walk.simplify();
+  const int64_t count = numel(walk.sizes);
+  WrittenKernel kernel(is_scatter ? "scatter" : "gather", device);
+  kernel.address("to", to.data()).address("from", from.data()).number("count", count);
+  kernel.address("fault", fault_word(device));
+  kernel.number("code", fault_code(fmt::format("{}: an index names no element: expected one in [{}, {})",
+                                               what, from_end ? -indices.sizes[0] : 0, indices.sizes[0])));
+  const std::string sizes = steps_text(kernel, "sizes", walk.sizes),
+                    own = steps_text(kernel, "own", walk.steps[0]),
+                    other = steps_text(kernel, "other", walk.steps[1]);
+  const std::string more = indices_text(kernel, indices, {walk.steps.begin() + 2, walk.steps.end()});
+  kernel.with(Text::Operands).with(Text::Moving);
+  kernel.launch(
+      fmt::format("move_indexed<{0}, {1}, {2}>(({0}*)to, (const {0}*)from, count, {3}, {4}, {5}, {6}, "
+                  "(i64*)fault, code{7});",
+                  word_of(whole.dtype()), is_scatter, walk.dims(), sizes, own, other, from_end, more),
+      blocks_for(count, device));
+}
+
+// How the elements of x[indices] are walked through: sizes of the result, and the steps of x and of each
+// array.
+struct IndexedWalk {
+  Walk walk;  // steps: the result's (contiguous), x's, each array's
+  Indices indices;
+  Shape common;
+  std::vector<bool> is_common;  // dimensions of the result
+};
+
+Shape common_shape(std::span<const Tensor> given) {
+  Shape common;
+  for (const Tensor& index : given) {
+    if (!index.defined()) continue;
+    const Shape& shape = index.shape();
+    if (shape.size() > common.size()) common.insert(common.begin(), shape.size() - common.size(), 1);
+    for (size_t d = 0; d < shape.size(); ++d) {
+      int64_t& size = common[common.size() - shape.size() + d];
+      if (shape[d] != 1) size = shape[d];
+    }
+  }
+  return common;
+}
+
+std::optional<IndexedWalk> walk_of(const Tensor& x, std::span<const Tensor> given) {
+  IndexedWalk result;
+  std::vector<bool> present(static_cast<size_t>(x.dim()), false);
+  for (size_t d = 0; d < given.size(); ++d) {
+    if (!given[d].defined()) continue;
+    present[d] = true;
+    result.indices.arrays.push_back(given[d]);
+    result.indices.sizes.push_back(x.shape()[d]);
+    result.indices.steps.push_back(x.strides()[d]);
+  }
+  const size_t number = result.indices.arrays.size();
+  if (number == 0 || number > kMostIndices) return std::nullopt;
+  result.common = common_shape(given);
+  const kernels::IndexPlan plan = kernels::plan_index(present);
+  Walk& walk = result.walk;
+  walk.steps.resize(2 + number);
+  const auto add_kept = [&](size_t k) {
+    const size_t d = plan.kept[k];
+    walk.sizes.push_back(x.shape()[d]);
+    walk.steps[1].push_back(x.strides()[d]);
+    for (size_t j = 0; j < number; ++j) walk.steps[2 + j].push_back(0);
+    result.is_common.push_back(false);
+  };
+  for (size_t k = 0; k < plan.position; ++k) add_kept(k);
+  for (size_t d = 0; d < result.common.size(); ++d) {
+    walk.sizes.push_back(result.common[d]);
+    walk.steps[1].push_back(0);
+    for (size_t j = 0; j < number; ++j) {
+      const Tensor& index = result.indices.arrays[j];
+      const size_t missing = result.common.size() - index.shape().size();
+      walk.steps[2 + j].push_back(
+          d < missing || index.shape()[d - missing] == 1 ? 0 : index.strides()[d - missing]);
+    }
+    result.is_common.push_back(true);
+  }
+  for (size_t k = plan.position; k < plan.kept.size(); ++k) add_kept(k);
+  walk.steps[0] = contiguous_strides(walk.sizes);
+  if (walk.sizes.size() > kMostDims) return std::nullopt;
+  return result;
+}
+
+// The index arrays in one piece each, of one shape.
+Indices spread(const IndexedWalk& walk) {
+  Indices result = walk.indices;
+  for (Tensor& index : result.arrays) {
+    const size_t missing = walk.common.size() - index.shape().size();
+    Strides strides;
+    for (size_t d = 0; d < walk.common.size(); ++d)
+      strides.push_back(d < missing || index.shape()[d - missing] == 1 ? 0 : index.strides()[d - missing]);
+    index = index.as_strided(walk.common, strides, index.offset()).contiguous();
+  }
+  return result;
+}
+
+void scatter_last(const Tensor& base, const Tensor& values, const IndexedWalk& indexed) {
+  const int device = base.device().index;
+  const Indices indices = spread(indexed);
+  const int64_t named = numel(indexed.common);
+  const Tensor last = Tensor::empty({named}, DType::Bool, base.device());
+  {
+    WrittenKernel kernel("find_last", device);
+    kernel.writes("last", last).number("count", named);
+    const std::string more = indices_text(kernel, indices, {});
+    kernel.with(Text::Operands).with(Text::Moving);
+    kernel.launch(fmt::format("find_last(last, count{});", more), blocks_for(named, device));
+  }
+  Walk walk{indexed.walk.sizes, {indexed.walk.steps[0], indexed.walk.steps[1], Strides()}};
+  const Strides of_names = contiguous_strides(indexed.common);
+  size_t at = 0;
+  for (const bool is_common : indexed.is_common) walk.steps[2].push_back(is_common ? of_names[at++] : 0);
+  walk.simplify();
+  const int64_t count = numel(walk.sizes);
+  WrittenKernel kernel("scatter_last", device);
+  kernel.address("to", base.data()).address("from", values.data()).reads("last", last).number("count", count);
+  kernel.address("fault", fault_word(device));
+  kernel.number("code",
+                fault_code(fmt::format("scatter_nd: an index names no element: expected one in [{}, {})",
+                                       -indices.sizes[0], indices.sizes[0])));
+  const std::string sizes = steps_text(kernel, "sizes", walk.sizes),
+                    own = steps_text(kernel, "own", walk.steps[0]),
+                    other = steps_text(kernel, "other", walk.steps[1]),
+                    names = steps_text(kernel, "names", walk.steps[2]);
+  const std::string more = indices_text(kernel, indices, {});
+  kernel.with(Text::Operands).with(Text::Moving);
+  kernel.launch(fmt::format("scatter_last<{0}, {1}>(({0}*)to, (const {0}*)from, last, count, {2}, {3}, {4}, "
+                            "{5}, (i64*)fault, code{6});",
+                            word_of(base.dtype()), walk.dims(), sizes, own, other, names, more),
+                blocks_for(count, device));
+}
+
+}  // namespace
+
+void move_elements(const StridedPointer& to, const StridedPointer& from, const Shape& shape, int device) {
+  Walk walk{shape, {to.strides, from.strides}};
+  walk.simplify();
+  const int64_t count = numel(walk.sizes);
+  WrittenKernel kernel("copy_strided", device);
+  kernel.address("to", to.data).address("from", from.data);
+  kernel.number("count", count);
+  const std::string sizes = steps_text(kernel, "sizes", walk.sizes),
+                    own = steps_text(kernel, "own", walk.steps[0]),
+                    other = steps_text(kernel, "other", walk.steps[1]);
+  kernel.with(Text::Operands).with(Text::Moving);
+  kernel.launch(fmt::format("move_elements<{0}, {1}>(({0}*)to, (const {0}*)from, count, {2}, {3}, {4});",
+                            word_of(to.dtype), walk.dims(), sizes, own, other),
+                blocks_for(count, device));
+}
+
+std::vector<Tensor> run_gather_nd(const ops::OpDef& op, std::span<const Tensor> operands,
+                                  const ops::Attrs& attrs) {
+  const Tensor& x = operands[0];
+  const std::optional<IndexedWalk> indexed = walk_of(x, operands.subspan(1));
+  if (!indexed || x.numel() == 0) return {};
+  std::vector<Tensor> results = empty_results(op, operands, attrs);
+  if (results[0].numel() > 0)
+    move_indexed("gather_nd", results[0], x, false, indexed->walk, indexed->indices, true);
+  return results;
+}
+
+bool put_indexed(const Tensor& base, const std::vector<Tensor>& given, const Tensor& values) {
+  const std::optional<IndexedWalk> indexed = walk_of(base, given);
+  const int64_t named = indexed ? numel(indexed->common) : 0;
+  if (!indexed || named > kMostNamed || base.numel() == 0) return false;
+  if (values.numel() == 0) return true;
+  const Tensor dense = values.contiguous();
+  if (named == 1)
+    move_indexed("scatter_nd", base, dense, true, indexed->walk, indexed->indices, true);
+  else
+    scatter_last(base, dense, *indexed);
+  return true;
+}
+
+std::vector<Tensor> run_scatter_nd(const ops::OpDef&, std::span<const Tensor> operands,
+                                   const ops::Attrs& attrs) {
+  if (attrs.get_bool("accumulate")) return {};
+  const std::vector<Tensor> indices(operands.begin() + 2, operands.end());
+  const Tensor result = operands[0].clone();
+  if (!put_indexed(result, indices, operands[1])) return {};
+  return {result};
+}
+
+std::vector<Tensor> run_gather(const ops::OpDef& op, std::span<const Tensor> operands,
+                               const ops::Attrs& attrs) {
+  const Tensor &x = operands[0], &index = operands[1];
+  if (x.dim() == 0 || x.numel() == 0 || x.shape().size() > kMostDims) return {};
+  std::vector<Tensor> results = empty_results(op, operands, attrs);
+  if (results[0].numel() == 0) return results;
+  const size_t dim = static_cast<size_t>(ops::normalize_dim(op.name, ops::int_arg(attrs, "dim"), x.dim()));
+  Walk walk{index.shape(), {contiguous_strides(index.shape()), x.strides(), index.strides()}};
+  walk.steps[1][dim] = 0;
+  move_indexed("gather", results[0], x, false, walk, {{index}, {x.shape()[dim]}, {x.strides()[dim]}}, true);
+  return results;
+}
+
+std::vector<Tensor> run_embedding(const ops::OpDef& op, std::span<const Tensor> operands,
+                                  const ops::Attrs& attrs) {
+  const Tensor numbers = operands[0].to(DType::I64), &weight = operands[1];
+  if (weight.numel() == 0 || numbers.shape().size() + 1 > kMostDims) return {};
+  std::vector<Tensor> results = empty_results(op, operands, attrs);
+  if (results[0].numel() == 0) return results;
+  Walk walk{results[0].shape(),
+            {results[0].strides(), Strides(numbers.shape().size(), 0), numbers.strides()}};
+  walk.steps[1].push_back(weight.strides()[1]), walk.steps[2].push_back(0);
+  move_indexed("embedding", results[0], weight, false, walk,
+               {{numbers}, {weight.size(0)}, {weight.strides()[0]}}, false);
+  return results;
+}
+
+std::vector<Tensor> run_join(const ops::OpDef& op, std::span<const Tensor> operands,
+                             const ops::Attrs& attrs) {
+  std::vector<Tensor> results = empty_results(op, operands, attrs);
+  const Tensor& out = results[0];
+  const size_t dim = static_cast<size_t>(ops::normalize_dim(op.name, ops::int_arg(attrs, "dim"), out.dim()));
+  int64_t begin = 0;
+  for (const Tensor& operand : operands) {
+    if (operand.numel() > 0)
+      out.as_strided(operand.shape(), out.strides(), out.offset() + begin * out.strides()[dim])
+          .copy_from(operand);
+    begin += operand.shape()[dim];
+  }
+  return results;
+}
+
+std::vector<Tensor> run_pad(const ops::OpDef& op, std::span<const Tensor> operands, const ops::Attrs& attrs) {
+  const Tensor& x = operands[0];
+  const std::vector<int64_t> pad = attrs.get_ints("pad");
+  const bool only_grows = std::all_of(pad.begin(), pad.end(), [](int64_t n) { return n >= 0; });
+  if (attrs.get<std::string>("mode") != "constant" || !only_grows) return {};
+  const Tensor shape_of = empty_results(op, operands, attrs)[0];
+  const Scalar value = attrs.is_none("value") ? Scalar(0) : attrs.get<Scalar>("value");
+  const Tensor out = Tensor::full(shape_of.shape(), value, x.dtype(), x.device());
+  int64_t offset = 0;
+  // The last dimension's come first.
+  for (size_t k = 0; 2 * k < pad.size(); ++k)
+    offset += pad[2 * k] * out.strides()[out.strides().size() - 1 - k];
+  if (x.numel() > 0) out.as_strided(x.shape(), out.strides(), out.offset() + offset).copy_from(x);
+  return {out};
+}
+
+std::vector<Tensor> run_upsample(const ops::OpDef& op, std::span<const Tensor> operands,
+                                 const ops::Attrs& attrs) {
+  const Tensor x = operands[0].contiguous();
+  const std::string& mode = attrs.get<std::string>("mode");
+  const bool is_nearest = mode == "nearest" || mode == "nearest-exact";
+  if (x.dim() > 4 || attrs.get_bool("antialias") || (!is_nearest && mode != "linear" && mode != "bilinear"))
+    return {};
+  std::vector<Tensor> results = empty_results(op, operands, attrs);
+  const Tensor& out = results[0];
+  if (out.numel() == 0) return results;
+  const int device = x.device().index;
+  const bool is_line = x.dim() == 3;
+  const auto factor = [&](const char* name) {
+    return attrs.is_none(name) ? 0.0 : ops::float_arg(attrs, name);
+  };
+  WrittenKernel kernel("resize", device);
+  kernel.writes("out", out).reads("from", x).number("planes", x.size(0) * x.size(1));
+  kernel.number("height", is_line ? 1 : x.size(2)).number("rows", is_line ? 1 : out.size(2));
+  kernel.number("width", x.size(-1)).number("columns", out.size(-1));
+  kernel.real("by_y", factor("scale_height")).real("by_x", factor("scale_width"));
+  const bool aligned = attrs.get_bool("align_corners");
+  // Where elements lie, in the dtype that the host computes it in.
+  kernel.with(Text::Operands).with(Text::Moving);
+  kernel.launch(fmt::format("resize_images<{}, {}, {}>(out, from, planes, Resized{{height, rows, {}, by_y}}, "
+                            "Resized{{width, columns, "
+                            "{}, by_x}}, {});",
+                            type_in_kernels(x.dtype()), x.dtype() == DType::F64 ? "f64" : "f32", !is_nearest,
+                            aligned, aligned, mode == "nearest-exact"),
+                blocks_for(out.numel(), device));
+  return results;
+}
+
+}  // namespace weft::cuda
