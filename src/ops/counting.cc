@@ -139,12 +139,14 @@ void add_between(const T* x, int64_t begin, int64_t end, T last_edge, Number* bi
 
 // The same of numbers alone, where cells have one edge at most: cells are found for a block at a time, as
 // vectors. Each cell has two slots, for what lies before its edge and behind it; neighbours are counted
-// apart, since a count that was just written is slow to read.
-template <class T>
+// apart, since a count that was just written is slow to read. Without slots, where cells are many, bins are
+// counted.
+template <bool HasSlots, class T>
 void count_in_cells(const T* x, int64_t begin, int64_t end, T last_edge, const Cells<T>& cells,
                     const T* thresholds, int64_t* bins, int64_t places) {
   constexpr int64_t kBlock = 512, kMost = int64_t{1} << 31;
-  const size_t slots = 2 * static_cast<size_t>(cells.number());
+  const size_t slots = static_cast<size_t>(HasSlots ? 2 * cells.number() : places);
+  const int32_t* const starts = cells.starts();
   std::vector<uint32_t> counts(2 * slots);
   uint32_t *const even = counts.data(), *const odd = even + slots;
   int64_t at_last_edge = 0;
@@ -162,7 +164,8 @@ void count_in_cells(const T* x, int64_t begin, int64_t end, T last_edge, const C
       at_last_edge += equal;
       const auto slot = [&](int64_t k) {
         const size_t own = cell[static_cast<size_t>(k)];
-        return 2 * own + static_cast<size_t>(!(block[k] < thresholds[own]));
+        const size_t first_slot = HasSlots ? 2 * own : static_cast<size_t>(starts[own]);
+        return first_slot + static_cast<size_t>(!(block[k] < thresholds[own]));
       };
       int64_t k = 0;
       for (; k + 2 <= count; k += 2) {
@@ -171,9 +174,8 @@ void count_in_cells(const T* x, int64_t begin, int64_t end, T last_edge, const C
       }
       if (k < count) ++even[slot(k)];
     }
-    const int32_t* const starts = cells.starts();
     for (size_t own = 0; own < slots; ++own)
-      bins[starts[own / 2] + static_cast<int64_t>(own % 2)] += int64_t{even[own]} + odd[own];
+      bins[HasSlots ? static_cast<size_t>(starts[own / 2]) + own % 2 : own] += int64_t{even[own]} + odd[own];
     std::fill(counts.begin(), counts.end(), 0U);
   }
   bins[places - 1] -= at_last_edge;
@@ -220,7 +222,10 @@ void count_between(const Tensor& x, const Tensor& edges, Number* result, const W
         if (cells.are_of_use() && cells.are_sparse()) {
           const std::vector<T> thresholds = cells.thresholds(by_halves);
           return count_parts([&](int64_t begin, int64_t end, int64_t* own) {
-            count_in_cells(values, begin, end, sorted[length - 1], cells, thresholds.data(), own, places);
+            constexpr int64_t kMostWithSlots = 1 << 13;
+            const auto count_part =
+                cells.number() <= kMostWithSlots ? &count_in_cells<true, T> : &count_in_cells<false, T>;
+            count_part(values, begin, end, sorted[length - 1], cells, thresholds.data(), own, places);
           });
         }
       }

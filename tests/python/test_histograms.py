@@ -86,3 +86,13 @@ def test_what_lies_on_edges_and_outside(size, dtype):
     if np.issubdtype(dtype, np.floating):
         x[60:120] = np.resize([np.nan, np.inf, -np.inf, -0.0, np.nextafter(dtype(10), dtype(11))], 60)
         same_histogram(x, edges)
+
+
+def test_many_bins_beside_few():
+    """2048 edges have 8192 cells, to which each has two slots; more edges count bins."""
+    x = np.random.default_rng(5).standard_normal(40_000)
+    compiled = weft.compile(lambda x, edges: np.histogram(x, edges)[0])
+    for bins in (10, 2046, 2047, 2048, 2049, 4000):
+        edges = np.linspace(-2.0, 2.0, bins + 1)
+        values = np.concatenate([x, edges, [np.nan, -2.0, 2.0]])
+        np.testing.assert_array_equal(compiled(values, edges), np.histogram(values, edges)[0])
