@@ -359,7 +359,14 @@ def indices():
 
 def archives():
     """TorchScript archives moved to the device give what PyTorch gave on the CPU, of arguments there."""
-    for name in ("cnn_scripted", "cnn_traced", "encoder_layer", "fork_wait", "mobilenet_v3_small", "squeezenet1_1"):
+    for name in (
+        "cnn_scripted",
+        "cnn_traced",
+        "encoder_layer",
+        "fork_wait",
+        "mobilenet_v3_small",
+        "squeezenet1_1",
+    ):
         module = weft.jit.load(str(DATA / "torchscript" / f"{name}.pt")).to("cuda")
         data = np.load(DATA / "torchscript" / f"{name}.npz")
         count = sum(key.startswith("in.") for key in data.files)
