@@ -56,8 +56,7 @@ Tensor eager(int64_t count, double start, double step, DType dtype) {
     case DType::F16:
       fill(result.data_as<Half>(), count, static_cast<float>(start), static_cast<float>(step));
       break;
-    default:
-      fill(result.data_as<BFloat16>(), count, static_cast<float>(start), static_cast<float>(step));
+    default: fill(result.data_as<BFloat16>(), count, static_cast<float>(start), static_cast<float>(step));
   }
   return result;
 }
@@ -100,7 +99,8 @@ Tensor torch_range(int64_t count, Scalar start, Scalar step, DType dtype, Device
   static const OpDef& iota = get_op("iota");
   if (device == Device() && !is_recorded(iota, {}))
     return eager(count, start.to_double(), step.to_double(), dtype);
-  return range_in_runs(Sym(count), Scalar(whole_runs(Sym(count), dtype).constant()), start, step, dtype, device);
+  return range_in_runs(Sym(count), Scalar(whole_runs(Sym(count), dtype).constant()), start, step, dtype,
+                       device);
 }
 
 }  // namespace weft::ops

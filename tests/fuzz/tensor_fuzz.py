@@ -51,7 +51,9 @@ MODES = {
 }
 CALL = re.compile(r"call\w*\(|next\(")  # in a step: compiled code runs
 # Of a namespace, what is not compared: what every namespace has.
-USUAL = {"calls", *tensor_programs.namespace(weft, True, None), "__builtins__", "__warningregistry__"} - {"GENERATOR"}
+USUAL = {"calls", *tensor_programs.namespace(weft, True, None), "__builtins__", "__warningregistry__"} - {
+    "GENERATOR"
+}
 
 
 class Side:

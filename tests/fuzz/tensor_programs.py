@@ -134,7 +134,9 @@ class Program:
     steps: list  # lines that are run one after the other, the namespaces compared after each
     is_exact: bool
     settings: dict  # of weft.compile
-    size: str = "small"  # of its arguments: above "big" loops are parallel, above "huge" memory is used otherwise
+    size: str = (
+        "small"  # of its arguments: above "big" loops are parallel, above "huge" memory is used otherwise
+    )
 
     def text(self):
         return "\n".join(self.lines)

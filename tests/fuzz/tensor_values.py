@@ -225,9 +225,7 @@ class Comparison:
         if not self.are_new(path, got, expected):
             return
         if list(got) != list(expected):
-            keys = [
-                [key if type(key) in _KEYS else name_of(type(key)) for key in d] for d in (got, expected)
-            ]
+            keys = [[key if type(key) in _KEYS else name_of(type(key)) for key in d] for d in (got, expected)]
             of_hooks = "hook" in path.rsplit("[", 1)[-1]  # numbers that the process counts
             if keys[0] != keys[1] and not (of_hooks and len(keys[0]) == len(keys[1])):
                 self.fail(path, f"keys {keys[0]}", keys[1])

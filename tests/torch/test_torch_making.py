@@ -194,7 +194,7 @@ def test_ranges_of_floats(start, end, step):
     np.testing.assert_array_equal(made.numpy(), _range_in_runs(len(made), start, step, np.float32))
     for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
         plain = torch.arange(start, end, step, dtype=dtype)
-        compiled = torch.compile(lambda x: x + torch.arange(start, end, step, dtype=dtype), fullgraph=True)
+        compiled = torch.compile(lambda x: x + torch.arange(start, end, step, dtype=x.dtype), fullgraph=True)
         assert torch.equal(compiled(torch.zeros_like(plain)), plain)
 
 

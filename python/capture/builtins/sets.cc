@@ -76,7 +76,8 @@ bool changes_the_set(const std::string& name) {
 
 V outside_set(Evaluator& ev, const V& value, bool in_order) {
   ev.realize(value);
-  if (value->kind != Kind::Opaque || !value->source || !value->object || !PySet_CheckExact(value->object.get()))
+  if (value->kind != Kind::Opaque || !value->source || !value->object ||
+      !PySet_CheckExact(value->object.get()))
     return nullptr;
   if (!value->items.empty() && (!in_order || value->index)) return value->items[0];
   const Ref elements = checked(PySequence_Tuple(value->object.get()));

@@ -7,8 +7,8 @@
 namespace weft::capture {
 
 V set_value(Ref set);
-// A set that the state holds as it is now, guarded, with its order where that is asked for; null for other values, and
-// where something is in it that is neither a plain value nor known by its identity.
+// A set that the state holds as it is now, guarded, with its order where that is asked for; null for other
+// values, and where something is in it that is neither a plain value nor known by its identity.
 V outside_set(Evaluator& ev, const V& value, bool in_order = true);
 // An object in a set.
 V set_element(Evaluator& ev, PyObject* object);

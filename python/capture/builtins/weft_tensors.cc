@@ -258,9 +258,9 @@ static V arange(Evaluator& ev, const CallArgs& args) {
     const auto number = [&](const V& bound, int64_t otherwise) {
       return ev.to_tensor(bound && !ev.is_none(bound) ? bound : int_value(otherwise));
     };
-    return tensor_value(array_value(
-        ops::range_in_runs(size, ev.to_tensor(sym_value(ops::whole_runs(size, made))), number(bounds[0], 0),
-                           number(bounds[2], 1), made)));
+    return tensor_value(
+        array_value(ops::range_in_runs(size, ev.to_tensor(sym_value(ops::whole_runs(size, made))),
+                                       number(bounds[0], 0), number(bounds[2], 1), made)));
   }
   return range_of_changing_floats(ev, bounds[0] ? bounds[0] : int_value(0), bounds[1],
                                   bounds[2] ? bounds[2] : int_value(1), dtype.value_or(default_float()));

@@ -522,8 +522,8 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
   graph_break(fmt::format("attribute '{}' of an object that weft does not know", utf8(name)));
 }
 
-// Whether an object that the state holds has an attribute of its own, in a slot or its dict, which later calls may find
-// otherwise.
+// Whether an object that the state holds has an attribute of its own, in a slot or its dict, which later
+// calls may find otherwise.
 bool Evaluator::has_own_attribute_now(const V& owner, PyObject* name) {
   Guards& guards = variant_->guards;
   if (const Ref found = Ref::steal(PyObject_GenericGetAttr(owner->object.get(), name))) {

@@ -158,8 +158,9 @@ V Evaluator::call_with_cache(PyObject* function, CallArgs args) {
   }();
   if (holds_tensors(result.get())) {
     const Ref call = checked(PyTuple_Pack(3, positional.get(), keywords.get(), result.get()));
-    variant_->guards.add({.op = GuardOp::CacheGives, .object = function, .object2 = variant_->guards.keep(call.get())},
-                         fmt::format("{} gives the same object", callable_name(function)));
+    variant_->guards.add(
+        {.op = GuardOp::CacheGives, .object = function, .object2 = variant_->guards.keep(call.get())},
+        fmt::format("{} gives the same object", callable_name(function)));
   }
   if (is_plain_value(result.get()) || is_annotation(result.get())) return const_value(result);
   return unify(pinned(result.get()));

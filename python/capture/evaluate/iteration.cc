@@ -107,8 +107,7 @@ V Evaluator::next_of_hashed(const V& it) {
   }
   const int64_t passed = it->index++;
   const auto at = static_cast<size_t>(it->backwards ? size - 1 - passed : passed);
-  if (!is_dict)
-    return set_element(*this, PyTuple_GET_ITEM(it->object.get(), static_cast<Py_ssize_t>(at)));
+  if (!is_dict) return set_element(*this, PyTuple_GET_ITEM(it->object.get(), static_cast<Py_ssize_t>(at)));
   if (it->name == "keys") return container->keys[at];
   if (it->name == "values") return container->items[at];
   return tuple_value({container->keys[at], container->items[at]});

@@ -151,10 +151,9 @@ void CompiledFunction::unwrap(PyObject* callable) {
 }
 
 bool CompiledFunction::is_class_changed() const {
-  return instance_ && (Py_TYPE(instance_.get()) != instance_type_ ||
-                       instance_type_->tp_version_tag != instance_version_ ||
-                       (PY_VERSION_HEX < 0x030D0000 &&
-                        (instance_type_->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) == 0));
+  return instance_ &&
+         (Py_TYPE(instance_.get()) != instance_type_ || instance_type_->tp_version_tag != instance_version_ ||
+          (PY_VERSION_HEX < 0x030D0000 && (instance_type_->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) == 0));
 }
 
 Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnames) {

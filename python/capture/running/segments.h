@@ -87,8 +87,8 @@ class CompiledFunction {
   // The class of the instance that is called has another __call__, maybe.
   bool is_class_changed() const;
 
-  Ref callable_;   // what was compiled
-  Ref instance_;   // the one behind partials and methods whose class has the function, or null
+  Ref callable_;  // what was compiled
+  Ref instance_;  // the one behind partials and methods whose class has the function, or null
   PyTypeObject* instance_type_ = nullptr;
   unsigned instance_version_ = 0;
   Ref function_;  // what is evaluated, behind functools.partial, bound methods and instances that can be
