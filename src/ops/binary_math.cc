@@ -104,6 +104,10 @@ constexpr double kLn2 = 0.69314718055994530942;
          .low = 0.1,
          .high = 3,
          .params = ", *, Scalar value=1"}),
+    &ternary<kFloats>(
+        "fused_multiply_add", "Tensor x, Tensor y, Tensor z", DTypeRule::FloatOnly,
+        [](auto x, auto y, auto z) { return fma(x, y, z); },
+        {.doc = "x * y + z, rounded once.", .numpy = "x * y + z", .error = {1, 2}, .low = 0.1, .high = 3}),
     &ternary<kReal>("clamp_between", "Tensor x, Tensor low, Tensor high", DTypeRule::Same,
                     [](auto x, auto low, auto high) { return minimum(maximum(x, low), high); },
                     {.doc = "minimum(maximum(x, low), high) in one pass: high where low > high; NaN stays.",

@@ -11,6 +11,7 @@
 #include "core/profiling.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
+#include "ops/range.h"
 #include "weft/detail/visit_dtype.h"
 #include "weft/parallel.h"
 
@@ -178,7 +179,10 @@ Tensors arange(const OpDef& op, const OpArgs& args) {
     Sym count = sym_le(distance, Sym(0)) ? Sym(0)
                 : size == 1              ? distance
                                          : floor_div(distance + Sym(size - 1), Sym(size));
-    return {build::iota(count, Scalar(sym_specialize(first)), Scalar(width), dtype, device)};
+    const Scalar begin(sym_specialize(first));
+    if (args.rules == Promotion::Torch && count.is_constant())
+      return {torch_range(count.constant(), begin, Scalar(width), dtype, device)};
+    return {build::iota(count, begin, Scalar(width), dtype, device)};
   }
   const auto number = [&](const Attr& attr) {
     return std::holds_alternative<double>(attr)   ? std::get<double>(attr)
@@ -193,10 +197,10 @@ Tensors arange(const OpDef& op, const OpArgs& args) {
   WEFT_CHECK(std::isfinite(count) && count < 0x1p62,
              fmt::format("{}: the number of elements is not finite: got start {}, stop {}, step {}", op.name,
                          first, last, width));
+  const auto size = static_cast<int64_t>(std::max(count, 0.0));
+  if (args.rules == Promotion::Torch) return {torch_range(size, Scalar(first), Scalar(width), dtype, device)};
   // NumPy's step is the difference of the first two elements, with their rounding.
-  const double delta = args.rules == Promotion::NumPy ? (first + width) - first : width;
-  return {build::iota(Sym(static_cast<int64_t>(std::max(count, 0.0))), Scalar(first), Scalar(delta), dtype,
-                      device)};
+  return {build::iota(Sym(size), Scalar(first), Scalar((first + width) - first), dtype, device)};
 }
 
 // PyTorch counts from both ends; NumPy from the start, and sets the last element.

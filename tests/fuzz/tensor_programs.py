@@ -27,7 +27,8 @@ DTYPES = ["float32"] * 5 + ["float64", "int64", "int32", "bool", "bfloat16", "fl
 LAYOUTS = ["C"] * 6 + ["transposed", "strided", "offset", "expanded", "unaligned"]
 SIZES = [0, 1, 2, 3, 4, 5, 8]
 BIG = 40_000  # elements of a row: what is done to two of them is parallel
-LARGEST = 1 << 18  # of elements, and of numbers that are exact
+LARGEST = 1 << 18  # elements of what they make
+HUGE = 1 << 22  # elements: 16 MiB of float32, from which on other memory and other stores are used
 CONSTANTS = ["2", "3", "-1", "0.5", "-1.5", "2.0", "1", "0", "True", "4.0"]
 HEADS = entries("""
 if {s}.sum() > 0: | if {x}.sum() > {c}: | if {x}.shape[0] > 2: | if flag: | if k > 1: | if {x}.any(): | if {x}.sum().item() > 0: | if {n} % 2: | if {x}.dtype == T.float32: | if {x} is {x}: | if not {x}.numel(): | if {x}.is_contiguous(): | if {c}: | if {x}.ndim == 2 and {x}.shape[1] == 4:
@@ -57,6 +58,11 @@ box.append({x}) | box[0] = {x} | box['b'] = {x} | box[0].add_(1) | box += [{x}] 
 BY_ROWS = re.compile(
     r"\bin \{\w\}|tolist|\b(list|tuple|sorted|sum|max|min|zip|iter|enumerate|map|deque|any|all|set)\(\{\w\}|split\(1\)"
     r"|unbind|\bzip\(|range\(\{\w\}\.shape|\*\{\w\}|\bin \(\{\w\}\)"
+)
+# Entries whose results or work grow with the square of a size.
+BY_SQUARES = re.compile(
+    r"@|\bmm\(|\bbmm|addmm|matmul|einsum|linear\(|outer|diag|combinations|cartesian|meshgrid|tensordot|attention|eye\(|tril\(T"
+    r"|one_hot|zeros\(\{x\}\.shape\[0\], \{n\}"
 )
 MOST_ITEMS = 1000  # of a container
 THREADS = 3
@@ -128,6 +134,9 @@ class Program:
     steps: list  # lines that are run one after the other, the namespaces compared after each
     is_exact: bool
     settings: dict  # of weft.compile
+    size: str = (
+        "small"  # of its arguments: above "big" loops are parallel, above "huge" memory is used otherwise
+    )
 
     def text(self):
         return "\n".join(self.lines)
@@ -142,7 +151,8 @@ class Generator:
         self.is_exact = chance(0.7)
         self.is_special = self.is_exact and chance(0.15)
         self.has_random = chance(0.15)
-        self.is_big = chance(0.02)
+        self.is_huge = chance(0.001)
+        self.is_big = self.is_huge or chance(0.02)
         self.kind = self.pick("function", "function", "method", "forward", "forward")
         self.has_modules = self.kind == "forward" or chance(0.15)
         self.names = []
@@ -179,9 +189,13 @@ class Generator:
         forms = [["N", 4]] * 3 + [["N", 4], [4], ["N"], [], ["N", 1], ["M", 4], ["N", "M"], ["N", "M", 4], [1, 4], ["M"], [2, "N", "M"]]  # fmt: skip
         if self.is_big:
             forms = [["B", 4], ["B"], [4, "B"], ["B", 1]]
+        if self.is_huge:
+            forms = [["R", 4], ["R", 4], ["H"], [4, "R"], ["R", 1]]
         self.arguments = []
         for i in range(self.pick(1, 2, 2, 3)):
-            form = ["N", 4] if i == 0 and self.has_modules else self.pick(*forms)
+            form = self.pick(*forms)
+            if i == 0 and self.has_modules:
+                form = ["R" if self.is_huge else "N", 4]
             dtype = "float32" if i == 0 and self.has_modules or self.chance(0.4) else self.pick(*DTYPES)
             if not self.is_exact and dtype in ("bfloat16", "float16"):
                 dtype = "float64"
@@ -190,7 +204,11 @@ class Generator:
             "N": self.pick(*SIZES[1:]),
             "M": self.pick(*SIZES),
             "B": self.pick(BIG, BIG + 1, BIG * 2),
+            **self.huge_sizes(),
         }
+
+    def huge_sizes(self):
+        return {"R": HUGE // 4 + self.pick(0, 0, 1, -1), "H": HUGE + self.pick(0, 0, 1, -1, 16)}
 
     def argument_text(self, i):
         form, dtype, layout = self.arguments[i]
@@ -232,6 +250,8 @@ class Generator:
         return self.pick(*CONSTANTS, "bias", "bias", "k")
 
     def small(self):
+        if self.is_big and self.chance(0.7 if not self.is_huge else 1):
+            return self.pick("k", "1", "2", "(k + 1)", "int(bias)")
         return self.pick("k", "k", "1", "2", f"{self.tensor('x')}.shape[0]", "(k + 1)", "len(" + self.tensor("x") + ")", "x0", "int(bias)")  # fmt: skip
 
     def filled(self, entry):
@@ -253,12 +273,13 @@ class Generator:
 
     def pick_allowed(self, entries):
         """Programs over large tensors do not go over them row by row: that and comparing the rows takes minutes."""
-        return self.pick(
-            *(entry for entry in entries if not BY_ROWS.search(entry)) if self.is_big else entries
-        )
+        return self.pick(*filter(self.is_small_enough, entries))
+
+    def is_small_enough(self, entry):
+        return not self.is_big or not (BY_ROWS.search(entry) or BY_SQUARES.search(entry))
 
     def is_allowed(self, entry):
-        if self.is_big and BY_ROWS.search(entry):
+        if not self.is_small_enough(entry):
             return False
         if self.is_special and any(part in entry for part in CONVERTING):
             return False
@@ -378,7 +399,7 @@ class Generator:
             return len(value) <= MOST_ITEMS
         if not isinstance(value, weft.Tensor):
             return True
-        if value.numel() > (LARGEST if self.is_big else 4096):
+        if value.numel() > (2 * HUGE if self.is_huge else LARGEST if self.is_big else 4096):
             return False
         if value.dtype == weft.bool or not value.is_floating_point() or not value.numel():
             return not str(value.dtype).endswith(("complex64", "complex128"))
@@ -408,7 +429,7 @@ class Generator:
             self.names.append(f"a{i}")
         self.body.append(f"x0 = {self.pick('a0.shape[0] if a0.ndim else 1', 'k', 'a0.ndim')}")
         exec(self.body[0], scope)
-        for _ in range(self.pick(1, 2, 3, 4, 6, 8, 12)):
+        for _ in range(self.pick(1, 2, 3, 4) if self.is_huge else self.pick(1, 2, 3, 4, 6, 8, 12)):
             if not self.grow():
                 break
         results = self.filled(
@@ -420,10 +441,16 @@ class Generator:
         of_object = "self, " if self.kind in ("method", "forward") else ""
         head = f"def {'forward' if self.kind == 'forward' else 'program'}({of_object}{names}, k=2, flag=False, *, bias=0.5):"  # fmt: skip
         body = ["    " + line for text in self.body for line in text.split("\n")] + [f"    return {results}"]
-        return Program(lines + self.defined(head, body), self.all_steps(), self.is_exact, self.settings())
+        size = "huge" if self.is_huge else "big" if self.is_big else "small"
+        return Program(
+            lines + self.defined(head, body), self.all_steps(), self.is_exact, self.settings(), size
+        )
 
     def settings(self):
-        return {"dynamic": self.pick(None, None, None, True, False)}
+        settings = {"dynamic": self.pick(None, None, None, True, False)}
+        if self.chance(0.1):
+            settings["mode"] = "reduce-overhead"
+        return settings
 
     def defined(self, head, body):
         if self.kind == "function":
@@ -487,6 +514,8 @@ class Generator:
             self.sizes[name] = self.pick(*SIZES)
             if self.is_big:
                 self.sizes["B"] = self.pick(BIG, BIG + 3, BIG * 2, 5)
+            if self.is_huge:
+                self.sizes.update(self.huge_sizes())
             made = range(len(self.arguments))
         elif self.chance(0.6):
             made = [self.random.randrange(len(self.arguments))]

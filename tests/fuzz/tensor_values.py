@@ -6,6 +6,7 @@ tensors share memory and how, which objects are one, contents and order of conta
 
 from __future__ import annotations
 
+import collections
 import marshal
 import math
 import types
@@ -27,6 +28,7 @@ _OPAQUE = (
 )
 _COMPILED = (weft._C._CompiledFunction, nn.OptimizedModule)
 _PLAIN = {bool, int, str, bytes, type(None)}
+_KEYS = {*_PLAIN, float, tuple}
 # Attributes of the program's classes and objects that say nothing.
 _IGNORED = {"__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__qualname__"}
 
@@ -91,9 +93,17 @@ def filled(module, seed, is_exact=True):
     return module
 
 
+def contents(cell):
+    """Of a closure's cell, or ... where it is empty."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return ...
+
+
 # ---- comparing -------------------------------------------------------------------------------------------------------
 def name_of(kind):
-    return f"{kind.__module__}.{kind.__qualname__}"
+    return f"{getattr(kind, '__module__', None)}.{kind.__qualname__}"
 
 
 class Comparison:
@@ -152,7 +162,11 @@ class Comparison:
         elif isinstance(expected, list | tuple):
             self.sequence(path, got, expected)
         elif isinstance(expected, set | frozenset):
-            if got != expected:
+            described = [
+                collections.Counter(e if type(e) in _KEYS else name_of(type(e)) for e in each)
+                for each in (got, expected)
+            ]
+            if described[0] != described[1]:
                 self.fail(path, repr(got), repr(expected))
         elif not isinstance(expected, _OPAQUE):
             self.object(path, got, expected)
@@ -211,10 +225,7 @@ class Comparison:
         if not self.are_new(path, got, expected):
             return
         if list(got) != list(expected):
-            keys = [
-                [key if isinstance(key, str | int | float | tuple) else type(key) for key in d]
-                for d in (got, expected)
-            ]
+            keys = [[key if type(key) in _KEYS else name_of(type(key)) for key in d] for d in (got, expected)]
             of_hooks = "hook" in path.rsplit("[", 1)[-1]  # numbers that the process counts
             if keys[0] != keys[1] and not (of_hooks and len(keys[0]) == len(keys[1])):
                 self.fail(path, f"keys {keys[0]}", keys[1])
@@ -240,12 +251,12 @@ class Comparison:
         if isinstance(expected, types.FunctionType):
             for name in ("__defaults__", "__kwdefaults__", "__dict__"):
                 self.walk(f"{path}.{name}", getattr(got, name), getattr(expected, name))
-            cells = [[c.cell_contents for c in f.__closure__ or ()] for f in (got, expected)]
+            cells = [[contents(c) for c in f.__closure__ or ()] for f in (got, expected)]
             self.walk(f"{path}.__closure__", tuple(cells[0]), tuple(cells[1]))
         elif isinstance(expected, types.MethodType):
             self.walk(f"{path}.__self__", got.__self__, expected.__self__)
         elif isinstance(expected, type):
-            if expected.__module__ != "builtins" and not expected.__module__.startswith("weft"):
+            if not str(getattr(expected, "__module__", None)).startswith(("builtins", "weft")):
                 attributes = [
                     {k: v for k, v in vars(c).items() if k not in _IGNORED} for c in (got, expected)
                 ]

@@ -2,6 +2,7 @@
 
 import pickle
 
+import numpy as np
 import pytest
 import weft
 import weft.torch as torch
@@ -173,3 +174,43 @@ def test_from_file(shared, tmp_path):
 def test_small_names():
     assert torch.newaxis is None and torch.thread_safe_generator() is None
     assert issubclass(torch.UntypedStorage, torch.StorageBase)
+
+
+def _range_in_runs(count, start, step, dtype):
+    """As PyTorch's kernel computes it: the first number of each 32 bytes is rounded, the others lie steps from it."""
+    run = 32 // np.dtype(dtype).itemsize
+    positions = np.arange(count)
+    first = positions // run * run
+    first[count - count % (2 * run) :] = positions[count - count % (2 * run) :]
+    rounded = (start + step * first.astype(np.float64)).astype(dtype).astype(np.float64)
+    return (rounded + (positions - first) * step).astype(dtype)
+
+
+@pytest.mark.parametrize(
+    "start, end, step", [(0, 150, 0.1), (-3, 7, 0.37), (0.5, 1000, 1.7), (5, -5, -0.3), (0, 0.05, 0.1)]
+)
+def test_ranges_of_floats(start, end, step):
+    made = torch.arange(start, end, step)
+    np.testing.assert_array_equal(made.numpy(), _range_in_runs(len(made), start, step, np.float32))
+    for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
+        plain = torch.arange(start, end, step, dtype=dtype)
+        compiled = torch.compile(lambda x: x + torch.arange(start, end, step, dtype=x.dtype), fullgraph=True)
+        assert torch.equal(compiled(torch.zeros_like(plain)), plain)
+
+
+def test_ranges_of_more_digits_than_the_dtype_has():
+    # PyTorch's: 256 and what is rounded from it.
+    made = torch.arange(264, dtype=torch.bfloat16)
+    assert made[256:].tolist() == [256, 256, 258, 260, 260, 260, 262, 264]
+    assert torch.arange(5, dtype=torch.float16).tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_ranges_that_follow_from_sizes(dtype):
+    def function(x):
+        return torch.arange(0, x.shape[0] / 3, 0.1, dtype=dtype), torch.arange(x.shape[0], dtype=dtype)
+
+    compiled = torch.compile(function, fullgraph=True, dynamic=True)
+    for size in (3, 4, 7, 40, 41, 300):
+        for got, expected in zip(compiled(torch.zeros(size)), function(torch.zeros(size))):
+            assert torch.equal(got, expected)

@@ -42,6 +42,7 @@ V builtin_len(Evaluator& ev, CallArgs& args) {
     return int_value(ev.length_of(given));
   }
   if (value->kind == Kind::Iter || value->kind == Kind::Generator) graph_break("len() of an object");
+  if (const V set = outside_set(ev, value, false)) return int_value(PySet_GET_SIZE(set->object.get()));
   if (value->kind == Kind::Set) return int_value(PySet_GET_SIZE(value->object.get()));
   return int_value(static_cast<int64_t>(ev.elements(value).size()));
 }

@@ -9,6 +9,7 @@
 #include "capture/numpy/names.h"
 #include "core/default_dtype.h"
 #include "ops/build.h"
+#include "ops/range.h"
 
 namespace weft::capture {
 
@@ -44,7 +45,9 @@ V filled(Evaluator& ev, PyObject* callable, const CallArgs& args) {
   const V ones = call_on_tensors(ev, callable, plain);
   const DType dtype = ones->items[0]->tensor.dtype();
   if (dtype == DType::Bool || is_complex(dtype)) return nullptr;
-  return tensor_value(array_value(ops::invoke("mul", {ones->items[0]->tensor, cast_to(number, dtype)})));
+  V made = array_value(ops::invoke("mul", {ones->items[0]->tensor, cast_to(number, dtype)}));
+  made->order = ones->items[0]->order;
+  return tensor_value(std::move(made));
 }
 
 // masked_fill(x, mask, number)
@@ -154,7 +157,7 @@ V call_with_changing_numbers(Evaluator& ev, PyObject* callable, const CallArgs& 
 }
 
 V range_of_changing_floats(Evaluator& ev, const V& start, const V& stop, const V& step, DType dtype) {
-  if (dtype != DType::F32 && dtype != DType::F64) return nullptr;
+  if (!ops::is_rounded_in_runs(dtype)) return nullptr;
   bool is_float = false, is_derived = false;
   for (const V& bound : {start, stop, step}) {
     const bool derived = Evaluator::is_derived_number(ev.realize(bound));
@@ -173,11 +176,9 @@ V range_of_changing_floats(Evaluator& ev, const V& start, const V& stop, const V
   if (!count || !ev.is_int(count)) return nullptr;
   const Sym size = ev.to_sym(count, "a number of elements");
   if (sym_lt(size, Sym(0))) return nullptr;
-  // As the operator counts, in the result's dtype.
-  const auto number = [&](const V& value) { return cast_to(ev.to_tensor(value), dtype); };
-  const Tensor position = cast_to(ops::build::iota(size, Scalar(0), Scalar(1), DType::I64), dtype);
-  const Tensor range = ops::invoke("add", {ops::invoke("mul", {position, number(step)}), number(start)});
-  return tensor_value(array_value(range));
+  const Tensor whole = ev.to_tensor(sym_value(ops::whole_runs(size, dtype)));
+  return tensor_value(
+      array_value(ops::range_in_runs(size, whole, ev.to_tensor(start), ev.to_tensor(step), dtype)));
 }
 
 V fill_with_changing_number(Evaluator& ev, const V& self, const CallArgs& args) {

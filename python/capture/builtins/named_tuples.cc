@@ -17,20 +17,19 @@ V named_tuple_field(const V& tuple, PyObject* name) {
 
 namespace {
 
-// Immutable defaults of fields that were not given.
-void fill_defaults(PyTypeObject* type, PyObject* fields, std::vector<V>& items) {
-  const Ref defaults =
-      Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "_field_defaults"));
+// Defaults of fields that were not given.
+void fill_defaults(Evaluator& ev, PyTypeObject* type, std::vector<V>& items) {
+  const Ref make = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__new__"));
   PyErr_Clear();
-  if (!defaults || !PyDict_CheckExact(defaults.get())) return;
-  for (size_t i = 0; i < items.size(); ++i) {
-    if (items[i] || static_cast<Py_ssize_t>(i) >= PyTuple_GET_SIZE(fields)) continue;
-    PyObject* value =
-        PyDict_GetItemWithError(defaults.get(), PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i)));
-    if (value && (value == Py_None || PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
-                  PyBool_Check(value) || PyUnicode_CheckExact(value)))
-      items[i] = const_value(Ref::borrow(value));
-  }
+  if (!make || !PyFunction_Check(make.get())) return;
+  ev.pin_type(type);
+  ev.guard_function(make.get());
+  PyObject* const defaults = PyFunction_GET_DEFAULTS(make.get());
+  if (!defaults) return;
+  const auto count = static_cast<size_t>(PyTuple_GET_SIZE(defaults));
+  for (size_t i = items.size() - std::min(count, items.size()); i < items.size(); ++i)
+    if (!items[i])
+      items[i] = ev.pinned(PyTuple_GET_ITEM(defaults, static_cast<Py_ssize_t>(i + count - items.size())));
 }
 
 }  // namespace
@@ -62,7 +61,7 @@ V named_tuple_method(const V& tuple, const std::string& name, CallArgs& args) {
   return result;
 }
 
-V make_named_tuple(PyTypeObject* type, CallArgs& args) {
+V make_named_tuple(Evaluator& ev, PyTypeObject* type, CallArgs& args) {
   PyObject* fields = fields_of_named_tuple(type);
   std::vector<V> items = args.args;
   const auto count = static_cast<size_t>(PyTuple_GET_SIZE(fields));
@@ -74,7 +73,7 @@ V make_named_tuple(PyTypeObject* type, CallArgs& args) {
         items[i] = value;
   const size_t given = static_cast<size_t>(
       std::count_if(items.begin(), items.end(), [](const V& item) { return item != nullptr; }));
-  fill_defaults(type, fields, items);
+  if (given < items.size()) fill_defaults(ev, type, items);
   const bool complete = items.size() == count && args.args.size() + args.keywords.size() == given &&
                         std::find(items.begin(), items.end(), nullptr) == items.end();
   if (!complete) graph_break(fmt::format("a call of {} with these arguments", type->tp_name));

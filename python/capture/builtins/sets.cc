@@ -17,7 +17,8 @@ Ref known(Evaluator& ev, const V& value, const char* what) {
 }
 
 // An operand of a method or operator as a real object: sets, and what can be gone over.
-Ref operand(Evaluator& ev, const V& value) {
+Ref operand(Evaluator& ev, const V& given) {
+  const V outside = outside_set(ev, given), &value = outside ? outside : given;
   ev.realize(value);
   if (value->kind == Kind::Set) return value->object;
   if (value->is_const()) return value->object;
@@ -35,11 +36,20 @@ V from_object(Ref object) {
   return PySet_CheckExact(object.get()) ? set_value(std::move(object)) : const_value(std::move(object));
 }
 
-bool changes_the_set(const std::string& name) {
-  for (const char* method : {"add", "discard", "remove", "update", "clear", "pop", "difference_update",
-                             "intersection_update", "symmetric_difference_update"})
-    if (name == method) return true;
-  return false;
+// Of which nothing can change and nothing but the value is seen.
+bool is_plain(PyObject* object) {
+  if (!PyTuple_CheckExact(object)) {
+    const V constant = const_value(Ref::borrow(object));
+    return is_foldable(object) && !has_unguarded_nan(constant) && !is_nan(constant);
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    if (!is_plain(PyTuple_GET_ITEM(object, i))) return false;
+  return true;
+}
+
+bool is_hashed_by_identity(PyObject* object) {
+  return Py_TYPE(object)->tp_hash == PyBaseObject_Type.tp_hash &&
+         Py_TYPE(object)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }
 
 // The set before a change, as far as segments hold it.
@@ -57,6 +67,36 @@ V set_value(Ref set) {
   return value;
 }
 
+bool changes_the_set(const std::string& name) {
+  for (const char* method : {"add", "discard", "remove", "update", "clear", "pop", "difference_update",
+                             "intersection_update", "symmetric_difference_update"})
+    if (name == method) return true;
+  return false;
+}
+
+V outside_set(Evaluator& ev, const V& value, bool in_order) {
+  ev.realize(value);
+  if (value->kind != Kind::Opaque || !value->source || !value->object ||
+      !PySet_CheckExact(value->object.get()))
+    return nullptr;
+  if (!value->items.empty() && (!in_order || value->index)) return value->items[0];
+  const Ref elements = checked(PySequence_Tuple(value->object.get()));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(elements.get()); ++i) {
+    PyObject* const element = PyTuple_GET_ITEM(elements.get(), i);
+    if (!is_plain(element) && !is_hashed_by_identity(element)) return nullptr;
+  }
+  ev.guard_set(value->source, elements.get(), in_order);
+  V set = set_value(value->object);
+  set->source = value->source;
+  value->items = {set};
+  value->index = in_order;
+  return set;
+}
+
+V set_element(Evaluator& ev, PyObject* object) {
+  return is_plain(object) ? const_value(Ref::borrow(object)) : ev.pinned(object);
+}
+
 V make_set(Evaluator& ev, const std::vector<V>& elements) {
   Ref set = checked(PySet_New(nullptr));
   for (const V& element : elements)
@@ -64,7 +104,8 @@ V make_set(Evaluator& ev, const std::vector<V>& elements) {
   return set_value(std::move(set));
 }
 
-Ref set_elements(Evaluator& ev, const V& from) {
+Ref set_elements(Evaluator& ev, const V& given) {
+  const V outside = outside_set(ev, given), &from = outside ? outside : given;
   ev.realize(from);
   if (is_set(from)) return from->object;
   Ref list = checked(PyList_New(0));
@@ -104,7 +145,12 @@ V set_method(Evaluator& ev, const V& set, const std::string& name, CallArgs& arg
   return from_object(checked(PyObject_Call(method.get(), arguments.get(), nullptr)));
 }
 
-V set_binary(Evaluator& ev, int op, const V& a, const V& b) {
+V set_binary(Evaluator& ev, int op, const V& first, const V& second) {
+  const auto known_of = [&](const V& value) {
+    const V outside = outside_set(ev, value, op != 1 || is_set(value));
+    return outside ? outside : value;
+  };
+  const V a = known_of(first), b = known_of(second);
   if (!is_set(a) || !is_set(b) || (a->kind != Kind::Set && b->kind != Kind::Set)) return nullptr;
   const bool in_place = op >= 13 && a->kind == Kind::Set;
   if (in_place) prepare_change(ev, a);

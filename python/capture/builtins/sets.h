@@ -7,6 +7,12 @@
 namespace weft::capture {
 
 V set_value(Ref set);
+// A set that the state holds as it is now, guarded, with its order where that is asked for; null for other
+// values, and where something is in it that is neither a plain value nor known by its identity.
+V outside_set(Evaluator& ev, const V& value, bool in_order = true);
+// An object in a set.
+V set_element(Evaluator& ev, PyObject* object);
+bool changes_the_set(const std::string& method);
 // set(elements) for what is known completely; breaks otherwise.
 V make_set(Evaluator& ev, const std::vector<V>& elements);
 // What a set is made of, as an object of the kind it is in Python: a set's order depends on whether its

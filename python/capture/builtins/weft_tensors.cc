@@ -19,6 +19,7 @@
 #include "capture/values/memory_order.h"
 #include "core/default_dtype.h"
 #include "ops/build.h"
+#include "ops/range.h"
 #include "requires_grad.h"
 
 // After the array API, which it uses.
@@ -250,7 +251,17 @@ static V arange(Evaluator& ev, const CallArgs& args) {
   }
   if (args.args.size() == 1) std::swap(bounds[0], bounds[1]);
   const Tensor range = symbolic_range(ev, bounds[0], bounds[1], bounds[2]);
-  if (range.defined()) return tensor_value(array_value(cast_to(range, dtype.value_or(DType::I64))));
+  if (range.defined()) {
+    const DType made = dtype.value_or(DType::I64);
+    if (made != DType::F16 && made != DType::BF16) return tensor_value(array_value(cast_to(range, made)));
+    const Sym size = ops::sym_shape(range)[0];
+    const auto number = [&](const V& bound, int64_t otherwise) {
+      return ev.to_tensor(bound && !ev.is_none(bound) ? bound : int_value(otherwise));
+    };
+    return tensor_value(
+        array_value(ops::range_in_runs(size, ev.to_tensor(sym_value(ops::whole_runs(size, made))),
+                                       number(bounds[0], 0), number(bounds[2], 1), made)));
+  }
   return range_of_changing_floats(ev, bounds[0] ? bounds[0] : int_value(0), bounds[1],
                                   bounds[2] ? bounds[2] : int_value(1), dtype.value_or(default_float()));
 }

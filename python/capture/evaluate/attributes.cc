@@ -4,6 +4,7 @@
 #include "capture/builtins/builtins.h"
 #include "capture/builtins/enums.h"
 #include "capture/builtins/named_tuples.h"
+#include "capture/builtins/sets.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/awaiting.h"
 #include "capture/evaluate/evaluator.h"
@@ -454,6 +455,8 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
     case Kind::Tensor: return tensor_attribute(*this, owner, utf8(name));
     case Kind::Opaque:
       if (V flag = flags_attribute(*this, owner, utf8(name))) return flag;
+      if (PySet_CheckExact(owner->object.get()) && !changes_the_set(utf8(name)))
+        if (const V set = outside_set(*this, owner)) return attribute(set, name);
       break;
     case Kind::Tuple:
       if (owner->object_type == size_class() && utf8(name) == "numel") return bound(owner, utf8(name));
@@ -469,6 +472,10 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
         if (found && Py_TYPE(found) == &PyStaticMethod_Type) return class_attribute(owner, name, found);
         if (found && Py_TYPE(found) == &PyClassMethod_Type) return class_attribute(owner, name, found);
         if (found && !Py_TYPE(found)->tp_descr_get && !_PyType_Lookup(&PyTuple_Type, name)) {
+          if (owner->source && owner->object && _PyObject_GetDictPtr(owner->object.get())) {
+            const Ref value = checked(PyObject_GetAttr(owner->object.get(), name));  // which may be its own
+            return lazy_value(value.get(), attribute_source(owner->source, utf8(name).c_str()));
+          }
           pin_type(owner->object_type);
           return pinned(found);
         }
@@ -515,14 +522,36 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
   graph_break(fmt::format("attribute '{}' of an object that weft does not know", utf8(name)));
 }
 
+// Whether an object that the state holds has an attribute of its own, in a slot or its dict, which later
+// calls may find otherwise.
+bool Evaluator::has_own_attribute_now(const V& owner, PyObject* name) {
+  Guards& guards = variant_->guards;
+  if (const Ref found = Ref::steal(PyObject_GenericGetAttr(owner->object.get(), name))) {
+    guards.load(attribute_source(owner->source, utf8(name).c_str()));
+    return true;
+  }
+  if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw PythonError{};
+  PyErr_Clear();
+  guards.add({.op = GuardOp::AttributeLacks, .a = guards.load(owner->source), .object = name},
+             fmt::format("{} has no attribute '{}'", owner->source->str(), utf8(name)));
+  return false;
+}
+
 bool Evaluator::has_attribute(const V& owner, PyObject* name) {
   realize(owner);
+  if (owner->kind == Kind::Tensor && owner->source && !_PyType_Lookup(Py_TYPE(owner->object.get()), name))
+    return has_own_attribute_now(owner, name);
   if (owner->kind == Kind::Instance) {
     if (!owner->source) pin_type(owner->object_type);
     if (python_function_of(owner->object_type, "__getattribute__"))
       return static_cast<bool>(attribute_or_null(owner, name));
-    if (PyObject* found = _PyType_Lookup(owner->object_type, name))
-      return !is_computed(found) || attribute_or_null(owner, name);
+    PyObject* const found = _PyType_Lookup(owner->object_type, name);
+    if (found && Py_TYPE(found) == &PyMemberDescr_Type) {
+      for (const V& key : owner->keys)
+        if (PyUnicode_Compare(key->object.get(), name) == 0) return true;
+      return owner->source && has_own_attribute_now(owner, name);
+    }
+    if (found) return !is_computed(found) || attribute_or_null(owner, name);
     if (find_instance_item(owner, name)) return true;
     return python_function_of(owner->object_type, "__getattr__") && attribute_or_null(owner, name);
   }

@@ -115,6 +115,22 @@ Ref behind_cache(Evaluator& ev, PyObject* function, const CallArgs& args) {
   return PyFunction_Check(wrapped.get()) ? wrapped : Ref();
 }
 
+// A tensor, or a container of some, which the program may have changed since it was made.
+bool holds_tensors(PyObject* object) {
+  if (captured_tensor(object)) return true;
+  if (PyDict_Check(object)) {
+    PyObject *key, *value;
+    for (Py_ssize_t i = 0; PyDict_Next(object, &i, &key, &value);)
+      if (holds_tensors(value)) return true;
+    return false;
+  }
+  if (!PyTuple_Check(object) && !PyList_Check(object)) return false;
+  const Ref items = checked(PySequence_Fast(object, ""));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
+    if (holds_tensors(PySequence_Fast_GET_ITEM(items.get(), i))) return true;
+  return false;
+}
+
 }  // namespace
 
 // A function behind functools.lru_cache, called for known arguments: what it gave is the object that the
@@ -136,7 +152,16 @@ V Evaluator::call_with_cache(PyObject* function, CallArgs args) {
     PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), known(args.args[i]).release());
   for (const auto& [key, value] : args.keywords)
     if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
-  const Ref result = checked(PyObject_Call(function, positional.get(), keywords.get()));
+  const Ref result = [&] {
+    const ops::TracerScope outside(nullptr);  // what it makes is the cache's
+    return checked(PyObject_Call(function, positional.get(), keywords.get()));
+  }();
+  if (holds_tensors(result.get())) {
+    const Ref call = checked(PyTuple_Pack(3, positional.get(), keywords.get(), result.get()));
+    variant_->guards.add(
+        {.op = GuardOp::CacheGives, .object = function, .object2 = variant_->guards.keep(call.get())},
+        fmt::format("{} gives the same object", callable_name(function)));
+  }
   if (is_plain_value(result.get()) || is_annotation(result.get())) return const_value(result);
   return unify(pinned(result.get()));
 }
@@ -212,7 +237,7 @@ V Evaluator::construct(const V& type_value, CallArgs args) {
         .is_last = true};
   if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)))
     return construct_exception(type, std::move(args));
-  if (is_named_tuple(type)) return make_named_tuple(type, args);
+  if (is_named_tuple(type)) return make_named_tuple(*this, type, args);
   if (is_enum_class(type)) return enum_call(*this, type, args);
   static constinit InternedName init_name("__init__");
   if (is_namespace_class(type)) return make_namespace(type, args);

@@ -68,6 +68,8 @@ class Evaluator {
   // The same, or an object of the program's that is found by its identity, which is guarded then.
   Ref identified(const V& value);
   void guard_function(PyObject* object);
+  // The set of this source is one of the tuple's elements.
+  void guard_set(const SourceRef& source, PyObject* elements, bool in_order);
   V pinned(PyObject* object) { return lazy_value(object, pinned_source(object)); }
   V type_of(const V& value);
   // The value's Python type, if known.
@@ -118,6 +120,7 @@ class Evaluator {
   // `as_object`: what object.__setattr__ does.
   void store_attribute(const V& owner, PyObject* name, const V& value, bool as_object = false);
   bool has_attribute(const V& owner, PyObject* name);
+  bool has_own_attribute_now(const V& owner, PyObject* name);
   V attribute_or_null(const V& owner, PyObject* name);  // null after an AttributeError
   // As object.__getattribute__ finds it; null as above.
   V plain_attribute(const V& owner, PyObject* name);
@@ -436,6 +439,8 @@ PyTypeObject* program_class(const V& value);
 V initialize_exception(const V& exception, CallArgs& args);
 // A float or complex that does not equal itself.
 bool is_nan(const V& value);
+// Operations on these have no side effects and depend on nothing else.
+bool is_foldable(PyObject* object);
 // Is there one in the value whose object may be another one in the next call?
 bool has_unguarded_nan(const V& value);
 // None, classes, modules, functions and the like: which one it is tells all.

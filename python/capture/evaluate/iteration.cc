@@ -1,6 +1,7 @@
 // Iterators: over sequences, dicts and sets, ranges, arrays, and others' iterators.
 #include <fmt/format.h>
 
+#include "capture/builtins/sets.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
 #include "capture/numpy/names.h"
@@ -12,6 +13,7 @@ V Evaluator::iterator(const V& value) {
   realize(value);
   if (value->kind == Kind::Iter) return value;
   if (V flat = flat_elements(*this, value)) return iterator(flat);
+  if (const V set = outside_set(*this, value)) return iterator(set);
   if (value->kind == Kind::Generator) {
     // A generator is its own iterator.
     value->kind = Kind::Iter;
@@ -105,8 +107,7 @@ V Evaluator::next_of_hashed(const V& it) {
   }
   const int64_t passed = it->index++;
   const auto at = static_cast<size_t>(it->backwards ? size - 1 - passed : passed);
-  if (!is_dict)
-    return const_value(Ref::borrow(PyTuple_GET_ITEM(it->object.get(), static_cast<Py_ssize_t>(at))));
+  if (!is_dict) return set_element(*this, PyTuple_GET_ITEM(it->object.get(), static_cast<Py_ssize_t>(at)));
   if (it->name == "keys") return container->keys[at];
   if (it->name == "values") return container->items[at];
   return tuple_value({container->keys[at], container->items[at]});

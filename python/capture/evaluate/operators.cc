@@ -28,14 +28,6 @@ bool is_number(const V& v) {
   return PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o);
 }
 
-// Operations on these have no side effects and depend on nothing else.
-bool is_foldable(PyObject* o) {
-  return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
-         PyComplex_CheckExact(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
-         PyTuple_CheckExact(o) || Py_TYPE(o) == &PyRange_Type || PyFrozenSet_CheckExact(o) ||
-         (PyType_Check(o) && is_inert(o)) || PyObject_TypeCheck(o, &PyArrayDescr_Type) || is_enum_member(o);
-}
-
 bool is_sequence(const V& v) {
   return v->kind == Kind::Tuple || v->kind == Kind::List ||
          (v->is_const() && PyTuple_CheckExact(v->object.get()));
@@ -96,6 +88,13 @@ std::pair<V, V> without_members(Evaluator& ev, const V& a, const V& b) {
 }
 
 }  // namespace
+
+bool is_foldable(PyObject* o) {
+  return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
+         PyComplex_CheckExact(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
+         PyTuple_CheckExact(o) || Py_TYPE(o) == &PyRange_Type || PyFrozenSet_CheckExact(o) ||
+         (PyType_Check(o) && is_inert(o)) || PyObject_TypeCheck(o, &PyArrayDescr_Type) || is_enum_member(o);
+}
 
 V Evaluator::binary(int op, const V& first, const V& second) {
   const std::pair<V, V> operands = without_members(*this, first, second);
@@ -225,6 +224,8 @@ V Evaluator::compare(int op, const V& first, const V& second) {
     return operate_on_tensors(*this, kNames[op], {a, b});
   }
   if (V result = instance_compare(op, a, b)) return result;
+  if (const V set = outside_set(*this, a, false)) return compare(op, set, b);
+  if (const V set = outside_set(*this, b, false)) return compare(op, a, set);
   if (a->kind == Kind::Set && b->kind == Kind::Set)
     return const_value(checked(PyObject_RichCompare(a->object.get(), b->object.get(), op)));
   if (a->kind == Kind::Array || b->kind == Kind::Array) {
@@ -511,6 +512,7 @@ static bool is_in_range(PyObject* range, Sym number) {
 
 V Evaluator::contains(const V& container, const V& item) {
   realize(container);
+  if (const V set = outside_set(*this, container, false)) return contains(set, item);
   if (realize(item)->kind == Kind::SymInt && container->is_const() &&
       Py_TYPE(container->object.get()) == &PyRange_Type)
     return bool_value(is_in_range(container->object.get(), item->sym));
@@ -528,20 +530,6 @@ V Evaluator::contains(const V& container, const V& item) {
     const int found = PySet_Contains(container->object.get(), object.get());
     if (found < 0) throw PythonError{};
     return bool_value(found != 0);
-  }
-  if (container->kind == Kind::Opaque && container->source && PySet_CheckExact(container->object.get())) {
-    // One of plain values, as it is now.
-    const Ref now = checked(PyFrozenSet_New(container->object.get()));
-    const std::vector<V> members = elements(const_value(now));
-    if (std::all_of(members.begin(), members.end(), [](const V& member) {
-          return is_foldable(member->object.get()) && !has_unguarded_nan(member) && !is_nan(member);
-        })) {
-      const Ref copy = checked(PySet_New(now.get()));
-      variant_->guards.add(
-          {.op = GuardOp::Equal, .a = variant_->guards.load(container->source), .object = copy.get()},
-          fmt::format("{} is the same set", container->source->str()));
-      return contains(const_value(now), item);
-    }
   }
   if (PyObject* method = python_method(container, "__contains__"))
     return bool_value(truth(call_method_now(container, method, {item})));

@@ -8,6 +8,7 @@
 #include "capture/builtins/builtins.h"
 #include "capture/builtins/enums.h"
 #include "capture/builtins/named_tuples.h"
+#include "capture/builtins/sets.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
 #include "capture/guards/computed.h"
@@ -65,6 +66,9 @@ bool Evaluator::truth(const V& value) {
     case Kind::List:
     case Kind::Dict: return !value->items.empty();
     case Kind::Set: return PySet_GET_SIZE(value->object.get()) > 0;
+    case Kind::Opaque:
+      if (const V set = outside_set(*this, value, false)) return truth(set);
+      break;
     case Kind::Function:
     case Kind::Method:
     case Kind::Bound:
@@ -135,6 +139,12 @@ Ref Evaluator::identified(const V& value) {
   return value->object;
 }
 
+void Evaluator::guard_set(const SourceRef& source, PyObject* elements, bool in_order) {
+  Guards& guards = variant_->guards;
+  guards.add({.op = GuardOp::Set, .a = guards.load(source), .imm = in_order, .object = elements},
+             fmt::format("{} is the same set{}", source->str(), in_order ? " in the same order" : ""));
+}
+
 std::vector<V> Evaluator::elements(const V& value) {
   realize(value);
   switch (value->kind) {
@@ -169,7 +179,16 @@ std::vector<V> Evaluator::elements(const V& value) {
       if (V flat = flat_elements(*this, value)) return elements(flat);
       break;
     case Kind::Instance: return elements(iterator(value));
-    case Kind::Set: return elements(const_value(checked(PySequence_Tuple(value->object.get()))));
+    case Kind::Opaque:
+      if (const V set = outside_set(*this, value)) return elements(set);
+      break;
+    case Kind::Set: {
+      const Ref objects = checked(PySequence_Tuple(value->object.get()));
+      std::vector<V> result;
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(objects.get()); ++i)
+        result.push_back(set_element(*this, PyTuple_GET_ITEM(objects.get(), i)));
+      return result;
+    }
     case Kind::Array:
     case Kind::Tensor:
     case Kind::Iter: {
@@ -286,6 +305,8 @@ bool Evaluator::same_or_equal(const V& left, const V& right) {
 bool Evaluator::equal(const V& a, const V& b) {
   realize(a);
   realize(b);
+  if (const V set = outside_set(*this, a, false)) return a == b || equal(set, b);
+  if (const V set = outside_set(*this, b, false)) return equal(a, set);
   if (a == b) return !is_nan(a);
   if (V answer = instance_compare(Py_EQ, a, b)) return truth(answer);
   if (a->kind == Kind::Set || b->kind == Kind::Set) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 
 #include "capture/guards/computed.h"
@@ -80,6 +81,36 @@ bool check_tensor(const ArrayGuard& guard, PyObject* object, std::vector<int64_t
 bool is_key(PyObject* key, PyObject* wanted) {
   return key == wanted ||
          (Py_TYPE(key) == Py_TYPE(wanted) && PyObject_RichCompareBool(key, wanted, Py_EQ) == 1);
+}
+
+// Plain values that nothing tells apart, or one object.
+bool is_same_element(PyObject* a, PyObject* b) {
+  if (a == b) return true;
+  if (Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (PyTuple_CheckExact(a)) {
+    if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i)
+      if (!is_same_element(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
+    return true;
+  }
+  if (PyFloat_CheckExact(a) && std::signbit(PyFloat_AS_DOUBLE(a)) != std::signbit(PyFloat_AS_DOUBLE(b)))
+    return false;
+  return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+}
+
+// A set of these elements. Leaves no exception set.
+bool check_set(PyObject* set, PyObject* elements, bool in_order) {
+  if (!PySet_CheckExact(set) || PySet_GET_SIZE(set) != PyTuple_GET_SIZE(elements)) return false;
+  if (in_order) {
+    const Ref iterator = Ref::steal(PyObject_GetIter(set));
+    Py_ssize_t i = 0;
+    while (const Ref item = Ref::steal(iterator ? PyIter_Next(iterator.get()) : nullptr))
+      if (!is_same_element(item.get(), PyTuple_GET_ITEM(elements, i++))) return false;
+    return !PyErr_Occurred();
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(elements); ++i)
+    if (PySet_Contains(set, PyTuple_GET_ITEM(elements, i)) != 1) return PyErr_Clear(), false;
+  return true;
 }
 
 bool check_keys(PyObject* dict, PyObject* keys) {
@@ -212,6 +243,18 @@ bool Guards::run_check(const GuardStep& s, std::span<const Frame> frames, Regist
       return holds == static_cast<int>(s.imm % 2);
     }
     case GuardOp::Length: return (PyDict_Check(a) ? PyDict_GET_SIZE(a) : Py_SIZE(a)) == s.imm;
+    case GuardOp::Set: return check_set(a, s.object, s.imm != 0);
+    case GuardOp::CacheGives: {
+      PyObject *args = PyTuple_GET_ITEM(s.object2, 0), *keywords = PyTuple_GET_ITEM(s.object2, 1);
+      const Ref given = Ref::steal(PyObject_Call(s.object, args, keywords));
+      PyErr_Clear();
+      return given.get() == PyTuple_GET_ITEM(s.object2, 2);
+    }
+    case GuardOp::AttributeLacks: {
+      const Ref found = Ref::steal(PyObject_GenericGetAttr(a, s.object));
+      PyErr_Clear();
+      return !found;
+    }
     case GuardOp::DictKeys: return check_keys(a, s.object);
     case GuardOp::DictLacks: {
       const bool lacks = !lookup(a, s.object);
@@ -271,11 +314,13 @@ int Guards::failing_step(std::span<const Frame> frames, Registers& registers) co
       if (!passes(i)) return static_cast<int>(i);
   } else {
     for (size_t i = 0; i < steps_.size(); ++i)
-      if (!passes(i)) return static_cast<int>(i);
+      if (steps_[i].op != GuardOp::CacheGives && !passes(i)) return static_cast<int>(i);
     remember(registers);
   }
   for (size_t i = 0; i < sym_guards_.size(); ++i)
     if (!sym_guards_[i].holds(registers.symbols)) return static_cast<int>(steps_.size() + i);
+  for (const size_t i : cached_calls_)  // the program makes them where all else holds
+    if (!passes(i)) return static_cast<int>(i);
   return -1;
 }
 
@@ -386,6 +431,7 @@ void Guards::add(GuardStep step, std::string text) {
   if (!seen_.emplace(key, true).second) return;
   keep(step.object);
   keep(step.object2);
+  if (step.op == GuardOp::CacheGives) cached_calls_.push_back(steps_.size());
   steps_.push_back(step);
   texts_.push_back(std::move(text));
 }

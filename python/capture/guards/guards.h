@@ -54,8 +54,12 @@ enum class GuardOp : uint8_t {
   Float,
   Compared,  // a float: its comparison with a number, `imm` is 2 * Py_LT and so on, + 1 where it holds
   Length,
+  Set,         // a set of the elements of the tuple `object`; imm: in this order
+  CacheGives,  // a call of the cached function `object` with object2 = (arguments, keywords, result) gives
+               // this result
   DictKeys,
   DictLacks,
+  AttributeLacks,  // has no attribute `object`, of which Python's own lookup tells
   Array,
   Tensor,
   Same,
@@ -138,7 +142,8 @@ class Guards {
   bool run_check(const GuardStep& step, std::span<const Frame> frames, Registers& registers) const;
 
   std::vector<GuardStep> steps_;
-  std::vector<std::string> texts_;  // beside steps_; empty for loads
+  std::vector<size_t> cached_calls_;  // of steps_
+  std::vector<std::string> texts_;    // beside steps_; empty for loads
   std::vector<ArrayGuard> arrays_;
   std::vector<std::vector<int>> sets_;  // of registers
   std::vector<Sym> sizes_;              // expressions that numbers are computed from

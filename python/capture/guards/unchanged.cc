@@ -90,9 +90,9 @@ void Guards::remember(const Registers& found) const {
       case GuardOp::NotSame: stable = is_based && is_stable[static_cast<size_t>(step.b)]; break;
       default: break;
     }
-    if (!stable)
+    if (!stable && step.op != GuardOp::CacheGives)
       next.others.push_back(i);
-    else if (step.op <= GuardOp::MethodSelf) {
+    else if (stable && step.op <= GuardOp::MethodSelf) {
       is_stable[static_cast<size_t>(step.dst)] = true;
       next.registers.emplace_back(step.dst, value(step.dst));
     }

@@ -142,13 +142,27 @@ void CompiledFunction::unwrap(PyObject* callable) {
   static constinit InternedName call_name("__call__");
   PyObject* found = _PyType_Lookup(type, call_name);
   if (found && PyFunction_Check(found)) {
+    instance_ = Ref::borrow(callable);
+    instance_type_ = type;
+    instance_version_ = type->tp_version_tag;
     first_args_.insert(first_args_.begin(), Ref::borrow(callable));
     unwrap(found);
   }
 }
 
+bool CompiledFunction::is_class_changed() const {
+  return instance_ &&
+         (Py_TYPE(instance_.get()) != instance_type_ || instance_type_->tp_version_tag != instance_version_ ||
+          (PY_VERSION_HEX < 0x030D0000 && (instance_type_->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) == 0));
+}
+
 Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwnames) {
   ++counters().calls;
+  if (is_class_changed()) {
+    first_args_.clear();
+    first_keywords_ = {};
+    unwrap(callable_.get());
+  }
   std::vector<PyObject*> all;
   Ref all_names;
   if (!first_args_.empty() || first_keywords_) {

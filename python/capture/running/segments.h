@@ -51,8 +51,9 @@ struct Captures {
 // Everything weft.compile keeps for one function.
 class CompiledFunction {
  public:
-  CompiledFunction(Ref function, Settings settings) : settings_(std::move(settings)) {
-    unwrap(function.get());
+  CompiledFunction(Ref function, Settings settings)
+      : callable_(std::move(function)), settings_(std::move(settings)) {
+    unwrap(callable_.get());
   }
   // Throws PythonError.
   Ref call(PyObject* const* args, size_t num_args, PyObject* kwnames);
@@ -83,7 +84,13 @@ class CompiledFunction {
   void fall_back(const Frame& frame, const std::string& reason);
 
   void unwrap(PyObject* callable);
+  // The class of the instance that is called has another __call__, maybe.
+  bool is_class_changed() const;
 
+  Ref callable_;  // what was compiled
+  Ref instance_;  // the one behind partials and methods whose class has the function, or null
+  PyTypeObject* instance_type_ = nullptr;
+  unsigned instance_version_ = 0;
   Ref function_;  // what is evaluated, behind functools.partial, bound methods and instances that can be
                   // called
   std::vector<Ref> first_args_;

@@ -198,13 +198,14 @@ FUNCTIONS = Namespace(
         "weft.torch._functions.shapes": """
             adjoint alias_copy as_strided_copy as_strided_scatter atleast_1d atleast_2d atleast_3d
             block_diag broadcast_shapes broadcast_tensors cartesian_prod clone combinations detach
-            detach_copy diag diag_embed diagflat diagonal_copy diagonal_scatter dsplit expand_copy
-            flip fliplr flipud hsplit meshgrid narrow_copy permute_copy roll rot90 select_copy
-            select_scatter slice_copy slice_inverse slice_scatter split split_copy split_with_sizes
-            split_with_sizes_copy squeeze_copy swapaxes swapdims t_copy tensor_split tensordot
-            transpose_copy tril_indices triu_indices unbind_copy unflatten unfold_copy unsafe_chunk
-            unsafe_split unsafe_split_with_sizes unsqueeze_copy view_as_complex view_as_complex_copy
-            view_as_real view_as_real_copy view_copy vsplit""",
+            detach_copy diag diag_embed diagflat diagonal_copy diagonal_scatter expand_copy flip
+            fliplr flipud meshgrid narrow_copy permute_copy roll rot90 select_copy select_scatter
+            slice_copy slice_inverse slice_scatter squeeze_copy swapaxes swapdims t_copy tensordot
+            transpose_copy tril_indices triu_indices unflatten unfold_copy unsqueeze_copy
+            view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy""",
+        "weft.torch._functions.splitting": """
+            dsplit hsplit split split_copy split_with_sizes split_with_sizes_copy tensor_split
+            unbind_copy unsafe_chunk unsafe_split unsafe_split_with_sizes vsplit""",
         "weft.torch._functions.indexing": """
             argwhere bincount bucketize gather histc histogram histogramdd index_add index_copy index_fill
             index_put index_reduce index_select isin masked_fill masked_scatter masked_select msort nonzero
