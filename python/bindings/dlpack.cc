@@ -100,9 +100,10 @@ Tensor import_tensor(M* managed, bool read_only, bool may_copy) {
   if (is_on_gpu)
     require_available(device);
   else if (source.device.type != kCPU && source.device.type != kCUDAHost)
-    throw_error(ErrorKind::Runtime, fmt::format("from_dlpack: device type {} cannot be used: weft's are the CPU (1, 3) "
-                                                "and CUDA (2)",
-                                                source.device.type));
+    throw_error(ErrorKind::Runtime,
+                fmt::format("from_dlpack: device type {} cannot be used: weft's are the CPU (1, 3) "
+                            "and CUDA (2)",
+                            source.device.type));
   const DType dtype = dtype_of(source.dtype);
   const Shape shape(source.shape, source.shape + source.ndim);
   const Strides strides =
@@ -146,9 +147,9 @@ nb::object to_dlpack(const Tensor& tensor, nb::handle stream, nb::handle max_ver
     throw_error(ErrorKind::NotImplemented, "__dlpack__: a tensor of a trace has no elements");
   if (!dl_device.is_none()) {
     if (first_of(dl_device, "dl_device") != (is_on_gpu ? kCUDA : kCPU)) {
-      PyErr_SetString(PyExc_BufferError, is_on_gpu
-                                             ? "__dlpack__: a tensor on a GPU can be exported to device (2, …) only"
-                                             : "__dlpack__: a CPU tensor can be exported to device (1, 0) only");
+      PyErr_SetString(PyExc_BufferError,
+                      is_on_gpu ? "__dlpack__: a tensor on a GPU can be exported to device (2, …) only"
+                                : "__dlpack__: a CPU tensor can be exported to device (1, 0) only");
       nb::raise_python_error();
     }
   }
@@ -158,7 +159,8 @@ nb::object to_dlpack(const Tensor& tensor, nb::handle stream, nb::handle max_ver
   const bool read_only = tensor.storage()->read_only() && !must_copy;
   const Tensor exported = must_copy ? tensor.clone() : tensor;
   note_exposed(exported.storage());
-  // The consumer's stream would have to wait for weft's, whose work ends here in place of that; -1: it need not.
+  // The consumer's stream would have to wait for weft's, whose work ends here in place of that; -1: it need
+  // not.
   if (is_on_gpu && !(PyLong_Check(stream.ptr()) && PyLong_AsLong(stream.ptr()) == -1)) {
     const GilRelease released;
     wait_for(tensor.device());
@@ -205,7 +207,8 @@ nb::object cuda_array_interface(const Tensor& tensor) {
                                   tensor.storage()->read_only());
   result["version"] = 3;
   // Consumers wait for this stream.
-  result["stream"] = reinterpret_cast<uintptr_t>(backend_of(tensor.device()).current_stream(tensor.device().index).handle);
+  result["stream"] =
+      reinterpret_cast<uintptr_t>(backend_of(tensor.device()).current_stream(tensor.device().index).handle);
   return result;
 }
 
@@ -229,7 +232,8 @@ Tensor from_dlpack(nb::handle object, nb::handle device, nb::handle copy) {
       if (first_of(place, "__dlpack_device__") == kCUDA) {
         const Device where{DeviceType::CUDA, nb::cast<int>(nb::borrow<nb::tuple>(place)[1])};
         require_available(where);
-        keywords["stream"] = reinterpret_cast<uintptr_t>(backend_of(where).current_stream(where.index).handle);
+        keywords["stream"] =
+            reinterpret_cast<uintptr_t>(backend_of(where).current_stream(where.index).handle);
       }
     }
     try {

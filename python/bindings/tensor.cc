@@ -530,9 +530,7 @@ void bind_protocols(nb::class_<Tensor>& c) {
       .def(
           "__dlpack__",
           [](const Tensor& t, nb::handle stream, nb::handle max_version, nb::handle dl_device,
-             nb::handle copy) {
-            return to_dlpack(t, stream, max_version, dl_device, copy);
-          },
+             nb::handle copy) { return to_dlpack(t, stream, max_version, dl_device, copy); },
           nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
           nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
       .def("__dlpack_device__",
@@ -541,8 +539,9 @@ void bind_protocols(nb::class_<Tensor>& c) {
              require_host(t, "__dlpack_device__");
              return nb::make_tuple(1, 0);
            })
-      .def_prop_ro("__cuda_array_interface__", &cuda_array_interface,
-                   "Version 3, of a tensor on a GPU; consumers wait for the stream in it. AttributeError elsewhere.")
+      .def_prop_ro(
+          "__cuda_array_interface__", &cuda_array_interface,
+          "Version 3, of a tensor on a GPU; consumers wait for the stream in it. AttributeError elsewhere.")
       .def(
           "__array_namespace__",
           [](const Tensor&, nb::handle version) {

@@ -10,6 +10,7 @@
 #include "core/profiling.h"
 #include "ir/constants.h"
 #include "ir/symbols.h"
+#include "ops/effects.h"
 #include "ops/memory_order.h"
 #include "ops/tracer.h"
 #include "ops/work.h"
@@ -85,6 +86,12 @@ Device one_device(const Program& program) {
   return is_one ? device : Device{};
 }
 
+// Each run draws other random numbers, or asks the other ranks: a recorded one would not.
+bool draws(const Program& program) {
+  return std::any_of(program.steps.begin(), program.steps.end(),
+                     [](const PlanStep& step) { return step.node && ops::draws(*step.node->op); });
+}
+
 }  // namespace
 
 Plan::Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_strides,
@@ -94,8 +101,9 @@ Plan::Plan(std::shared_ptr<const ir::Graph> graph, std::vector<Strides> input_st
   program_ = make_program(*graph_, input_strides_, options);
   name_ = profiling::intern(graph_->name);
   if (options.prepares_runs && is_on_cpu(program_)) lists_ = std::make_unique<CallLists>();
-  if (const Device device = one_device(program_);
-      options.prepares_runs && device != Device{} && backend_of(device).records_work(device.index)) {
+  if (const Device device = one_device(program_); options.prepares_runs && !draws(program_) &&
+                                                  device != Device{} &&
+                                                  backend_of(device).records_work(device.index)) {
     std::vector<size_t> written;
     for (const PlannedWriteBack& write : program_.write_backs) written.push_back(write.input);
     recorded_ = std::make_unique<RecordedRuns>(graph_->name, device, std::move(written));

@@ -128,7 +128,8 @@ class Backend {
   virtual bool records_work(int /*index*/) const { return false; }
   // What `work` gives to the device's stream is recorded in place of being done; what it allocates stays as
   // long as the result. Null, with a line in the log, where it waits for elements or gives work to the host.
-  virtual std::unique_ptr<RecordedWork> record_work(int /*index*/, const std::function<void()>& /*work*/) const {
+  virtual std::unique_ptr<RecordedWork> record_work(int /*index*/,
+                                                    const std::function<void()>& /*work*/) const {
     return nullptr;
   }
 
@@ -138,7 +139,8 @@ class Backend {
   // Runs a strict call that has been checked, all operands on this device.
   virtual std::vector<Tensor> run(const ops::OpDef& op, std::span<const Tensor> operands,
                                   const ops::Attrs& attrs, int index) const = 0;
-  // x[indices] = values in place (core/index_arrays.h), values contiguous; false where the device has no way to.
+  // x[indices] = values in place (core/index_arrays.h), values contiguous; false where the device has no way
+  // to.
   virtual bool set_indexed(const Tensor& /*x*/, const std::vector<Tensor>& /*indices*/,
                            const Tensor& /*values*/) const {
     return false;

@@ -157,7 +157,8 @@ KVCache Llama::make_cache(int64_t capacity) const {
   const DType dtype = *dtype_from_name(options_.cache_dtype);
   for (int64_t i = 0; i < config_.num_layers; ++i)
     for (auto* list : {&cache.keys, &cache.values})
-      list->push_back(Tensor::full({share_.kv_heads, cache.capacity, config_.head_dim}, 0.0, dtype, options_.device));
+      list->push_back(
+          Tensor::full({share_.kv_heads, cache.capacity, config_.head_dim}, 0.0, dtype, options_.device));
   return cache;
 }
 

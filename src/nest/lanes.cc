@@ -54,8 +54,8 @@ int reduction_registers(const LoopNest& nest, const Scope& scope) {
   return extent.hint() >= kLong && scope.accumulators.size() <= 4 ? 4 : 1;
 }
 
-// Elementary functions of bfloat16 are one long chain from the conversion before to the one behind: more of it than
-// a processor looks ahead. Two registers side by side are two chains.
+// Elementary functions of bfloat16 are one long chain from the conversion before to the one behind: more of
+// it than a processor looks ahead. Two registers side by side are two chains.
 int chain_registers(const LoopNest& nest, ScopeId id) {
   bool has_load = false, has_function = false, is_plain = nest.scope(id).rings.empty();
   for (const KernelNode& node : nest.nodes) {

@@ -67,8 +67,8 @@ struct LlamaOptions {
   // its part of the vocabulary, and reads no more of the checkpoint than that. All ranks make the same calls,
   // and get the same logits.
   bool tensor_parallel = false;
-  // Where weights, cache and steps are. On a GPU (docs/GPU.md) every execution is Static's, activations are float32, and
-  // there are no ranks.
+  // Where weights, cache and steps are. On a GPU (docs/GPU.md) every execution is Static's, activations are
+  // float32, and there are no ranks.
   Device device = {};
   // Called as layers are made: done of total.
   std::function<void(int64_t done, int64_t total)> progress = nullptr;
@@ -154,7 +154,8 @@ class Llama : public std::enable_shared_from_this<Llama> {
   Tensor norm_;  // [hidden]
   PackedLinear lm_head_;
   Tensor rope_;  // [max_positions, head_dim / 2, 2]: cos, sin
-  std::unique_ptr<const LlamaDevice> on_device_;  // in place of the weights above, on a device that is not the CPU
+  std::unique_ptr<const LlamaDevice>
+      on_device_;  // in place of the weights above, on a device that is not the CPU
 };
 
 // cos and sin of every position's angles, [positions, head_dim / 2, 2].
