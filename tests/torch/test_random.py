@@ -657,3 +657,23 @@ def test_wrong_weights_are_refused_in_graphs_too():
     assert compiled(torch.tensor([0.0, 1.0])).tolist() == [1]
     with pytest.raises(RuntimeError, match="sum of probabilities"):
         compiled(torch.tensor([0.0, 0.0]))
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["default generator", "own generator"])
+def test_a_call_that_fails_draws_its_numbers_once(own):
+    def draw(x, index, generator):
+        noise = torch.rand(3, generator=generator)
+        return noise + x[index] + torch.randn(3, generator=generator)
+
+    x, results = torch.arange(12.0).reshape(4, 3), []
+    for function in (draw, torch.compile(draw, fullgraph=True)):
+        generator = torch.Generator() if own else None
+        (generator.manual_seed if own else torch.manual_seed)(5)
+        for index in (0, 1, 2):
+            results.append(function(x, torch.tensor([index]), generator))
+        with pytest.raises(IndexError):
+            function(x, torch.tensor([9]), generator)
+        results.append(torch.rand(4, generator=generator))
+        results.append(function(x, torch.tensor([3]), generator))
+    for plain, compiled in zip(results[:5], results[5:], strict=True):
+        assert torch.equal(plain, compiled)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 
 #include "bindings.h"
 #include "capture/guards/float_warnings.h"
@@ -14,9 +15,11 @@
 #include "capture/values/memory_order.h"
 #include "core/profiling.h"
 #include "ir/symbols.h"
+#include "ops/effects.h"
 #include "ops/view.h"
 #include "runtime/float_flags.h"
 #include "weft/error.h"
+#include "weft/generator.h"
 
 namespace weft::capture {
 
@@ -449,6 +452,42 @@ std::vector<Tensor> run_graph(const Executable& executable, const std::vector<Te
   throw PythonError{};
 }
 
+// The generators that the graph draws from, as they are before it runs. Where it fails, Python performs all
+// again and draws the same numbers.
+class GeneratorStates {
+ public:
+  GeneratorStates(const Variant& variant, const std::vector<Tensor>& inputs) {
+    if (!variant.drawn_handles) variant.drawn_handles = handles_in(*variant.graph);
+    for (const DrawnHandle& handle : *variant.drawn_handles) {
+      const Tensor& tensor = handle.input < 0 ? handle.constant : inputs[static_cast<size_t>(handle.input)];
+      const Generator generator = Generator::of_handle(tensor);
+      states_.emplace_back(generator, generator.get_state());
+    }
+  }
+  void restore() const {
+    for (const auto& [generator, state] : states_) generator.set_state(state);
+  }
+
+ private:
+  static std::vector<DrawnHandle> handles_in(ir::Graph& graph) {
+    std::vector<DrawnHandle> found;
+    std::set<const ir::Value*> seen;
+    ir::for_each_node(graph.body(), [&](ir::Node& node) {
+      if (node.kind != ir::NodeKind::Op || !ops::draws(*node.op)) return;
+      if (node.op->params.empty() || node.op->params[0].name != "generator") return;  // ranks' collectives
+      const ir::Value* const handle = node.inputs[0];
+      if (!seen.insert(handle).second) return;
+      if (!handle->def)
+        found.push_back({static_cast<int>(handle->index), {}});
+      else if (handle->def->kind == ir::NodeKind::Constant)
+        found.push_back({-1, handle->def->constant});
+    });
+    return found;
+  }
+
+  std::vector<std::pair<Generator, Tensor>> states_;
+};
+
 }  // namespace
 
 Ref Variant::run(Registers& registers, State& state) const {
@@ -463,9 +502,15 @@ Ref Variant::run(Registers& registers, State& state) const {
                                    input.reg < 0 ? nullptr : registers.values[static_cast<size_t>(input.reg)],
                                    registers.symbols));
     const Device device = python::default_device();
+    const GeneratorStates generators(*this, tensors);
     const auto run_on = [&](const std::vector<Tensor>& arguments) {
-      return run_graph(*executable, arguments, flags_to_watch(*this), &passes,
-                       [&] { perform_for_warnings(state, *this, tensors); });
+      try {
+        return run_graph(*executable, arguments, flags_to_watch(*this), &passes,
+                         [&] { perform_for_warnings(state, *this, tensors); });
+      } catch (const GraphFailed&) {
+        generators.restore();
+        throw;
+      }
     };
     if (device == Device{}) {
       outputs = run_on(tensors);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,12 @@ struct UnrolledLoop {
   std::string why;  // it is not native
 };
 
+// Of a generator that a graph draws from: what an input or a constant says.
+struct DrawnHandle {
+  int input;  // -1: the constant
+  Tensor constant;
+};
+
 // Thrown when the graph cannot be computed for the values it met (an index out of range). Graphs change their
 // inputs when all is computed, so the state is as it was.
 struct GraphFailed {
@@ -150,6 +157,7 @@ class Variant {
   double capture_ms = 0, compile_ms = 0;
   mutable double run_ms = 0;
   mutable int64_t runs = 0;
+  mutable std::optional<std::vector<DrawnHandle>> drawn_handles;  // once it has run
 
   // The guards have passed and filled `registers`. Gives the returned value, or null after replacing `state`.
   // Throws GraphFailed; WarningRaised (float_warnings.h), the state one where a handler begins.
