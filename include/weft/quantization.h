@@ -62,9 +62,9 @@ class PackedLinear {
   bool defined() const { return matrix_ != nullptr; }
   int64_t in_features() const;
   int64_t out_features() const;
-  // Rows of one call up to which a row gives the same, to the bit, whatever their number: most products take
-  // any number of rows, INT64_MAX.
-  int64_t independent_rows(InputPrecision precision = InputPrecision::Auto) const;
+  // Rows of one call, of this dtype, up to which a row gives the same, to the bit, whatever their number:
+  // most products take any number of rows, INT64_MAX.
+  int64_t independent_rows(InputPrecision precision = InputPrecision::Auto, DType input = DType::F32) const;
   // Bytes that one pass over the weights reads, scales included.
   int64_t weight_bytes() const;
 

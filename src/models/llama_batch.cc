@@ -87,7 +87,7 @@ void LlamaBatch::check(std::span<const Row> rows) const {
 // out = activation(x W'), or that added to it; as many rows at a time as do not depend on each other.
 void LlamaBatch::multiply(const PackedLinear& weights, const Tensor& x, const Tensor& out,
                           LinearActivation activation, bool adds) const {
-  const int64_t rows = x.size(0), most = weights.independent_rows(precision_);
+  const int64_t rows = x.size(0), most = weights.independent_rows(precision_, x.dtype());
   for (int64_t first = 0; first < rows; first += most) {
     const int64_t count = std::min(most, rows - first);
     const auto part = [&](const Tensor& all) {

@@ -147,8 +147,8 @@ PackedLinear PackedLinear::gated(const LinearWeight& gate, const LinearWeight& u
 int64_t PackedLinear::in_features() const { return matrix_->in(); }
 int64_t PackedLinear::out_features() const { return matrix_->out(); }
 int64_t PackedLinear::weight_bytes() const { return matrix_->bytes(); }
-int64_t PackedLinear::independent_rows(InputPrecision precision) const {
-  return matrix_->independent_rows(static_cast<kernels::InputPrecision>(precision));
+int64_t PackedLinear::independent_rows(InputPrecision precision, DType input) const {
+  return matrix_->independent_rows(static_cast<kernels::InputPrecision>(precision), input);
 }
 
 void PackedLinear::forward(const Tensor& x, const Tensor& out, const LinearEpilogue& epilogue) const {

@@ -49,22 +49,21 @@ struct Call {
   int64_t batches() const { return batch[0] * batch[1] * batch[2]; }
 };
 
-// Steps along the leading dimensions of `batch`; those of size 1 stay where they are.
-Steps3 leading_steps(const Tensor& x, size_t trailing, const Shape& batch) {
+// Steps along the leading dimensions; those of size 1 stay where they are.
+Steps3 leading_steps(const Tensor& x, size_t trailing) {
   Steps3 steps{};
   const size_t own = x.shape().size() > trailing ? x.shape().size() - trailing : 0;
   for (size_t d = 0; d < own; ++d) {
     const size_t from_inner = own - 1 - d;
     if (x.shape()[d] != 1 && from_inner < 3) steps[from_inner] = x.strides()[d];
   }
-  (void)batch;
   return steps;
 }
 
 Tensor dense(const Tensor& x) { return x.size(-1) <= 1 || x.strides().back() == 1 ? x : x.contiguous(); }
 
-RowsOf rows_of(const Tensor& x, const Shape& batch) {
-  return {x, x.size(-2) == 1 ? 0 : x.strides()[x.strides().size() - 2], leading_steps(x, 2, batch)};
+RowsOf rows_of(const Tensor& x) {
+  return {x, x.size(-2) == 1 ? 0 : x.strides()[x.strides().size() - 2], leading_steps(x, 2)};
 }
 
 std::string rows_text(WrittenKernel& kernel, const std::string& name, const RowsOf& rows) {
@@ -191,7 +190,7 @@ bool set_operands(Call& call, std::span<const Tensor> operands, const Tensor& ou
   if (call.dim > kMostDim || call.value_dim > kMostDim || call.dim < 1 || call.keys < 1) return false;
   call.scale = attrs.is_none("scale") ? 1.0 / std::sqrt(static_cast<double>(call.dim))
                                       : ops::float_arg(attrs, "scale");
-  call.query = rows_of(query, batch), call.key = rows_of(key, batch), call.value = rows_of(value, batch);
+  call.query = rows_of(query), call.key = rows_of(key), call.value = rows_of(value);
   call.out = out;
   return true;
 }
@@ -217,9 +216,8 @@ std::vector<Tensor> run_attention(const ops::OpDef& op, std::span<const Tensor> 
   if (operands[3].defined()) {
     const Tensor& mask = operands[3];
     const size_t dims = mask.shape().size();
-    const Shape batch(results[0].shape().begin(), results[0].shape().end() - 2);
     call.mask = {mask, dims >= 2 && mask.size(-2) != 1 ? mask.strides()[dims - 2] : 0,
-                 leading_steps(mask, 2, batch)};
+                 leading_steps(mask, 2)};
     call.mask_key_step = dims >= 1 && mask.size(-1) != 1 ? mask.strides()[dims - 1] : 0;
   }
   run(call);
@@ -233,8 +231,7 @@ std::vector<Tensor> run_relative_attention(const ops::OpDef& op, std::span<const
   if (results[0].numel() == 0) return results;
   Call call{};
   if (!set_operands(call, operands, results[0], attrs)) return {};
-  const Shape batch(results[0].shape().begin(), results[0].shape().end() - 2);
-  call.down = rows_of(dense(operands[3]), batch), call.across = rows_of(dense(operands[4]), batch);
+  call.down = rows_of(dense(operands[3])), call.across = rows_of(dense(operands[4]));
   run(call);
   return results;
 }

@@ -86,7 +86,7 @@ int PackedMatrix::planes(InputPrecision precision) const {
 
 // Each sum of floats has one order of its terms; but for many rows int4's scale enters weight by weight, and
 // not group by group. On an engine, rows are rounded, or taken in parts (parts_for()).
-int64_t PackedMatrix::independent_rows(InputPrecision precision) const {
+int64_t PackedMatrix::independent_rows(InputPrecision precision, DType input) const {
   const BFloat16Kernels* const engine = bfloat16_kernels();
   const bool halves = format_ == WeightFormat::BF16,
              quantized = format_ == WeightFormat::Int8 || format_ == WeightFormat::Int4,
@@ -94,7 +94,9 @@ int64_t PackedMatrix::independent_rows(InputPrecision precision) const {
   bool may_round = false;
   switch (precision) {
     case InputPrecision::BFloat16: may_round = (engine && halves) || (quantized && has_tiles); break;
-    case InputPrecision::Auto: may_round = (halves || quantized) && has_tiles; break;
+    case InputPrecision::Auto:
+      may_round = ((halves || quantized) && has_tiles) || (engine && halves && input == DType::BF16);
+      break;
     case InputPrecision::Int8: may_round = quantized && has_tiles; break;
     default: break;
   }

@@ -66,8 +66,8 @@ class PackedMatrix {
 
   void multiply(const ProductArgs& args) const;
 
-  // Rows up to which what a row gives does not depend on their number.
-  int64_t independent_rows(InputPrecision precision) const;
+  // Rows of this dtype up to which what a row gives does not depend on their number.
+  int64_t independent_rows(InputPrecision precision, DType input) const;
 
   int64_t in() const { return in_; }
   int64_t out() const { return gated_ ? out_ / 2 : out_; }
