@@ -54,7 +54,11 @@ int64_t row_stride(const Tensor& x) { return x.strides()[x.strides().size() - 2]
 std::vector<int64_t> attention_order(std::span<const Tensor> operands) {
   const TensorImpl &query = *operands[0].impl(), &value = *operands[2].impl();
   const size_t ndim = query.shape.size();
-  if (ndim < 3 || value.shape.size() > ndim || query.shape.back() != value.shape.back() ||
+  // Operands that do not fit are refused later; one of more dimensions makes the result have more.
+  if (ndim < 3 || value.shape.empty() || query.shape.back() != value.shape.back() ||
+      std::any_of(
+          operands.begin(), operands.end(),
+          [&](const Tensor& x) { return x.defined() && x.impl()->shape.size() > ndim; }) ||
       std::find(query.strides.begin(), query.strides.end(), 0) != query.strides.end())
     return {};
   std::vector<int64_t> order(ndim);

@@ -359,6 +359,8 @@ def test_results_lie_as_the_query(order):
         assert weft.equal(y, weft.scaled_dot_product_attention(q, k, v, **options))
     assert weft.scaled_dot_product_attention(given, k, drawn(2, 3, 5, 9)).is_contiguous()
     assert weft.scaled_dot_product_attention(given[0, :1].expand(2, 3, 5, 8), k, v).is_contiguous()
+    more = weft.scaled_dot_product_attention(given, k[None], v)  # than the query has
+    assert more.shape == (1, 2, 3, 5, 8) and more.is_contiguous()
     columns = q.transpose(2, 3).contiguous().transpose(2, 3)
     assert weft.scaled_dot_product_attention(columns, k, v).is_contiguous()
 

@@ -29,7 +29,15 @@ NOT_SCRIPTED = set(
     shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w""".split()
 )
 WITHOUT_REFERENCE |= NOT_SCRIPTED
-NOT_SCRIPTED |= {"clamp_between", "entr", "ndtr", "sign_or_zero", "spherical_bessel_j0", "xlog1py"}
+NOT_SCRIPTED |= {
+    "clamp_between",
+    "entr",
+    "fused_multiply_add",
+    "ndtr",
+    "sign_or_zero",
+    "spherical_bessel_j0",
+    "xlog1py",
+}
 REQUIRED = {"threshold": {"threshold": 1, "value": 20}}
 
 
