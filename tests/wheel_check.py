@@ -39,7 +39,7 @@ def main(wanted):
     random = np.random.default_rng(0)
     X, means = random.standard_normal((1000, 2)), random.standard_normal((3, 2))
     square, vector = random.standard_normal((40, 40)), random.standard_normal(40)
-    # Elementary functions are SLEEF's in part, products and decompositions the BLAS', sorting Highway's.
+    # Products and decompositions the BLAS', sorting Highway's.
     for function, arguments in [
         (kmeans, (X, means)),
         (elementary, (X,)),

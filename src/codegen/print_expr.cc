@@ -8,7 +8,7 @@
 
 #include "codegen/print_cpp.h"
 #include "scalar/elementary.h"
-#include "scalar/vector_math.h"
+#include "scalar/math_calls.h"
 #include "weft/error.h"
 
 namespace weft::codegen {
@@ -291,26 +291,19 @@ std::string ExpressionPrinter::apply(const KernelNode& node) {
 
 std::string ExpressionPrinter::math_call(const KernelNode& node, const std::vector<std::string>& args) {
   DType dtype = compute_dtype(nest_.node(node.args[0]).dtype);
-  int lanes = node.varying ? lanes_at(node.scope) : 1;
-  int bytes = std::min(lanes * itemsize(dtype), nest_.vector_bytes);
-  const Vocabulary& vocabulary = vocabulary_of(nest_.device);
-  auto function = lanes > 1 ? vocabulary.math_function(node.prim, dtype, bytes) : std::nullopt;
-  if (!function) function = vocabulary.math_function(node.prim, dtype, 0);
+  const auto function = vocabulary_of(nest_.device).math_function(node.prim, dtype);
   WEFT_ASSERT(function.has_value(), fmt::format("no function for {}", scalar::prim_name(node.prim)));
-  std::string variable =
-      fmt::format("{}_{}x{}", scalar::prim_name(node.prim), type_name(dtype), function->lanes);
-  if (!functions_.count(variable)) {
-    std::string type = function->lanes == 1 ? type_name(dtype)
-                                            : fmt::format("vec<{}, {}>", type_name(dtype), function->lanes);
-    std::string params = node.args.size() == 1 ? type : type + ", " + type;
-    functions_[variable] = function->name;
+  const std::string type = type_name(dtype);
+  const std::string variable = fmt::format("{}_{}", scalar::prim_name(node.prim), type);
+  if (functions_.insert(variable).second) {
     declarations_.push_back(fmt::format("  const auto {} = ({} (*)({}))functions[{}];  // {}\n", variable,
-                                        type, params, kernel_.functions.size(), function->name));
+                                        type, node.args.size() == 1 ? type : type + ", " + type,
+                                        kernel_.functions.size(), function->name));
     kernel_.functions.push_back(function->address);
   }
   std::string list;
   for (const std::string& arg : args) list += ", " + arg;
-  return fmt::format("call<{}>({}{})", function->lanes, variable, list);
+  return fmt::format("call({}{})", variable, list);
 }
 
 std::string ExpressionPrinter::function_declarations() const {

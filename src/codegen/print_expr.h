@@ -57,7 +57,7 @@ class ExpressionPrinter {
   std::map<std::pair<ScopeId, size_t>, std::string> accumulator_names_;
   std::set<int> symbols_;
   std::set<scalar::Prim> elementary_;
-  std::map<std::string, std::string> functions_;  // variable -> declaration
+  std::set<std::string> functions_;  // variables that are declared
   std::vector<std::string> declarations_;
 
   std::string unique(const std::string& base);

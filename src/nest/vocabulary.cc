@@ -74,7 +74,7 @@ bool is_printable(Prim prim, DType operand) {
   if (prim == Prim::FloorDiv || prim == Prim::Mod) return is_integral(operand);
   if (infix(prim, operand) || prelude_function(prim, operand) || prim == Prim::Neg || prim == Prim::Not)
     return true;
-  return is_floating(operand) && scalar::math_function(prim, compute_dtype(operand), 0).has_value();
+  return is_floating(operand) && scalar::math_function(prim, compute_dtype(operand)).has_value();
 }
 
 }  // namespace weft::nest

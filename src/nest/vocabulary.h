@@ -10,7 +10,7 @@
 
 #include "core/backend.h"
 #include "scalar/expr.h"
-#include "scalar/vector_math.h"
+#include "scalar/math_calls.h"
 
 namespace weft::nest {
 
@@ -37,9 +37,8 @@ class Vocabulary {
   virtual ~Vocabulary() = default;
   virtual bool has(scalar::Prim prim, DType operand) const { return is_printable(prim, operand); }
   // The process's function of a primitive that the prelude lacks (has() says no where there is none).
-  virtual std::optional<scalar::MathFunction> math_function(scalar::Prim prim, DType dtype,
-                                                            int vector_bytes) const {
-    return scalar::math_function(prim, dtype, vector_bytes);
+  virtual std::optional<scalar::MathFunction> math_function(scalar::Prim prim, DType dtype) const {
+    return scalar::math_function(prim, dtype);
   }
   // The kernel of this name up to its "{": arrays, symbols and functions are what its parameters are called.
   virtual std::string declaration(std::string_view name) const = 0;

@@ -37,7 +37,7 @@ class SharedObject final : public Module {
 void expose_libraries() {
   static std::once_flag once;
   std::call_once(once, [] {
-    for (const char* library : {"libm.so.6", "libgcc_s.so.1", "libsleef.so.3"}) {
+    for (const char* library : {"libm.so.6", "libgcc_s.so.1"}) {
       ::dlopen(library, RTLD_LAZY | RTLD_GLOBAL);
     }
   });

@@ -3,7 +3,7 @@
 #include <array>
 #include <string_view>
 
-#include "scalar/sleef_functions.h"
+#include "scalar/math_functions.h"
 
 namespace {
 

@@ -10,15 +10,15 @@ namespace weft::scalar {
 namespace {
 
 constexpr std::array kPrimNames = {
-    "arg",       "const",     "cast",       "neg",     "abs",     "not",   "sqrt",       "floor",
-    "ceil",      "trunc",     "round_even", "isnan",   "add",     "sub",   "mul",        "div",
-    "floor_div", "mod",       "rem",        "minimum", "maximum", "fmin",  "fmax",       "eq",
-    "ne",        "lt",        "le",         "and",     "or",      "xor",   "shift_left", "shift_right",
-    "copysign",  "nextafter", "select",     "fma",     "bitcast", "real",  "imag",       "make_complex",
-    "gcd",       "exp",       "exp2",       "expm1",   "log",     "log2",  "log10",      "log1p",
-    "sin",       "cos",       "tan",        "asin",    "acos",    "atan",  "sinh",       "cosh",
-    "tanh",      "asinh",     "acosh",      "atanh",   "cbrt",    "erf",   "erfc",       "lgamma",
-    "tgamma",    "digamma",   "erfinv",     "i0",      "pow",     "atan2", "hypot"};
+    "arg",       "const",     "cast",       "neg",     "abs",     "not",  "sqrt",       "floor",
+    "ceil",      "trunc",     "round_even", "isnan",   "add",     "sub",  "mul",        "div",
+    "floor_div", "mod",       "rem",        "minimum", "maximum", "fmin", "fmax",       "eq",
+    "ne",        "lt",        "le",         "and",     "or",      "xor",  "shift_left", "shift_right",
+    "copysign",  "nextafter", "select",     "fma",     "bitcast", "real", "imag",       "make_complex",
+    "gcd",       "exp",       "exp2",       "expm1",   "log",     "log2", "log10",      "log1p",
+    "sin",       "cos",       "tan",        "asin",    "acos",    "atan", "sinh",       "cosh",
+    "tanh",      "asinh",     "acosh",      "atanh",   "cbrt",    "erf",  "erfc",       "lgamma",
+    "digamma",   "erfinv",    "i0",         "pow",     "atan2",   "hypot"};
 static_assert(kPrimNames.size() == static_cast<size_t>(Prim::Hypot) + 1);
 
 #define WEFT_NAME(NUMBER, NAME) #NAME,

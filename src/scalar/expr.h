@@ -86,7 +86,6 @@ enum class Prim : uint8_t {
   Erf,
   Erfc,
   Lgamma,
-  Tgamma,
   Digamma,
   ErfInv,
   I0,
@@ -202,7 +201,6 @@ Expr cast(const Expr& a) {
   X(Erf, erf)                       \
   X(Erfc, erfc)                     \
   X(Lgamma, lgamma)                 \
-  X(Tgamma, tgamma)                 \
   X(Digamma, digamma)               \
   X(ErfInv, erfinv)                 \
   X(I0, i0)                         \

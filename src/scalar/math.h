@@ -6,21 +6,12 @@
 #include <complex>
 #include <limits>
 
+#include "scalar/math_functions.h"
 #include "scalar/number.h"
-#include "scalar/sleef_functions.h"
 
 namespace weft::scalar {
 
-// ---- transcendental functions: SLEEF's, weft's own, and the standard library's for complex numbers --------
-#define WEFT_DEFINE_UNARY(PRIM, NAME, ACCURACY)                              \
-  template <class T>                                                         \
-    requires is_float_v<T>                                                   \
-  Number<T> NAME(Number<T> a) {                                              \
-    if constexpr (std::is_same_v<T, float>)                                  \
-      return Number<T>(Sleef_finz_##NAME##f1_##ACCURACY##purecfma(a.value)); \
-    else                                                                     \
-      return Number<T>(Sleef_finz_##NAME##d1_##ACCURACY##purecfma(a.value)); \
-  }
+// ---- transcendental functions: weft's own, and the standard library's for complex numbers -----------------
 #define WEFT_DEFINE_OWN(PRIM, NAME)              \
   template <class T>                             \
     requires is_float_v<T>                       \
@@ -30,7 +21,6 @@ namespace weft::scalar {
     else                                         \
       return Number<T>(weft_##NAME(a.value));    \
   }
-WEFT_FOR_EACH_SLEEF_UNARY(WEFT_DEFINE_UNARY)
 WEFT_FOR_EACH_OWN_UNARY(WEFT_DEFINE_OWN)
 #define WEFT_DEFINE_OWN_BINARY(PRIM, NAME)                \
   template <class T>                                      \
@@ -43,7 +33,6 @@ WEFT_FOR_EACH_OWN_UNARY(WEFT_DEFINE_OWN)
   }
 WEFT_FOR_EACH_ELEMENTARY_BINARY(WEFT_DEFINE_OWN_BINARY)
 #undef WEFT_DEFINE_OWN_BINARY
-#undef WEFT_DEFINE_UNARY
 #undef WEFT_DEFINE_OWN
 
 #define WEFT_DEFINE_COMPLEX(NAME)                           \

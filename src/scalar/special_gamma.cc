@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <limits>
 
-#include "scalar/sleef_functions.h"
+#include "scalar/math_functions.h"
 #include "scalar/special_functions.h"
 
 namespace {

@@ -20,7 +20,6 @@
 #include "ops/pointwise.h"
 #include "ops/registry.h"
 #include "scalar/elementary.h"
-#include "scalar/vector_math.h"
 
 namespace weft {
 namespace {
@@ -34,20 +33,13 @@ struct Written {
   std::string name;    // "erf_f32"
   std::string symbol;  // with the level before it
   std::string body;
-  std::vector<std::string> functions;  // what its `functions` parameter holds
   std::vector<int> arrays;
 };
 
 using Program = std::function<Tensor(const std::vector<Tensor>& operands)>;
 
-// Of a function over vectors; empty for those over one number, with which a kernel gains nothing.
-std::string symbol_of(const void* address) {
-  for (const scalar::MathFunction& function : scalar::all_math_functions())
-    if (function.address == address && function.lanes > 1) return function.name;
-  return "";
-}
-
-// The kernel of a program over contiguous operands; an empty name where it is not exactly one.
+// The kernel of a program over contiguous operands; an empty name where it is not exactly one, or calls
+// functions lane by lane, with which it gains nothing.
 Written write_kernel(const std::string& name, const std::vector<std::vector<int>>& shapes,
                      const std::vector<DType>& dtypes, int vector_bytes, const Program& program) {
   ir::GraphTracer tracer("built");
@@ -75,11 +67,8 @@ Written write_kernel(const std::string& name, const std::vector<std::vector<int>
   nest.name = symbol_prefix + name;
   nest.comments.clear();
   const codegen::PrintedKernel printed = compiler::print_kernel(nest);
-  Written written{name, nest.name, printed.body, {}, {}};
-  for (const void* address : printed.functions) {
-    written.functions.push_back(symbol_of(address));
-    if (written.functions.back().empty()) return {};
-  }
+  if (!printed.functions.empty()) return {};
+  Written written{name, nest.name, printed.body, {}};
   for (const nest::Buffer& buffer : nest.buffers) {
     const auto& inputs = graph->inputs();
     const auto found = std::find(inputs.begin(), inputs.end(), buffer.value);
@@ -197,16 +186,9 @@ constexpr std::string_view kTable =
     ;
 
 std::string text_of(const Written& written) {
-  std::string text = written.body;
-  for (const std::string& function : written.functions)
-    text = fmt::format("extern \"C\" void {}();\n{}", function, text);
   std::string list;
-  for (const std::string& function : written.functions) list += fmt::format("(const void*)&{}, ", function);
-  if (!list.empty())
-    text += fmt::format("const void* const functions_of_{}[] = {{{}}};\n", written.name, list);
-  list.clear();
   for (int array : written.arrays) list += fmt::format("{}, ", array);
-  return text + fmt::format("const signed char arrays_of_{}[] = {{{}}};\n", written.name, list);
+  return written.body + fmt::format("const signed char arrays_of_{}[] = {{{}}};\n", written.name, list);
 }
 
 // What is there already is left alone: it need not be compiled again.
@@ -242,9 +224,8 @@ int main(int argc, char** argv) {
       for (size_t i = static_cast<size_t>(part); i < all.size(); i += static_cast<size_t>(files)) {
         const Written& written = all[i];
         bodies += text_of(written);
-        table += fmt::format(
-            "    {{\"{0}\", &{1}, {2}, arrays_of_{0}, {3}}},\n", written.name, written.symbol,
-            written.functions.empty() ? "nullptr" : "functions_of_" + written.name, written.arrays.size());
+        table += fmt::format("    {{\"{0}\", &{1}, arrays_of_{0}, {2}}},\n", written.name, written.symbol,
+                             written.arrays.size());
       }
       std::ostringstream file;
       file << "// Written by tools/write_kernels.cc.\n"

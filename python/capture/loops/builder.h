@@ -71,12 +71,9 @@ struct LoopName {
   PyObject* object;
 };
 
-// The functions of math.cc, which generated code calls by these names: on one or two numbers, or on the
-// lanes of a register. Null and empty for other names. The one primitive that the operator computes of an
-// operand; Arg where it is more, or another.
-scalar::Prim own_primitive(const std::string& operation, DType dtype, size_t num_operands);
+// The functions of math.cc, which generated code calls by these names: on one or two numbers. Null and empty
+// for other names.
 bool has_number_function(scalar::Prim prim, DType dtype);
-bool has_vector_function(scalar::Prim prim, DType dtype);
 std::string number_function_name(scalar::Prim prim, DType dtype, size_t num_args);
 const void* math_function_address(const std::string& name);
 std::string math_function_type(const std::string& name);
@@ -385,7 +382,6 @@ class LoopBuilder {
   // What NumPy's `ufunc` gives for operands of which one is an array; computed where it is used.
   LoopValue pending(const std::string& ufunc, std::vector<LoopValue> operands);
   // Of math.cc.
-  LoopValue mapped(scalar::Prim prim, LoopValue value);
   void check_integers(const std::string& op, const std::vector<LoopValue>& operands);
   LoopValue power_of_array(const LoopValue& base, const LoopValue& exponent);
   LoopValue clipped(std::vector<LoopValue> args);

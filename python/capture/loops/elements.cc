@@ -258,9 +258,6 @@ LoopValue LoopBuilder::pending(const std::string& ufunc, std::vector<LoopValue> 
   result.object = kept_function("numpy", ufunc.c_str());
   result.sizes = broadcast(shapes);
   result.items = std::move(operands);
-  if (const Prim prim = own_primitive(op.name, promoted.compute, result.items.size());
-      has_vector_function(prim, promoted.compute))
-    return mapped(prim, result);
   // Can it be printed?
   ElementPrinter printer(elementary_, function_names());
   Streams streams;

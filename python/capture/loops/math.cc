@@ -1,14 +1,12 @@
-// Elementary functions of arrays in native loops that no instruction computes and no generated code inlines:
-// the library's vector functions, over a copy of the operand.
+// Functions in native loops that no instruction computes and no generated code inlines: the library's, of
+// numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "capture/loops/builder.h"
-#include "ops/registry.h"
-#include "runtime/toolchain.h"
 #include "scalar/elementary.h"
-#include "scalar/vector_math.h"
+#include "scalar/math_calls.h"
 
 namespace weft::capture {
 
@@ -16,7 +14,7 @@ using scalar::Prim;
 
 namespace {
 
-// A function of one number ("unary_sin_f64"), of two, or of the lanes of a register ("vector_sin_f64").
+// A function of one number ("unary_i0_f64"), or of two.
 struct FunctionName {
   std::string kind;
   Prim prim;
@@ -31,7 +29,7 @@ std::optional<FunctionName> parse(const std::string& name) {
   const size_t first = name.find('_'), last = name.rfind('_');
   if (first == std::string::npos || last <= first) return {};
   const std::string kind = name.substr(0, first), prim = name.substr(first + 1, last - first - 1);
-  if (kind != "unary" && kind != "binary" && kind != "vector") return {};
+  if (kind != "unary" && kind != "binary") return {};
   for (int k = 0; k <= static_cast<int>(Prim::Hypot); ++k)
     if (scalar::prim_name(static_cast<Prim>(k)) == prim)
       return FunctionName{kind, static_cast<Prim>(k),
@@ -39,28 +37,11 @@ std::optional<FunctionName> parse(const std::string& name) {
   return {};
 }
 
-std::optional<scalar::MathFunction> function_of(const FunctionName& name) {
-  return scalar::math_function(name.prim, name.dtype,
-                               name.kind == "vector" ? runtime::host_vector_bytes() : 0);
-}
-
 }  // namespace
-
-Prim own_primitive(const std::string& operation, DType dtype, size_t num_operands) {
-  if (num_operands != 1 || !is_floating(dtype)) return Prim::Arg;
-  const std::vector<scalar::Expr> operand = {scalar::Expr::arg(0, dtype)};
-  const scalar::Expr expr = ops::get_op(operation).semantics(operand, {});
-  const scalar::ExprNode& node = expr.node();
-  return node.args.size() == 1 && node.args[0].node().prim == Prim::Arg ? node.prim : Prim::Arg;
-}
 
 bool has_number_function(Prim prim, DType dtype) {
   return (dtype == DType::F32 || dtype == DType::F64) && !scalar::is_elementary(prim) &&
-         scalar::math_function(prim, dtype, 0);
-}
-
-bool has_vector_function(Prim prim, DType dtype) {
-  return has_number_function(prim, dtype) && scalar::math_function(prim, dtype, runtime::host_vector_bytes());
+         scalar::math_function(prim, dtype);
 }
 
 std::string number_function_name(Prim prim, DType dtype, size_t num_args) {
@@ -69,30 +50,14 @@ std::string number_function_name(Prim prim, DType dtype, size_t num_args) {
 
 const void* math_function_address(const std::string& name) {
   const auto parsed = parse(name);
-  return parsed ? function_of(*parsed)->address : nullptr;
+  return parsed ? scalar::math_function(parsed->prim, parsed->dtype)->address : nullptr;
 }
 
 std::string math_function_type(const std::string& name) {
   const auto parsed = parse(name);
   if (!parsed) return "";
   const std::string type = c_type(parsed->dtype);
-  if (parsed->kind == "vector")
-    return fmt::format("VectorFunction<{}, {}>", type, function_of(*parsed)->lanes);
   return fmt::format("NumberFunction<{}>", parsed->kind == "unary" ? type : type + ", " + type);
-}
-
-// The elements of a pending value of that one function, computed now.
-LoopValue LoopBuilder::mapped(Prim prim, LoopValue value) {
-  value.operation = "positive";
-  LoopValue result = materialized(value);
-  std::string count = "1L";
-  for (const std::string& size : shape_of(result)) count += " * " + size;
-  emit(fmt::format(
-      "{{ {0}* const p = {1}; run_elements({2}, {3}, 1, [=](i64 begin, i64 end) {{ map_elements({4}, p "
-      "+ begin, end - begin); }}); }}",
-      element_type(result.dtype), result.items[0].expr, function("parallel_for"), count,
-      function(name_of("vector", prim, result.dtype))));
-  return result;
 }
 
 // What NumPy looks at in integers before it computes: zero as a divisor, negative exponents.

@@ -31,7 +31,7 @@ class GridVocabulary final : public nest::Vocabulary {
     if (scalar::is_elementary(prim) || nest::infix(prim, operand) || prim == Prim::Neg) return true;
     return prim != Prim::Pow && nest::prelude_function(prim, operand) != nullptr;
   }
-  std::optional<scalar::MathFunction> math_function(scalar::Prim, DType, int) const override {
+  std::optional<scalar::MathFunction> math_function(scalar::Prim, DType) const override {
     return std::nullopt;
   }
   std::string declaration(std::string_view) const override { return {}; }

@@ -97,8 +97,7 @@ void run_built(const BuiltKernel& kernel, void* result, std::span<const void* co
     arrays[static_cast<size_t>(i)] =
         operand < 0 ? result : const_cast<void*>(operands[static_cast<size_t>(operand)]);
   }
-  kernel.function(arrays.data(), sizes.data(), kernel.functions,
-                  is_parallel ? &parallel_for_raw : &run_serially);
+  kernel.function(arrays.data(), sizes.data(), nullptr, is_parallel ? &parallel_for_raw : &run_serially);
 }
 
 }  // namespace weft::kernels

@@ -11,7 +11,6 @@ struct BuiltKernel {
   const char* name;  // "erf_f32"
   void (*function)(void* const* arrays, const long* symbols, const void* const* functions,
                    BuiltParallelFor parallel_for);
-  const void* const* functions;
   const signed char* arrays;  // by place: an operand's number, or -1 for the result
   int num_arrays;
 };

@@ -1,15 +1,8 @@
-// The transcendental functions by where they come from; those of SLEEF: (primitive, name, SLEEF's accuracy
-// suffix).
-//
-// These are SLEEF's deterministic functions, whose scalar and vector variants give the same bits, so that the
-// eager kernels (scalar) and generated code (vectors of any width) agree exactly.
+// The functions that are not an instruction, as (primitive, name). All are weft's own text, so that eager kernels
+// (one number) and generated code (vectors of any width) agree exactly.
 #pragma once
 
-// clang-format off: it never comes to rest with these
-#define WEFT_FOR_EACH_SLEEF_UNARY(X) X(Tgamma, tgamma, u10)
-// clang-format on
-
-// weft's own on vectors (scalar/elementary.h): (primitive, name).
+// On vectors (scalar/elementary.h).
 // clang-format off: it never comes to rest with these
 #define WEFT_FOR_EACH_ELEMENTARY_UNARY(X) \
   X(Exp, exp)                             \
@@ -39,7 +32,7 @@
 // clang-format on
 #define WEFT_FOR_EACH_ELEMENTARY_BINARY(X) X(Pow, pow) X(Atan2, atan2) X(Hypot, hypot)
 
-// weft's own, one lane at a time in generated code unless they are elementary: (primitive, name).
+// One lane at a time in generated code unless they are elementary.
 // clang-format off: it never comes to rest with these
 #define WEFT_FOR_EACH_OWN_UNARY(X)  \
   WEFT_FOR_EACH_ELEMENTARY_UNARY(X) \
@@ -49,12 +42,6 @@
 #define WEFT_FOR_EACH_OWN_BINARY(X) WEFT_FOR_EACH_ELEMENTARY_BINARY(X) X(Rem, fmod) X(NextAfter, nextafter)
 
 extern "C" {
-#define WEFT_DECLARE_UNARY(PRIM, NAME, ACCURACY)           \
-  float Sleef_finz_##NAME##f1_##ACCURACY##purecfma(float); \
-  double Sleef_finz_##NAME##d1_##ACCURACY##purecfma(double);
-WEFT_FOR_EACH_SLEEF_UNARY(WEFT_DECLARE_UNARY)
-#undef WEFT_DECLARE_UNARY
-
 #define WEFT_DECLARE_UNARY(PRIM, NAME) \
   float weft_##NAME##f(float);         \
   double weft_##NAME(double);
