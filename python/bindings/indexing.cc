@@ -8,6 +8,7 @@
 #include "array.h"
 #include "bindings.h"
 #include "core/backend.h"
+#include "core/distinct_elements.h"
 #include "core/index_arrays.h"
 #include "ops/build.h"
 #include "ops/registry.h"
@@ -205,6 +206,7 @@ class RecordedSelector {
   }
   Tensor get() const { return has_arrays_ ? weft::index(view_, indices_) : view_; }
   void set(const Tensor& source) const {
+    if (rules_ == Promotion::Torch && !has_arrays_ && source.dim() > 0) check_distinct_elements(view_);
     view_.copy_from(has_arrays_ ? weft::index_put(view_, source, indices_) : source);
   }
 
@@ -414,8 +416,10 @@ void set_item(const Tensor& tensor, nb::handle index, nb::handle value, Promotio
   check_complex(rules == Promotion::Torch && !scalar && !selection.has_arrays);
   if (selection.has_arrays)
     set_selected(selection, source);
-  else
+  else {
+    if (rules == Promotion::Torch && source.dim() > 0) check_distinct_elements(selection.view);
     selection.view.copy_from(source);
+  }
 }
 
 }  // namespace weft::python

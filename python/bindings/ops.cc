@@ -9,6 +9,7 @@
 #include "array.h"
 #include "bindings.h"
 #include "core/backend.h"
+#include "core/distinct_elements.h"
 #include "core/profiling.h"
 #include "jit_trace.h"
 #include "memory_format.h"
@@ -92,6 +93,7 @@ void store(const OpDef& op, const Tensor& target, const Tensor& result, Promotio
   WEFT_CHECK(std::equal(from.begin(), from.end(), into.begin(), into.end(), sym_eq),
              fmt::format("{}: the result {} does not have the shape of the target {}", op.name,
                          describe(result), describe(target)));
+  if (rules == Promotion::Torch) check_distinct_elements(target);
   target.copy_from(result);
 }
 
@@ -167,6 +169,7 @@ bool runs_in_place(const OpDef& op, OpArguments& arguments, Promotion rules) {
   if (!takes_scalars(op) || arguments.operands.empty()) return false;
   const Tensor* const target = std::get_if<Tensor>(&arguments.operands[0]);
   if (!target || target->is_traced() || target->numel() < kReleaseLock) return false;
+  if (rules == Promotion::Torch) check_distinct_elements(*target);
   const GilRelease no_gil;
   if (rules == Promotion::NumPy) ops::refuse_negative_powers(op, arguments.operands);
   return ops::invoke_into(op, arguments.operands, arguments.attrs, rules, *target);

@@ -8,6 +8,7 @@
 #include "array.h"
 #include "bindings.h"
 #include "core/backend.h"
+#include "core/distinct_elements.h"
 #include "core/memory_watch.h"
 #include "core/print_options.h"
 #include "core/printable.h"
@@ -444,10 +445,18 @@ void bind_elements(nb::class_<Tensor>& c) {
        "copy_",
        [](nb::object self, nb::handle source, bool non_blocking) {
          (void)non_blocking;
+         if (!is_array(self.ptr())) check_distinct_elements(own<Tensor>(self));
          own<Tensor>(self).copy_from(as_tensor(source, std::nullopt));
          return self;
        },
        nb::arg("src"), nb::arg("non_blocking") = false, "Elementwise assignment, broadcast and converted.")
+      .def(
+          "_overwrite_",
+          [](nb::object self, nb::handle source) {
+            own<Tensor>(self).copy_from(as_tensor(source, std::nullopt));
+            return self;
+          },
+          "copy_(), also where elements of the tensor share memory.")
       .def(
           "fill_",
           [](nb::object self, nb::handle value) {

@@ -294,21 +294,16 @@ def _sample_dirichlet(concentration, generator=None):
 
 
 # ---- in place ------------------------------------------------------------------------------------------------
-def _check_distinct(name, tensor):
-    if 0 in tensor.stride() and any(
-        size > 1 and not stride for size, stride in zip(tensor.shape, tensor.stride())
-    ):
-        raise RuntimeError(f"{name}: several elements of the tensor share memory; clone() it first")
-
-
-_check_distinct._when_captured = None  # graphs refuse to write to such a tensor
+def _begin_writing(tensor):
+    """Raises where the tensor cannot be written to, before a number is drawn."""
+    tensor.copy_(tensor)
 
 
 def uniform_(self, *args, generator=None, **limits):
     """uniform_(from=0, to=1): numbers of [from, to), each as probable."""
     values = dict(zip(("from", "to"), args), **limits)
     _check_names("uniform_", args, values, ("from", "to"))
-    _check_distinct("uniform_", self)
+    _begin_writing(self)
     low, high = float(values.get("from", 0.0)), float(values.get("to", 1.0))
     return self.copy_(_weft.random_uniform_like(_handle_of(generator, "uniform_"), self, low, high))
 
@@ -323,14 +318,14 @@ def _check_names(name, args, values, known):
 
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Normal numbers."""
-    _check_distinct("normal_", self)
+    _begin_writing(self)
     handle = _handle_of(generator, "normal_")
     return self.copy_(_weft.random_normal_like(handle, self, float(mean), float(std), in_place=True))
 
 
 def exponential_(self, lambd=1.0, *, generator=None):
     """Exponential numbers of rate lambd."""
-    _check_distinct("exponential_", self)
+    _begin_writing(self)
     return self.copy_(
         _weft.random_exponential_like(_handle_of(generator, "exponential_"), self, float(lambd))
     )
@@ -338,27 +333,27 @@ def exponential_(self, lambd=1.0, *, generator=None):
 
 def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
     """Numbers of Cauchy's distribution."""
-    _check_distinct("cauchy_", self)
+    _begin_writing(self)
     handle = _handle_of(generator, "cauchy_")
     return self.copy_(_weft.random_cauchy_like(handle, self, float(median), float(sigma)))
 
 
 def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
     """Numbers whose logarithms are normal."""
-    _check_distinct("log_normal_", self)
+    _begin_writing(self)
     handle = _handle_of(generator, "log_normal_")
     return self.copy_(_weft.random_log_normal_like(handle, self, float(mean), float(std)))
 
 
 def geometric_(self, p, *, generator=None):
     """How many trials of probability p the first success takes."""
-    _check_distinct("geometric_", self)
+    _begin_writing(self)
     return self.copy_(_weft.random_geometric_like(_handle_of(generator, "geometric_"), self, float(p)))
 
 
 def random_(self, *args, generator=None, **limits):
     """random_(), random_(to) or random_(from, to): integers, each as probable."""
-    _check_distinct("random_", self)
+    _begin_writing(self)
     values = dict(zip(("from", "to") if len(args) > 1 else ("to",), args), **limits)
     _check_names("random_", args[2:], values, ("from", "to"))
     handle = _handle_of(generator, "random_")
@@ -380,7 +375,7 @@ def random_(self, *args, generator=None, **limits):
 
 def bernoulli_(self, p=0.5, *, generator=None):
     """Ones with probability p, a number or a tensor of them, else zeros."""
-    _check_distinct("bernoulli_", self)
+    _begin_writing(self)
     return self.copy_(bernoulli(self, p, generator=generator))
 
 

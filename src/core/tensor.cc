@@ -11,6 +11,7 @@
 
 #include "core/backend.h"
 #include "core/copy.h"
+#include "core/distinct_elements.h"
 #include "core/memory_watch.h"
 #include "core/profiling.h"
 #include "core/trace_handle.h"
@@ -338,6 +339,18 @@ void Tensor::copy_from(const Tensor& source) const {
   }
   copy_elements(device(), {data(), dtype(), strides()}, {source.data(), source.dtype(), source_strides},
                 shape());
+}
+
+void check_distinct_elements(const Tensor& target) {
+  const TensorImpl& impl = *target.impl();
+  for (size_t d = 0; d < impl.shape.size(); ++d) {
+    if (impl.shape[d] > 1 && impl.strides[d] == 0)
+      throw_error(
+          ErrorKind::Runtime,
+          fmt::format("unsupported operation: several elements of the tensor that is written to, {}, are one "
+                      "in memory along dimension {}; clone() it first",
+                      describe(target), d));
+  }
 }
 
 std::string describe(const Tensor& tensor) {

@@ -21,8 +21,8 @@ bool draws(const OpDef& op);
 inline bool has_side_effects(const OpDef& op) { return !written_operands(op).empty() || draws(op); }
 // What raises for some values is computed even where nobody takes the result: NumPy raises there.
 inline bool refuses_by_value(const OpDef& op) {
-  for (const std::string_view name :
-       {"require", "inv", "solve", "cholesky", "gather", "gather_nd", "scatter_nd"})
+  for (const std::string_view name : {"require", "inv", "solve", "cholesky", "gather", "gather_nd", "scatter",
+                                      "scatter_nd", "index_put", "embedding"})
     if (op.name == name) return true;
   return false;
 }

@@ -395,10 +395,10 @@ Tensors one_hot(const OpDef& op, const OpArgs& args) {
     WEFT_CHECK(x.numel() > 0, fmt::format("{}: num_classes is needed for an empty tensor", op.name));
     classes = call1("amax", {x}).item().to_int() + 1;
   }
+  const std::string outside = fmt::format("{}: a class number lies outside [0, {})", op.name, classes);
   if (!x.is_traced() && x.numel() > 0) {
     const int64_t low = call1("amin", {x}).item().to_int(), high = call1("amax", {x}).item().to_int();
-    WEFT_CHECK(low >= 0 && high < classes,
-               fmt::format("{}: expected values in [0, {}), got {} to {}", op.name, classes, low, high));
+    if (low < 0 || high >= classes) throw_error(ErrorKind::Runtime, outside);
   }
   if (is_on_host(x.device()) && !x.is_traced() && x.dtype() == DType::I64) {
     Shape shape = x.shape();
@@ -413,7 +413,14 @@ Tensors one_hot(const OpDef& op, const OpArgs& args) {
     return {result};
   }
   const Tensor numbers = build::iota(Sym(classes), Scalar(0), Scalar(1), DType::I64, x.device());
-  return {build::cast(invoke("eq", {build::unsqueeze(x, x.dim()), numbers}), DType::I64)};
+  Tensor known = x;
+  if (x.is_traced()) {
+    const Tensor is_below = invoke("lt", {x, Scalar(classes)});
+    const Tensor holds =
+        is_signed(x.dtype()) ? invoke("bitwise_and", {invoke("ge", {x, Scalar(0)}), is_below}) : is_below;
+    known = call1("require", {x, holds}, {{"error", outside}});
+  }
+  return {build::cast(invoke("eq", {build::unsqueeze(known, x.dim()), numbers}), DType::I64)};
 }
 
 [[maybe_unused]] const OpDef* const kOps[] = {

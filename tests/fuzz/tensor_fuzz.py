@@ -35,7 +35,7 @@ import warnings
 import tensor_programs
 import weft
 from program_shrink import without_lines
-from tensor_values import TOLERANCE, Difference, compare
+from tensor_values import TOLERANCE, TOLERANCE_OF_MANY, Difference, compare
 from time_limits import TimedOut, time_limit
 
 SECONDS_PER_STEP = 30  # of the processor's time
@@ -123,11 +123,15 @@ def check(program, library, mode):
         plain = Side(library, program, tensor_programs.ungraded, codes)
         set_ambient(library, usual)
         compiled = Side(library, program, functools.partial(library.compile, **program.settings), codes)
-        tolerance = 0.0 if program.is_exact else TOLERANCE
+        tolerance = TOLERANCE
+        if program.is_exact:  # sums of many are rounded even then
+            tolerance = 0.0 if program.size == "small" else TOLERANCE_OF_MANY
         for number, step in enumerate(program.steps):
             expected, got = plain.run(step), compiled.run(step)
             if "RecursionError" in (expected, got):
                 return  # how far it gets depends on the frames
+            if str(expected).startswith("MemoryError"):
+                return  # which of two errors is met first, and how, is nobody's promise
             if expected != got:
                 raise Difference(f"step {number}: raised {got}, not {expected}")
             if not CALL.search(step) and number < len(program.steps) - 1:

@@ -15,6 +15,7 @@ import numpy as np
 import weft
 from weft import nn
 
+TOLERANCE_OF_MANY = 1e-6  # of sums of many numbers of few bits
 TOLERANCE = 1e-3  # of programs whose sums are rounded, in compiled code
 # Of modules and what else is not the program's own.
 _OPAQUE = (
@@ -332,4 +333,4 @@ def compare(what, got, expected, tolerance=0.0, layouts=True):
         comparison.aliasing()
 
 
-__all__ = ["TOLERANCE", "Comparison", "Difference", "arg", "compare", "filled", "nn"]
+__all__ = ["TOLERANCE", "TOLERANCE_OF_MANY", "Comparison", "Difference", "arg", "compare", "filled", "nn"]

@@ -49,6 +49,8 @@ PyObject* guarded(F&& function) {
   } catch (const PythonError&) {
   } catch (const Error& error) {
     PyErr_SetString(python::exception_type(error.kind()), error.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
@@ -112,6 +114,8 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf, Py
     PyObject* const type = python::exception_type(error);
     const bool is_runtime = PyObject_IsSubclass(type, PyExc_RuntimeError) == 1;
     python::set_error(has_kind || is_runtime ? type : PyExc_RuntimeError, error.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
   } catch (const std::exception& error) {
     python::set_error(PyExc_RuntimeError, error.what());
   }

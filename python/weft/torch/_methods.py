@@ -42,6 +42,8 @@ def _of_function(name, find):
 
 # The result has the tensor's dtype, and is not converted.
 _EXACT = {"float_power_"}
+# Written to what was expanded, too: PyTorch deprecates that, and does it.
+_OF_SHARED = {"masked_fill_"}
 
 
 def _rank(dtype):
@@ -50,7 +52,7 @@ def _rank(dtype):
 
 def _in_place(name, find):
     """A method that writes the result of what `find` gives into the tensor."""
-    function, is_exact = None, name in _EXACT
+    function, is_exact, is_of_shared = None, name in _EXACT, name in _OF_SHARED
 
     def resolve():
         nonlocal function
@@ -70,7 +72,7 @@ def _in_place(name, find):
             raise RuntimeError(
                 f"{name}: the result type {result.dtype} cannot be stored in a tensor of {self.dtype}"
             )
-        return self.copy_(result)
+        return self._overwrite_(result) if is_of_shared else self.copy_(result)
 
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = f"{name[:-1]}, written into the tensor."

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "core/distinct_elements.h"
 #include "ops/arguments.h"
 #include "ops/pointwise.h"
 
@@ -177,6 +178,7 @@ void forward(const OpDef& op, std::span<IValue> arguments, IValue* results) {
 void forward_inplace(const OpDef& op, std::span<IValue> arguments, IValue* results) {
   Tensor self = arguments[0].to_tensor();
   if (op.kind == ops::OpKind::Pointwise) {
+    check_distinct_elements(self);
     const PointwiseCall call(op, arguments);
     if (!call.attrs.items().empty() || !ops::run_small_pointwise(op, call.operands(), self)) {
       write_back(op.name.c_str(), self, ops::invoke(op, call.operands(), call.attrs, Promotion::Torch));

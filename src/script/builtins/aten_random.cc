@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/distinct_elements.h"
 #include "script/builtins/aten.h"
 #include "weft/generator.h"
 
@@ -25,6 +26,7 @@ Tensor drawn_like(std::string_view name, const Tensor& like, OptionalDType dtype
   return call(require_op(fmt::format("{}_like", name)), {handle(), like}, std::move(attrs));
 }
 Tensor fill(std::string_view name, const Tensor& x, Attrs attrs = {}) {
+  check_distinct_elements(x);
   x.copy_from(drawn_like(name, x, std::nullopt, std::move(attrs)));
   return x;
 }

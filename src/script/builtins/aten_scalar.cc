@@ -1,6 +1,7 @@
 // What TorchScript asks of tensors: properties, conversions to numbers and back, dtype and device changes.
 #include <fmt/format.h>
 
+#include "core/distinct_elements.h"
 #include "script/builtins/aten.h"
 
 namespace weft::jit::aten {
@@ -264,6 +265,7 @@ IValue nested_list(const Tensor& x) {
 [[maybe_unused]] const bool kWrites = [] {
   define("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
          [](const Tensor& self, const Tensor& source, bool) {
+           check_distinct_elements(self);
            self.copy_from(source);
            return self;
          });
