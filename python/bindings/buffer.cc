@@ -65,6 +65,14 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   if ((flags & PyBUF_WRITABLE) && read_only) return fail("buffer: the tensor is read-only");
   if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !tensor.is_contiguous())
     return fail("buffer: the tensor is not contiguous");
+  // What holds the memory: `self` may stand for another tensor before the buffer is released.
+  nb::object holder;
+  try {
+    holder = nb::cast(Tensor(tensor.impl()));
+  } catch (nb::python_error& error) {
+    error.restore();
+    return -1;
+  }
   const size_t n = tensor.shape().size();
   // Shape and strides in bytes, freed by release_buffer.
   Py_ssize_t* sizes = new Py_ssize_t[2 * n + 1];
@@ -74,7 +82,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   }
   note_exposed(tensor.storage());
   view->buf = tensor.data();
-  view->obj = Py_NewRef(self);
+  view->obj = holder.release().ptr();
   view->itemsize = itemsize(tensor.dtype());
   view->len = tensor.numel() * view->itemsize;
   view->readonly = read_only;

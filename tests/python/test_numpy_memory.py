@@ -1,5 +1,8 @@
 """Views of other dtypes, .flat, flags, strides and base, as NumPy has them, also where they share memory."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 import weft
@@ -176,3 +179,37 @@ def test_reductions_of_a_scalar_along_an_axis(name, axis):
 
     x = np.arange(5.0)
     assert weft.compile(reduce)(x) == reduce(x)
+
+
+def test_memory_outlives_a_tensor_that_stands_for_another():
+    class Owned(np.ndarray):
+        pass
+
+    def program(x):
+        x.numpy()[...] = 1
+        x._become_(x.transpose(0, -1))
+        return x
+
+    for function in (program, weft.compile(program)):
+        for _ in range(3):
+            memory = np.zeros((8, 4), np.float32).view(Owned)
+            alive = weakref.ref(memory)
+            tensor = weft.from_numpy(memory)
+            del memory
+            result = function(tensor)
+            assert result is tensor and alive() is not None
+            del tensor
+            gc.collect()
+            assert alive() is not None and result.shape == (4, 8) and result.sum().item() == 32
+            del result
+            gc.collect()
+            assert alive() is None, "and no cycle keeps it"
+
+
+def test_buffers_outlive_a_tensor_that_stands_for_another():
+    memory = np.arange(8.0)
+    tensor = weft.tensor(memory)
+    array, view = np.asarray(tensor), memoryview(tensor)
+    tensor._become_(weft.zeros(3))
+    junk = [weft.full((8,), 7.0) for _ in range(10)]
+    assert array.tolist() == memory.tolist() == view.tolist() and len(junk) == 10

@@ -82,6 +82,12 @@ def test_dimensions_of_one_element_are_no_expansion():
         assert function(torch.zeros(2, 4)).sum().item() == 8
 
 
+@pytest.mark.parametrize("shape", [(4, 0), (0, 4), (2, 0, 3)])
+def test_no_elements(shape):
+    for function in (lambda x: x.add_(1), weft.compile(lambda x: x.add_(1))):
+        assert function(torch.ones(shape)).shape == shape
+
+
 def test_large_tensors():
     x = torch.zeros(1 << 20).expand(4, 1 << 20)
     with pytest.raises(RuntimeError, match=r"clone\(\)"):

@@ -9,6 +9,7 @@
 #include "capture/numpy/names.h"
 #include "core/default_dtype.h"
 #include "ops/build.h"
+#include "ops/iteration_order.h"
 #include "ops/range.h"
 
 namespace weft::capture {
@@ -45,7 +46,8 @@ V filled(Evaluator& ev, PyObject* callable, const CallArgs& args) {
   const V ones = call_on_tensors(ev, callable, plain);
   const DType dtype = ones->items[0]->tensor.dtype();
   if (dtype == DType::Bool || is_complex(dtype)) return nullptr;
-  V made = array_value(ops::invoke("mul", {ones->items[0]->tensor, cast_to(number, dtype)}));
+  const std::vector<ops::Operand> factors = {ones->items[0]->tensor, cast_to(number, dtype)};
+  V made = array_value(ops::invoke_in_order(ops::get_op("mul"), factors, {}));
   made->order = ones->items[0]->order;
   return tensor_value(std::move(made));
 }
@@ -59,7 +61,8 @@ V masked(Evaluator& ev, const CallArgs& args) {
   const Tensor &given = ev.realize(x->items[0])->tensor, &where = ev.realize(mask->items[0])->tensor;
   if (where.dtype() != DType::Bool || given.dtype() == DType::Bool || is_complex(given.dtype()))
     return nullptr;
-  return tensor_value(array_value(ops::invoke("where", {where, cast_to(number, given.dtype()), given})));
+  const std::vector<ops::Operand> choice = {where, cast_to(number, given.dtype()), given};
+  return tensor_value(array_value(ops::invoke_in_order(ops::get_op("where"), choice, {})));
 }
 
 // As the operator counts: from both ends, in the result's dtype (ops/creation.cc).

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include "capture/objects/host_tensors.h"
 #include "weft/error.h"
 
 namespace weft::capture {
@@ -184,8 +185,11 @@ Ref make_array(const Tensor& tensor, PyObject* base, bool may_copy) {
   PyArray_UpdateFlags(array, NPY_ARRAY_UPDATE_ALL);
   if (!base)
     let_array_own(array, tensor.storage());
-  else if (PyArray_SetBaseObject(array, Py_NewRef(base)) < 0)
-    throw PythonError{};
+  else {
+    // A tensor's object may stand for another tensor while the array lives.
+    Ref holder = is_host_tensor(base) ? object_of_tensor(tensor, false) : Ref::borrow(base);
+    if (PyArray_SetBaseObject(array, holder.release()) < 0) throw PythonError{};
+  }
   return result;
 }
 
