@@ -70,6 +70,33 @@ def angle_table(dtype, random):
     print(f"angles ({dtype.__name__}) angle: {', '.join(c.hex() for c in angles)}")
 
 
+def gamma_tails():
+    """Those of lgamma and digamma, which compute in double precision; single precision takes the shorter ones."""
+    slope_end = mp.mpf("0.5001")
+
+    def stirling(inverse_square):
+        x = 1 / mp.sqrt(inverse_square)
+        leading = (x - mp.mpf("0.5")) * mp.log(x) - x + mp.log(2 * mp.pi) / 2
+        return (mp.loggamma(x) - leading) * x
+
+    def slope_of_stirling(inverse_square):
+        x = 1 / mp.sqrt(inverse_square)
+        return (mp.log(x) - 1 / (2 * x) - mp.digamma(x)) * x**2
+
+    for of, slope, tail in (("", 18, 8), (" of single", 10, 3)):
+        polynomial(
+            f"lgamma_slope{of}",
+            lambda z: mp.loggamma(2 + z) / z,
+            -slope_end,
+            slope_end,
+            slope,
+            False,
+            1 - mp.euler,
+        )
+        for name, function in (("stirling_tail", stirling), ("digamma_tail", slope_of_stirling)):
+            polynomial(f"{name}{of}", function, mp.mpf("1e-9"), mp.mpf(1) / 64, tail, False)
+
+
 def main():
     half, log_end = LN2 / 2 * mp.mpf("1.0001"), mp.mpf(1) / mp.mpf("31.9")
     for single, tail, even, odd, angle, logarithm in ((False, 11, 6, 6, 9, 8), (True, 5, 3, 3, 4, 3)):
@@ -116,6 +143,13 @@ def main():
         5,
         True,
     )
+    for single, count in ((False, 12), (True, 5)):
+        third = of_square(lambda x: (mp.asinh(x) - x) / x**3)
+        polynomial("asinh_tail", third, mp.mpf("1e-12"), mp.mpf("0.25"), count, single)
+    for single, count in ((False, 7), (True, 4)):
+        root = lambda z: z ** (-mp.mpf(1) / 3)  # noqa: E731
+        polynomial("inverse_cube_root", root, mp.mpf("0.703"), mp.mpf("1.4063"), count, single)
+    gamma_tails()
     polynomial("pow_of_single, slope", lambda x: mp.log1p(x) / x / LN2, -log_end, log_end, 6, False, 1 / LN2)
     polynomial(
         "pow_of_single, power",

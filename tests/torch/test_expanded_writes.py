@@ -123,7 +123,7 @@ OF_NOBODY = {
 @pytest.mark.parametrize("name", OF_NOBODY)
 def test_what_nobody_takes_is_refused_all_the_same(name):
     def program(x, i):
-        unused = OF_NOBODY[name](x, i)  # noqa: F841
+        unused = OF_NOBODY[name](x, i)
         return x + 1
 
     compiled = weft.compile(program)
