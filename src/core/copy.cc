@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/copy_run.h"
 #include "core/transpose.h"
 #include "weft/parallel.h"
 
@@ -109,9 +110,10 @@ class Copy {
     }
     const bool is_run = is_plain_ && inner.to == 1 && inner.from == 1;
     const int64_t bytes = inner.size * to_size_;
+    const CopyRun copy_unaligned = is_run ? copy_run_function() : nullptr;
     for (int64_t row = begin; row < end; ++row) {
       if (is_run)
-        copy_run(to_ + to * to_size_, from_ + from * from_size_, bytes);
+        copy_run(to_ + to * to_size_, from_ + from * from_size_, bytes, copy_unaligned);
       else
         copy_row(to, from, inner.size);
       for (size_t d = num_axes; d-- > 0;) {
@@ -126,7 +128,7 @@ class Copy {
   }
 
   // A short row is two overlapping pieces of one size.
-  static void copy_run(char* to, const char* from, int64_t bytes) {
+  static void copy_run(char* to, const char* from, int64_t bytes, CopyRun copy_unaligned) {
     const auto in_pieces = [&]<size_t kSize>(std::integral_constant<size_t, kSize>) {
       std::array<char, kSize> first, last;
       std::memcpy(first.data(), from, kSize);
@@ -140,16 +142,9 @@ class Copy {
     if (bytes > kLongest || bytes < 8 || (is_aligned && bytes > 64) ||
         (to < from + bytes && from < to + bytes)) {
       std::memmove(to, from, static_cast<size_t>(bytes));
-    } else if (bytes > 64) {
-      constexpr int64_t kPiece = 64;
-      std::array<char, kPiece> piece, last;
-      std::memcpy(last.data(), from + bytes - kPiece, kPiece);
-      for (int64_t at = 0; at < bytes - kPiece; at += kPiece) {
-        std::memcpy(piece.data(), from + at, kPiece);
-        std::memcpy(to + at, piece.data(), kPiece);
-      }
-      std::memcpy(to + bytes - kPiece, last.data(), kPiece);
-    } else if (bytes > 32)
+    } else if (bytes > 64)
+      copy_unaligned(to, from, bytes);
+    else if (bytes > 32)
       in_pieces(std::integral_constant<size_t, 32>{});
     else if (bytes >= 16)
       in_pieces(std::integral_constant<size_t, 16>{});

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/copy_run.h"
 #include "weft/allocator.h"
 #include "weft/error.h"
 
@@ -49,6 +50,50 @@ TEST(Tensor, LargeTranspositionAndConversion) {
   const Tensor t = x.as_strided({columns, rows}, {1, columns}, 0).contiguous().to(DType::F64);
   for (int64_t i = 0; i < columns; i += 7) {
     for (int64_t j = 0; j < rows; j += 5) ASSERT_EQ(t.data_as<double>()[i * rows + j], j * columns + i);
+  }
+}
+
+Tensor zeros(int64_t n) { return Tensor::of(std::vector<int64_t>(static_cast<size_t>(n))).to(DType::U8); }
+
+// Rows of all lengths around those at which other ways to copy begin, at addresses that are aligned and
+// others.
+TEST(Tensor, RowsAreCopiedWhole) {
+  for (const int64_t length :
+       {7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200, 32767, 32768, 32769}) {
+    for (const int64_t start : {0, 1, 32}) {
+      const int64_t rows = 3, width = 32896;
+      const Tensor x = range(rows * width).to(DType::U8), to = zeros(rows * width);
+      const Tensor from = x.as_strided({rows, length}, {width, 1}, start);
+      const Tensor copied = from.contiguous();
+      to.as_strided({rows, length}, {width, 1}, 1).copy_from(from);
+      const uint8_t *given = x.data_as<uint8_t>(), *found = to.data_as<uint8_t>();
+      for (int64_t row = 0; row < rows; ++row) {
+        const uint8_t* const expected = given + row * width + start;
+        ASSERT_TRUE(std::equal(expected, expected + length, copied.data_as<uint8_t>() + row * length))
+            << length;
+        ASSERT_TRUE(std::equal(expected, expected + length, found + row * width + 1)) << length;
+        ASSERT_EQ(found[row * width], 0);
+        ASSERT_TRUE(std::all_of(found + row * width + 1 + length, found + (row + 1) * width,
+                                [](uint8_t byte) { return byte == 0; }))
+            << length;
+      }
+    }
+  }
+}
+
+// Vectors of this machine and those that every machine has.
+TEST(Tensor, RunsAreCopiedWhole) {
+  const Tensor x = range(400).to(DType::U8);
+  for (const CopyRun copy : {copy_run_function(), &copy_run_baseline}) {
+    for (int64_t bytes = 65; bytes < 260; ++bytes) {
+      const Tensor to = zeros(400);
+      const char* const from = static_cast<const char*>(x.data()) + 3;
+      char* const target = static_cast<char*>(to.data());
+      copy(target + 1, from, bytes);
+      ASSERT_TRUE(std::equal(from, from + bytes, target + 1)) << bytes;
+      ASSERT_EQ(target[0], 0);
+      ASSERT_EQ(target[bytes + 1], 0) << bytes;
+    }
   }
 }
 
