@@ -103,6 +103,26 @@ const std::byte* ElementReader::in_place(int64_t start, int64_t count) const {
   return source;
 }
 
+ElementReader::Pieces ElementReader::pieces_in_place(int64_t start, int64_t length, int64_t most) const {
+  const size_t last = sizes_.size() - 1;
+  if (dtype_ != as_ || strides_[last] != element_size_ || most == 0) return {};
+  const std::byte* source = base_;
+  int64_t index = 0, outer = 0;  // of the last dimension and the one before
+  for (size_t d = sizes_.size(); d-- > 0;) {
+    const int64_t at = start % sizes_[d];
+    if (d == last) index = at;
+    if (d + 1 == last) outer = at;
+    source += at * strides_[d];
+    start /= sizes_[d];
+  }
+  const int64_t together = (sizes_[last] - index) / length;
+  if (together == 0) return {};
+  // One piece in each run: those of the next dimension.
+  if (sizes_[last] == length && last > 0 && strides_[last - 1] >= length * element_size_)
+    return {source, std::min(most, sizes_[last - 1] - outer), strides_[last - 1] / element_size_};
+  return {source, std::min(most, together), length};
+}
+
 const std::byte* ElementReader::gather(int64_t start, int64_t count, std::byte* target) const {
   const size_t last = sizes_.size() - 1;
   std::array<int64_t, kMaxDims> index;

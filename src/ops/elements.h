@@ -34,12 +34,14 @@ class ElementReader {
   const void* read(int64_t start, int64_t count, BlockBuffer scratch[2]) const;
   // The elements from `start` on, where they lie there together in the right dtype; else null.
   const std::byte* in_place(int64_t start, int64_t count) const;
-  // in_place(row * length, length).
-  const std::byte* row_in_place(int64_t row, int64_t length) const {
-    if (dtype_ != as_ || sizes_.size() != 2 || sizes_[1] != length || strides_[1] != element_size_)
-      return in_place(row * length, length);
-    return base_ + row * strides_[0];
-  }
+  // Of the pieces of `length` elements from `start` on, at most `most`, those that lie there in the right
+  // dtype, none overlapping another, each `stride` elements behind the one before; none where the first one
+  // does not.
+  struct Pieces {
+    const std::byte* first = nullptr;
+    int64_t count = 0, stride = 0;
+  };
+  Pieces pieces_in_place(int64_t start, int64_t length, int64_t most) const;
   // Rows of `length` of which each element's next one in memory is that of the next row.
   bool are_columns(int64_t length) const {
     return dtype_ == as_ && sizes_.size() == 2 && sizes_[1] == length && strides_[0] == element_size_;

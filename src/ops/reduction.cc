@@ -30,6 +30,7 @@ class PairwiseStack {
     std::copy_n(static_cast<const std::byte*>(partial), bytes_, level(depth_++));
     for (int64_t position = ++pushed_; position % 2 == 0; position /= 2) merge_top();
   }
+  void clear() { pushed_ = 0, depth_ = 0; }
   // The total; at least one partial must have been pushed.
   const void* finish() {
     while (depth_ > 1) merge_top();
@@ -51,7 +52,7 @@ class PairwiseStack {
   std::vector<std::byte> levels_;
 };
 
-// Reduces rows that lie one after the other: what the build has written for it, or the plain loop.
+// Reduces rows that lie equally far apart: what the build has written for it, or the plain loop.
 class RowsKernel {
  public:
   // Of elements of `read`, which is `accumulate` but where one is built for a smaller type.
@@ -65,13 +66,18 @@ class RowsKernel {
   int64_t block() const { return built_ ? 2 * kBlock : kBlock; }
   bool is_built() const { return built_ != nullptr; }
   int64_t element_size() const { return element_size_; }
-  void operator()(void* results, const void* elements, int64_t rows, int64_t length,
+  void operator()(void* results, const void* elements, int64_t rows, int64_t length) const {
+    (*this)(results, {static_cast<const std::byte*>(elements), rows, length}, length);
+  }
+  void operator()(void* results, const ElementReader::Pieces& rows, int64_t length,
                   bool is_parallel = false) const {
+    const void* const elements = rows.first;
     if (built_)
-      return run_built(*built_, results, std::span(&elements, 1), std::array{rows, length}, is_parallel);
-    for (int64_t row = 0; row < rows; ++row)
+      return run_built(*built_, results, std::span(&elements, 1), std::array{rows.count, rows.stride, length},
+                       is_parallel);
+    for (int64_t row = 0; row < rows.count; ++row)
       plain_.block(static_cast<std::byte*>(results) + row * size_,
-                   static_cast<const std::byte*>(elements) + row * length * element_size_, length);
+                   rows.first + row * rows.stride * element_size_, length);
   }
 
  private:
@@ -129,17 +135,20 @@ void reduce_rows(const Problem& problem, const ElementReader& reader, std::byte*
   const ReductionKernels kernels = reduction_kernels(problem.op, problem.accumulate);
   const RowsKernel reduce(problem.op, problem.read, problem.accumulate);
   const int64_t size = itemsize(problem.accumulate), length = problem.reduced, block = reduce.block();
-  const int64_t element_size = reduce.element_size();
-  const std::byte* const data = reader.contiguous();
-  if (data != nullptr && length <= block && reduce.is_built())
-    return reduce(partials, data, problem.kept, length, /*is_parallel=*/true);
+  if (length <= block && reduce.is_built()) {
+    const ElementReader::Pieces rows = reader.pieces_in_place(0, length, problem.kept);
+    if (rows.count == problem.kept) return reduce(partials, rows, length, /*is_parallel=*/true);
+  }
   if (length > kBlock / 4 && length <= block) {
     parallel_for(0, problem.kept, std::max<int64_t>(1, kChunk / length), [&](int64_t begin, int64_t end) {
       std::array<BlockBuffer, 2> scratch;
-      for (int64_t row = begin; row < end; ++row) {
-        const void* elements = reader.row_in_place(row, length);
-        if (elements == nullptr) elements = reader.read(row * length, length, scratch.data());
-        reduce(partials + row * size, elements, 1, length);
+      for (int64_t row = begin; row < end;) {
+        ElementReader::Pieces rows = reader.pieces_in_place(row * length, length, end - row);
+        if (rows.count == 0)
+          rows = {static_cast<const std::byte*>(reader.read(row * length, length, scratch.data())), 1,
+                  length};
+        reduce(partials + row * size, rows, length);
+        row += rows.count;
       }
     });
     return;
@@ -156,37 +165,32 @@ void reduce_rows(const Problem& problem, const ElementReader& reader, std::byte*
     return;
   }
   const int64_t chunks = (length + kChunk - 1) / kChunk;
-  std::vector<std::byte> chunk_partials(static_cast<size_t>(problem.kept * chunks * size));
-  parallel_for(0, problem.kept * chunks, std::max<int64_t>(1, kChunk / length),
-               [&](int64_t begin, int64_t end) {
-                 std::array<BlockBuffer, 3> scratch;
-                 for (int64_t task = begin; task < end; ++task) {
-                   const int64_t row = task / chunks, first = task % chunks * kChunk,
-                                 last = std::min(first + kChunk, length);
-                   PairwiseStack stack(kernels, 1, size);
-                   const auto push = [&](const void* elements, int64_t rows, int64_t count) {
-                     reduce(scratch[2].bytes, elements, rows, count);
-                     for (int64_t i = 0; i < rows; ++i) stack.push(scratch[2].bytes + i * size);
-                   };
-                   if (data != nullptr) {
-                     const int64_t rows = (last - first) / block, rest = (last - first) % block;
-                     const std::byte* const elements = data + (row * length + first) * element_size;
-                     if (rows > 0) push(elements, rows, block);
-                     if (rest > 0) push(elements + rows * block * element_size, 1, rest);
-                   } else {
-                     for (int64_t at = first; at < last; at += block) {
-                       const int64_t count = std::min(block, last - at);
-                       push(reader.read(row * length + at, count, scratch.data()), 1, count);
-                     }
-                   }
-                   std::copy_n(static_cast<const std::byte*>(stack.finish()), size,
-                               &chunk_partials[static_cast<size_t>(task * size)]);
-                 }
-               });
-  for (int64_t row = 0; row < problem.kept; ++row) {
-    PairwiseStack stack(kernels, 1, size);
-    for (int64_t k = 0; k < chunks; ++k)
-      stack.push(&chunk_partials[static_cast<size_t>((row * chunks + k) * size)]);
+  std::vector<std::byte> chunk_partials(static_cast<size_t>(chunks == 1 ? 0 : problem.kept * chunks * size));
+  std::byte* const totals = chunks == 1 ? partials : chunk_partials.data();
+  parallel_for(
+      0, problem.kept * chunks, std::max<int64_t>(1, kChunk / length), [&](int64_t begin, int64_t end) {
+        std::array<BlockBuffer, 3> scratch;
+        PairwiseStack stack(kernels, 1, size);
+        for (int64_t task = begin; task < end; ++task, stack.clear()) {
+          const int64_t start = task / chunks * length, first = task % chunks * kChunk,
+                        last = std::min(first + kChunk, length);
+          for (int64_t at = first; at < last;) {
+            const int64_t count = std::min(block, last - at);
+            ElementReader::Pieces blocks = reader.pieces_in_place(start + at, count, (last - at) / count);
+            if (blocks.count == 0)
+              blocks = {static_cast<const std::byte*>(reader.read(start + at, count, scratch.data())), 1,
+                        count};
+            reduce(scratch[2].bytes, blocks, count);
+            for (int64_t i = 0; i < blocks.count; ++i) stack.push(scratch[2].bytes + i * size);
+            at += blocks.count * count;
+          }
+          std::copy_n(static_cast<const std::byte*>(stack.finish()), size, totals + task * size);
+        }
+      });
+  if (chunks == 1) return;
+  PairwiseStack stack(kernels, 1, size);
+  for (int64_t row = 0; row < problem.kept; ++row, stack.clear()) {
+    for (int64_t k = 0; k < chunks; ++k) stack.push(totals + (row * chunks + k) * size);
     std::copy_n(static_cast<const std::byte*>(stack.finish()), size, partials + row * size);
   }
 }

@@ -17,6 +17,7 @@
 #include "compiler/fuse.h"
 #include "compiler/stages.h"
 #include "ir/trace.h"
+#include "ops/build.h"
 #include "ops/pointwise.h"
 #include "ops/registry.h"
 #include "scalar/elementary.h"
@@ -39,9 +40,11 @@ struct Written {
 using Program = std::function<Tensor(const std::vector<Tensor>& operands)>;
 
 // The kernel of a program over contiguous operands; an empty name where it is not exactly one, or calls
-// functions lane by lane, with which it gains nothing.
+// functions lane by lane, with which it gains nothing. `are_rows_apart`: the sizes that it is called with are
+// those that its guards ask for.
 Written write_kernel(const std::string& name, const std::vector<std::vector<int>>& shapes,
-                     const std::vector<DType>& dtypes, int vector_bytes, const Program& program) {
+                     const std::vector<DType>& dtypes, int vector_bytes, const Program& program,
+                     bool are_rows_apart = false) {
   ir::GraphTracer tracer("built");
   std::map<int, Sym> sizes;  // by number
   std::vector<Tensor> operands;
@@ -62,7 +65,8 @@ Written write_kernel(const std::string& name, const std::vector<std::vector<int>
   const std::unique_ptr<ir::Graph> graph = tracer.finish({result});
   compiler::run_graph_stages(*graph);
   const compiler::FusionPlan plan = compiler::fuse(*graph);
-  if (plan.steps.size() != 1 || plan.steps[0].node != nullptr || !graph->env().guards().empty()) return {};
+  if (plan.steps.size() != 1 || plan.steps[0].node != nullptr) return {};
+  if (!are_rows_apart && !graph->env().guards().empty()) return {};
   nest::LoopNest nest = compiler::make_nest(plan.steps[0].group, plan.memory, {vector_bytes, true});
   nest.name = symbol_prefix + name;
   nest.comments.clear();
@@ -125,6 +129,18 @@ void write_rows(int vector_bytes, std::vector<Written>& all) {
       return ops::call1(name, {accumulate ? given.to(*accumulate) : given}, attrs);
     });
   };
+  // The same of the first elements of rows that lie apart: a matrix, and a vector of as many elements.
+  const auto add_apart = [&](const char* name, DType dtype, const Attrs& attrs,
+                             std::optional<DType> accumulate) {
+    all.push_back(write_kernel(
+        fmt::format("{}_rows_{}", name, weft::name(dtype)), {{0, 2}, {1}}, {dtype, dtype}, vector_bytes,
+        [&](const std::vector<Tensor>& operands) {
+          const Sym length = ops::sym_shape(operands[1])[0];
+          const Tensor rows = ops::build::slice(operands[0], 1, {Sym(0), length, 1, length});
+          return ops::call1(name, {accumulate ? rows.to(*accumulate) : rows}, attrs);
+        },
+        /*are_rows_apart=*/true));
+  };
   const Attrs along{{"dim", Sym(1)}}, over{{"dim", SymShape{Sym(1)}}, {"keepdim", false}};
   Attrs sums = over, norm = over;
   sums.set("dtype", {});
@@ -133,8 +149,8 @@ void write_rows(int vector_bytes, std::vector<Written>& all) {
     const bool is_half = compute_dtype(dtype) != dtype;
     const std::optional<DType> wide = is_half ? std::optional(compute_dtype(dtype)) : std::nullopt;
     for (const char* name : {"softmax", "log_softmax"}) add(name, dtype, along);
-    for (const char* name : {"amin", "amax"}) add(name, dtype, over, wide);
-    for (const char* name : {"sum", "prod"}) add(name, dtype, sums, wide);
+    for (const char* name : {"amin", "amax"}) add_apart(name, dtype, over, wide);
+    for (const char* name : {"sum", "prod"}) add_apart(name, dtype, sums, wide);
     add("logsumexp", dtype, over);
     add("vector_norm", dtype, norm);
     // Beside a row's elements, their number and what the sum of squares is divided by.
@@ -157,8 +173,8 @@ void write_rows(int vector_bytes, std::vector<Written>& all) {
     });
   }
   for (const DType dtype : {DType::I32, DType::I64})
-    for (const char* name : {"amin", "amax"}) add(name, dtype, over);
-  add("sum", DType::I64, sums);
+    for (const char* name : {"amin", "amax"}) add_apart(name, dtype, over, {});
+  add_apart("sum", DType::I64, sums, {});
 }
 
 // A sum of each column, and four more rows, one after the other; the same of extremes.

@@ -156,6 +156,45 @@ TEST(Reduction, LayoutsDoNotMatter) {
   }
 }
 
+// Rows and blocks that lie apart, follow each other, overlap or are one and the same give what their copies
+// do, bit by bit, at all lengths where other loops begin.
+TEST(Reduction, PartsOfRowsAreReadWhereTheyLie) {
+  for (const char* name : {"sum", "prod", "amin", "amax"}) {
+    const OpDef& op = get_op(name);
+    for (DType dtype : dtypes_in(op.dtypes)) {
+      if (is_complex(dtype)) continue;
+      const Tensor x = sample({9 * 2080 + 2080}, dtype, -3, 3, 4);
+      for (const int64_t length : {1,   15,  16,  17,  63,  64,   65,   127,  128,  129,
+                                   256, 257, 511, 512, 513, 1023, 1024, 1025, 2047, 2048}) {
+        for (const int64_t apart : {int64_t{0}, int64_t{1}, length - 1, length, length + 1, int64_t{2080}}) {
+          const Tensor rows =
+              x.as_strided({3, 3, length}, {apart == 2080 ? 6240 : 3 * apart + 1, apart, 1}, 1);
+          for (const Axes& axes : {Axes{2}, Axes{1, 2}, Axes{0, 2}, Axes{0, 1, 2}}) {
+            const Attrs attrs = reduction_attrs(axes, false);
+            ASSERT_TRUE(same_tensor(call1(name, {rows}, attrs), call1(name, {rows.clone()}, attrs)))
+                << name << " " << weft::name(dtype) << " " << length << " every " << apart;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Chunks of a row of more than 32768 elements in runs of each length around those of a block.
+TEST(Reduction, LongRowsAreReadWhereTheyLie) {
+  for (DType dtype : {DType::F32, DType::F64, DType::BF16, DType::F16, DType::I64}) {
+    for (const int64_t run : {511, 512, 513, 1023, 1024, 1025, 1536, 2048}) {
+      const Tensor x =
+          sample({40, 2, run + 1}, dtype, -3, 3, 4).as_strided({2, 40, run}, {run + 1, 2 * run + 2, 1}, 1);
+      for (const char* name : {"sum", "amax"})
+        ASSERT_TRUE(same_tensor(call1(name, {x}, reduction_attrs({1, 2}, false)),
+                                call1(name, {x.clone().as_strided({2, 40 * run}, {40 * run, 1}, 0)},
+                                      reduction_attrs({1}, false))))
+            << name << " " << weft::name(dtype) << " " << run;
+    }
+  }
+}
+
 TEST(Reduction, EmptyAndZeroDimensional) {
   const Tensor empty = Tensor::empty({0, 3}, DType::F32);
   EXPECT_EQ(call1("sum", {empty}).item(), Scalar(0.0));
