@@ -195,6 +195,25 @@ TEST(Reduction, LongRowsAreReadWhereTheyLie) {
   }
 }
 
+// Wherever a NaN stands in a row, it is the row's extreme, and no other row's.
+TEST(Reduction, ExtremesOfRowsWithANaN) {
+  for (const char* name : {"amin", "amax"}) {
+    for (DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) {
+      for (const int64_t length : {1, 16, 63, 64, 65, 128, 130, 300}) {
+        for (int64_t at = 0; at < length; ++at) {
+          const Tensor x = sample({3 * length}, DType::F64, -3, 3, 4).clone();
+          x.data_as<double>()[length + at] = std::numeric_limits<double>::quiet_NaN();
+          const Tensor rows = x.to(dtype).as_strided({3, length}, {length, 1}, 0);
+          const Tensor found = call1(name, {rows}, reduction_attrs({1}, false)).to(DType::F64);
+          ASSERT_TRUE(std::isnan(found.data_as<double>()[1])) << name << " " << length << " " << at;
+          ASSERT_FALSE(std::isnan(found.data_as<double>()[0]) || std::isnan(found.data_as<double>()[2]))
+              << name << " " << length << " " << at;
+        }
+      }
+    }
+  }
+}
+
 TEST(Reduction, EmptyAndZeroDimensional) {
   const Tensor empty = Tensor::empty({0, 3}, DType::F32);
   EXPECT_EQ(call1("sum", {empty}).item(), Scalar(0.0));
