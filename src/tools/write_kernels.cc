@@ -87,8 +87,10 @@ void write_pointwise(int vector_bytes, std::vector<Written>& all) {
     if (op->kind != OpKind::Pointwise || op->loops == nullptr || op->default_params == nullptr ||
         name != op->name)
       continue;
-    for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) {
-      if (!(op->dtypes & ops::dtype_bit(dtype))) continue;
+    // Instructions that every processor has know no extremes of long integers.
+    const bool has_integers = name == "clamp_between" || name == "maximum" || name == "minimum";
+    for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::I64}) {
+      if (!(op->dtypes & ops::dtype_bit(dtype)) || (is_integral(dtype) && !has_integers)) continue;
       size_t count = 0;
       Attrs attrs;
       for (const ops::Param& param : op->params) {

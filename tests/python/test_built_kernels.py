@@ -587,3 +587,24 @@ def test_running_totals_of_half_precision(dim, dtype):
         got, wide = getattr(weft, name)(x, dim), getattr(weft, name)(x.to(weft.float32), dim).to(dtype)
         assert got.dtype == dtype
         np.testing.assert_array_equal(got.to(weft.float32).numpy(), wide.to(weft.float32).numpy())
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("size", [1, 3, 7, 8, 9, 15, 16, 17, 33, 1000, 40000])
+def test_extremes_of_integers_are_numpys(dtype, size):
+    operators, random, ends = dict(POINTWISE), np.random.default_rng(size), np.iinfo(dtype)
+    x, low, high = (random.integers(ends.min, ends.max, size, dtype, endpoint=True) for _ in range(3))
+    x[:: max(1, size // 3)] = ends.min
+    low[-1], high[0] = ends.max, ends.min
+    numbers = np.array(-5, dtype), np.array(2**30, dtype)
+    rows = np.broadcast_to(x, (3, size))
+    for given in (x, x[::-1], rows):
+        for a, b in ((low, high), (low, numbers[1]), numbers):
+            operands = [weft.from_numpy(np.array(each)) for each in (given, a, b)]
+            found = operators["clamp_between"](*operands).numpy()
+            np.testing.assert_array_equal(found, np.minimum(np.maximum(given, a), b))
+            for name in ("maximum", "minimum"):
+                expected = getattr(np, name)(given, b)
+                np.testing.assert_array_equal(operators[name](operands[0], operands[2]).numpy(), expected)
+                np.testing.assert_array_equal(operators[name](operands[2], operands[0]).numpy(), expected)
+                assert expected.dtype == found.dtype
