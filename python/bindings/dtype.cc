@@ -7,6 +7,7 @@
 
 #include "bindings.h"
 #include "core/default_dtype.h"
+#include "core/grad_mode.h"
 #include "core/print_options.h"
 #include "core/printable.h"
 #include "core/suggest.h"
@@ -250,6 +251,16 @@ void bind_dtypes(nb::module_& m) {
         ops::set_autocast({enabled, dtype_of_python(dtype), keeps_casts});
       },
       nb::arg("enabled"), nb::arg("dtype"), nb::arg("keeps_casts"));
+  m.def(
+      "_grad_mode",
+      [] {
+        const GradMode mode = grad_mode();
+        return nb::make_tuple(mode.grad, mode.inference);
+      },
+      "Of this thread: whether gradients are enabled, whether in inference mode.");
+  m.def(
+      "_set_grad_mode", [](bool grad, bool inference) { set_grad_mode({grad, inference}); }, nb::arg("grad"),
+      nb::arg("inference"));
 
   nb::class_<Device> device(
       m, "device",

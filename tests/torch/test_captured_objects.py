@@ -328,3 +328,18 @@ def test_names_that_are_imported_only():
     set_device_states(*get_device_states(X))
     with pytest.raises(NotImplementedError, match="not weft's"):
         grad_and_value(lambda x: x)
+
+
+def test_dicts_whose_keys_are_tuples_of_classes():
+    table = {(int, float): 2.0, (): 3.0, frozenset({"a", str}): 4.0, str.lower: 5.0, (len, ("b", None)): 6.0}
+    for kind in (dict, collections.OrderedDict):
+        held = kind(table)
+        compiled = torch.compile(
+            lambda x: x * held[int, float] + held[frozenset({str, "a"})] + held.get((str,), 0) + len(held),  # noqa: B023
+            fullgraph=True,
+        )
+        torch.testing.assert_close(compiled(X), X * 2 + 9)
+        held[(str,)] = 10.0
+        torch.testing.assert_close(compiled(X), X * 2 + 20)
+        held[int, float] = 7.0
+        torch.testing.assert_close(compiled(X), X * 7 + 20)

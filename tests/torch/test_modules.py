@@ -1,8 +1,10 @@
 """The modules of torch that programs import, and what they answer on a machine without a GPU."""
 
+import concurrent.futures
 import importlib
 import io
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -133,6 +135,64 @@ def test_grad_modes():
     assert torch.is_grad_enabled()
     with pytest.raises(RuntimeError, match="does not require grad"):
         torch.autograd.grad(torch.ones(1), torch.ones(1))
+
+
+def _in_another_thread(function):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(function).result()
+
+
+def test_settings_of_the_thread():
+    """PyTorch keeps these for each thread, and the rest (the default dtype, determinism) for the process."""
+
+    def seen():
+        modes = torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cpu")
+        return (
+            *modes,
+            torch.get_autocast_dtype("cpu"),
+            torch.get_default_device().type,
+            torch.get_default_dtype(),
+        )
+
+    usual = True, False, False, torch.bfloat16, "cpu", torch.float64
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.no_grad():
+            assert seen()[:2] == (False, False) and _in_another_thread(seen) == usual
+        with torch.inference_mode(), torch.autocast("cpu", dtype=torch.float16), torch.device("meta"):
+            assert seen() == (False, True, True, torch.float16, "meta", torch.float64)
+            assert _in_another_thread(seen) == usual
+            _in_another_thread(lambda: torch.set_grad_enabled(True))
+            assert not torch.is_grad_enabled()
+            with torch.inference_mode(False):
+                assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_grad_modes_of_threads_within_graphs():
+    barrier = threading.Barrier(2)
+
+    @torch.compile(fullgraph=True)
+    def step(x, mode):
+        before = torch.is_grad_enabled()
+        torch.set_grad_enabled(mode)
+        with torch.no_grad():
+            y = x + torch.is_grad_enabled()
+        return y, before, torch.is_grad_enabled()
+
+    def walk(mode):
+        seen = []
+        for k in range(6):
+            barrier.wait()
+            seen.append(step(torch.zeros(1), mode if k % 2 else True)[1:])
+        return seen, torch.is_grad_enabled()
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        kept, cleared = (run.result() for run in [pool.submit(walk, True), pool.submit(walk, False)])
+    assert kept == ([(True, True)] * 6, True)
+    assert cleared == ([(True, True)] + [(True, False), (False, True)] * 2 + [(True, False)], False)
+    assert torch.is_grad_enabled()
 
 
 def test_functions_of_autograd():

@@ -124,6 +124,20 @@ static V set_autocast(Evaluator& ev, CallArgs& args) {
   return constant_call<kSetAutocast>(ev, args);
 }
 
+constexpr const char* kGradMode = "_grad_mode";
+constexpr const char* kSetGradMode = "_set_grad_mode";
+
+static V grad_mode_now(Evaluator& ev, CallArgs& args) {
+  ev.guard_grad_mode();
+  return constant_call<kGradMode>(ev, args);
+}
+
+static V set_grad_mode_now(Evaluator& ev, CallArgs& args) {
+  ev.guard_grad_mode();
+  ev.note_effect();
+  return constant_call<kSetGradMode>(ev, args);
+}
+
 // weft.is_tensor(object)
 static V is_tensor(Evaluator& ev, CallArgs& args) {
   if (args.args.size() + args.keywords.size() != 1)
@@ -143,6 +157,8 @@ void register_weft_tensors() {
   register_lowering("weft._C.get_default_device", constant_call<kDefaultDevice>);
   register_lowering("weft._C._autocast", constant_call<kAutocast>);
   register_lowering("weft._C._set_autocast", set_autocast);
+  register_lowering("weft._C._grad_mode", grad_mode_now);
+  register_lowering("weft._C._set_grad_mode", set_grad_mode_now);
 }
 
 }  // namespace weft::capture

@@ -51,7 +51,8 @@ Evaluator::Evaluator(const State& state, History& history, const Settings& setti
       history_(history),
       variant_(std::make_shared<Variant>()),
       tracer_(utf8(state.frames.back().code->code()->co_name)),
-      autocast_(ops::autocast()) {
+      autocast_(ops::autocast()),
+      grad_mode_(grad_mode()) {
   for (size_t f = 0; f < state.frames.size(); ++f) {
     const Frame& from = state.frames[f];
     AbstractFrame frame{from.code, from.globals, from.builtins, {}, {}, from.ip, from.on_return, nullptr};
@@ -80,10 +81,14 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
   ops::TracerScope scope(&tracer_);
   // Operators that are recorded cast as the state says where they are called; the program's changes of it
   // when the segment has run.
-  struct AutocastScope {
-    ops::Autocast before = ops::autocast();
-    ~AutocastScope() { ops::set_autocast(before); }
-  } autocast_scope;
+  struct ModesScope {
+    ops::Autocast autocast = ops::autocast();
+    GradMode grad = grad_mode();
+    ~ModesScope() {
+      ops::set_autocast(autocast);
+      set_grad_mode(grad);
+    }
+  } modes_scope;
   std::string reason;
   bool is_planned = false, keeps_variables = false, is_last = false;
   while (true) {

@@ -13,6 +13,7 @@
 #include "capture/guards/variant.h"
 #include "capture/perform/state.h"
 #include "capture/values/value.h"
+#include "core/grad_mode.h"
 #include "ir/trace.h"
 #include "ops/registry.h"
 
@@ -174,6 +175,7 @@ class Evaluator {
   // Captures the segment again, with this number as a constant.
   [[noreturn]] void capture_as_constant(const V& number);
   void note_effect() { ++num_effects_; }
+  void guard_grad_mode();  // the thread's mode at the segment's start
   bool is_whole_graph() const { return settings_.fullgraph; }
   // `copy` has the elements of what Python makes a view of `viewed`.
   void note_copied_view(const V& copy, const V& viewed);
@@ -387,6 +389,7 @@ class Evaluator {
   Place place_;               // what is being evaluated, in the outermost sense
   std::vector<V> under_way_;  // generators that have something to do when they end
   ops::Autocast autocast_;    // of the segment's start
+  GradMode grad_mode_;        // of the segment's start, guarded where it is looked at or set
   V handled_;                 // the exception being handled, when that changed inside the segment
   int64_t num_effects_ = 0;
   struct Advance {

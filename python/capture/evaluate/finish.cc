@@ -98,6 +98,12 @@ void Evaluator::write_effects() {
     step.autocast = now;
     variant_->steps.push_back(std::move(step));
   }
+  if (const GradMode now = grad_mode(); now != grad_mode_) {
+    BuildStep step{};
+    step.op = BuildOp::SetGradMode;
+    step.grad_mode = now;
+    variant_->steps.push_back(std::move(step));
+  }
   for (const std::string& key : global_order_) {
     const auto& [place, value] = global_stores_.at(key);
     BuildStep step{};

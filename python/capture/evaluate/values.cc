@@ -232,6 +232,12 @@ void Evaluator::realize_object(const V& value) {
   tracked_.push_back(value);
 }
 
+void Evaluator::guard_grad_mode() {
+  variant_->guards.add({.op = GuardOp::GradMode, .imm = packed(grad_mode_)},
+                       fmt::format("gradients are {}{}", grad_mode_.grad ? "enabled" : "disabled",
+                                   grad_mode_.inference ? ", in inference mode" : ""));
+}
+
 void Evaluator::guard_length(const SourceRef& source, Py_ssize_t length) {
   Guards& guards = variant_->guards;
   guards.add({.op = GuardOp::Length, .a = guards.load(source), .imm = length},
@@ -336,6 +342,17 @@ void Evaluator::realize_container(const V& value) {
   }
 }
 
+// A guard can tell it from others: a value, an object known by which it is, or a tuple or frozenset of such.
+static bool is_known_key(PyObject* key) {
+  if (PyTuple_CheckExact(key)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)
+      if (!is_known_key(PyTuple_GET_ITEM(key, i))) return false;
+    return true;
+  }
+  if (PyFrozenSet_CheckExact(key)) return is_known_key(checked(PySequence_Tuple(key)).get());
+  return is_value_type(key) || PyLong_CheckExact(key) || PyFloat_CheckExact(key) || is_known_by_identity(key);
+}
+
 void Evaluator::realize_dict(const V& value) {
   PyObject* object = value->object.get();
   Guards& guards = variant_->guards;
@@ -343,9 +360,7 @@ void Evaluator::realize_dict(const V& value) {
   PyObject *key, *item;
   Py_ssize_t i = 0;
   const auto add = [&] {
-    if (!is_identity_type(key) && !is_value_type(key) && !PyLong_CheckExact(key) &&
-        !PyFloat_CheckExact(key) && !is_weft_constant(key) && !is_annotation(key))
-      graph_break("a dict with keys that are not plain values");
+    if (!is_known_key(key)) graph_break("a dict with keys that are not plain values");
     PyTuple_SET_ITEM(keys.get(), i, Py_NewRef(key));
     value->keys.push_back(const_value(Ref::borrow(key)));
     value->items.push_back(lazy_value(item, make_source({.step = Source::Step::DictItem,
@@ -362,8 +377,7 @@ void Evaluator::realize_dict(const V& value) {
     const Ref in_order = checked(PySequence_Tuple(iterator.get()));
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(in_order.get()); ++k) {
       key = PyTuple_GET_ITEM(in_order.get(), k);
-      if (!PyUnicode_CheckExact(key) && !PyLong_CheckExact(key))
-        graph_break("an OrderedDict with keys that are not plain values");
+      if (!is_known_key(key)) graph_break("an OrderedDict with keys that are not plain values");
       item = PyDict_GetItemWithError(object, key);
       if (!item) graph_break("an OrderedDict that changes");
       add();

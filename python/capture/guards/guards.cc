@@ -11,6 +11,7 @@
 #include "capture/objects/host_tensors.h"
 #include "capture/objects/lifetimes.h"
 #include "capture/objects/numpy_api.h"
+#include "core/grad_mode.h"
 
 namespace weft::capture {
 
@@ -78,11 +79,6 @@ bool check_tensor(const ArrayGuard& guard, PyObject* object, std::vector<int64_t
          check_memory(guard, memory_of(object), symbols);
 }
 
-bool is_key(PyObject* key, PyObject* wanted) {
-  return key == wanted ||
-         (Py_TYPE(key) == Py_TYPE(wanted) && PyObject_RichCompareBool(key, wanted, Py_EQ) == 1);
-}
-
 // Plain values that nothing tells apart, or one object.
 bool is_same_element(PyObject* a, PyObject* b) {
   if (a == b) return true;
@@ -93,6 +89,8 @@ bool is_same_element(PyObject* a, PyObject* b) {
       if (!is_same_element(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
     return true;
   }
+  if (PyFrozenSet_CheckExact(a))  // equal ones can be in another order
+    return is_same_element(checked(PySequence_Tuple(a)).get(), checked(PySequence_Tuple(b)).get());
   if (PyFloat_CheckExact(a) && std::signbit(PyFloat_AS_DOUBLE(a)) != std::signbit(PyFloat_AS_DOUBLE(b)))
     return false;
   return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
@@ -119,14 +117,14 @@ bool check_keys(PyObject* dict, PyObject* keys) {
     const Ref iterator = Ref::steal(PyODict_Type.tp_iter(dict));
     for (Py_ssize_t i = 0; iterator && i < PyTuple_GET_SIZE(keys); ++i) {
       const Ref key = Ref::steal(PyIter_Next(iterator.get()));
-      if (!key || !is_key(key.get(), PyTuple_GET_ITEM(keys, i))) return false;
+      if (!key || !is_same_element(key.get(), PyTuple_GET_ITEM(keys, i))) return false;
     }
     return static_cast<bool>(iterator);
   }
   PyObject *key, *value;
   Py_ssize_t i = 0;
   for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &key, &value); ++i) {
-    if (!is_key(key, PyTuple_GET_ITEM(keys, i))) return false;
+    if (!is_same_element(key, PyTuple_GET_ITEM(keys, i))) return false;
   }
   return true;
 }
@@ -292,6 +290,7 @@ bool Guards::run_check(const GuardStep& s, std::span<const Frame> frames, Regist
       return lacks;
     }
     case GuardOp::EmptyCell: return PyCell_GET(a) == nullptr;
+    case GuardOp::GradMode: return packed(grad_mode()) == s.imm;
     case GuardOp::EndsQuietly: return Py_REFCNT(a) > 1 || ends_quietly(a);
     default: return false;
   }

@@ -73,6 +73,7 @@ enum class GuardOp : uint8_t {
   FunctionKwDefaults,
   GlobalLacks,
   EmptyCell,
+  GradMode,     // of this thread: imm is packed(grad_mode())
   EndsQuietly,  // or does not end where the state lets go of it
 };
 

@@ -178,6 +178,7 @@ class Builder {
         break;
       }
       case Op::SetAutocast: ops::set_autocast(s.autocast); break;
+      case Op::SetGradMode: set_grad_mode(s.grad_mode); break;
       case Op::SetCell: PyCell_Set(slot(s.args[0]), slot(s.args[1])); break;
       case Op::SetGlobal:
         if (PyDict_SetItem(s.object.get(), s.object2.get(), slot(s.args[0])) < 0) throw PythonError{};

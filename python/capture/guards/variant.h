@@ -9,6 +9,7 @@
 
 #include "capture/guards/guards.h"
 #include "capture/perform/state.h"
+#include "core/grad_mode.h"
 #include "ir/graph.h"
 #include "ir/trace.h"
 #include "ops/autocast.h"
@@ -51,6 +52,7 @@ struct BuildStep {
     SetGlobal,
     SetHandled,
     SetAutocast,
+    SetGradMode,
   };
   Op op;
   int dst = -1;
@@ -75,6 +77,7 @@ struct BuildStep {
   bool has_base = false;      // Output: NumPy has another array that owns the memory
   bool is_read_only = false;  // Output: NumPy lets nobody write through it
   ops::Autocast autocast = {};
+  GradMode grad_mode = {};
   bool shares_root = false;  // Output: another result looks at the same memory, so this one cannot be copied
 };
 

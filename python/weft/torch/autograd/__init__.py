@@ -3,13 +3,19 @@
 import functools
 import inspect
 
+from ... import _C
 from .. import _absent
 
 NO_GRADIENTS = "element 0 of tensors does not require grad and does not have a grad_fn"
 
 
 # What programs have set, for them to ask. A dictionary: weft.compile keeps changes of its items within a graph.
-_state = {"grad": True, "inference": False, "anomaly": False, "anomaly checks nan": True}
+# Of the process, as in PyTorch; grad and inference mode are of the thread (`_C._grad_mode`).
+_state = {"anomaly": False, "anomaly checks nan": True}
+
+
+def _set_grad(mode):
+    _C._set_grad_mode(mode, _C._grad_mode()[1])
 
 
 class _Switch:
@@ -51,11 +57,11 @@ class no_grad(_Switch):
         pass
 
     def __enter__(self):
-        self._before = _state["grad"]
-        _state["grad"] = self._grad
+        self._before = _C._grad_mode()[0]
+        _set_grad(self._grad)
 
     def __exit__(self, *error):
-        _state["grad"] = self._before
+        _set_grad(self._before)
 
 
 class enable_grad(no_grad):
@@ -68,18 +74,18 @@ class set_grad_enabled(_Switch):
     """Sets what is_grad_enabled() says, from now on or within a `with` statement."""
 
     def __init__(self, mode):
-        self.mode, self.prev = mode, _state["grad"]
-        _state["grad"] = bool(mode)
+        self.mode, self.prev = mode, _C._grad_mode()[0]
+        _set_grad(bool(mode))
 
     def __call__(self, function):
-        _state["grad"] = self.prev
+        _set_grad(self.prev)
         return super().__call__(function)
 
     def __enter__(self):
-        _state["grad"] = bool(self.mode)
+        _set_grad(bool(self.mode))
 
     def __exit__(self, *error):
-        _state["grad"] = self.prev
+        _set_grad(self.prev)
 
     def _again(self):
         return set_grad_enabled(self.mode)
@@ -98,11 +104,11 @@ class inference_mode(_Switch):
         self.mode = mode if isinstance(mode, bool) else True
 
     def __enter__(self):
-        self._before = _state["grad"], _state["inference"]
-        _state["grad"], _state["inference"] = not self.mode and _state["grad"], self.mode
+        self._before = _C._grad_mode()
+        _C._set_grad_mode(not self.mode, self.mode)
 
     def __exit__(self, *error):
-        _state["grad"], _state["inference"] = self._before
+        _C._set_grad_mode(*self._before)
 
     def _again(self):
         return inference_mode(self.mode)
@@ -110,11 +116,11 @@ class inference_mode(_Switch):
 
 def is_grad_enabled():
     """True, unless a program has switched gradients off. There are none either way."""
-    return _state["grad"]
+    return _C._grad_mode()[0]
 
 
 def is_inference_mode_enabled():
-    return _state["inference"]
+    return _C._grad_mode()[1]
 
 
 class set_detect_anomaly:
