@@ -22,7 +22,17 @@ struct Matrix {
   float at(int64_t i, int64_t j) const { return view.data[i * view.row_stride + j * view.column_stride]; }
 };
 
-enum Layout { kRows, kColumns, kPaddedRows, kPaddedColumns, kStrided, kReversed, kLayouts };
+enum Layout {
+  kRows,
+  kColumns,
+  kPaddedRows,
+  kPaddedColumns,
+  kStrided,
+  kReversed,
+  kOneRow,
+  kOneColumn,
+  kLayouts
+};
 
 Matrix sample(int64_t rows, int64_t columns, int layout, std::mt19937& random) {
   const int64_t pad = layout == kPaddedRows || layout == kPaddedColumns ? 5 : 0,
@@ -38,6 +48,8 @@ Matrix sample(int64_t rows, int64_t columns, int layout, std::mt19937& random) {
     result.view.data += columns - 1;
     result.view.column_stride = -1;
   }
+  if (layout == kOneRow) result.view.row_stride = 0;  // of an expanded tensor
+  if (layout == kOneColumn) result.view = {result.values.data(), 1, 0};
   return result;
 }
 
@@ -64,7 +76,7 @@ TEST(Gemm, EveryLayout) {
   std::mt19937 random(1);
   constexpr int64_t kSizes[][3] = {{1, 1, 1},    {1, 300, 70},   {300, 1, 70}, {1, 70, 300}, {4, 33, 65},
                                    {6, 100, 17}, {7, 5, 9},      {13, 48, 31}, {25, 97, 64}, {64, 64, 64},
-                                   {12, 16, 1},  {37, 200, 130}, {100, 3, 50}};
+                                   {12, 16, 1},  {37, 200, 130}, {100, 3, 50}, {3, 32, 2},   {5, 64, 40}};
   for (const auto& [m, n, k] : kSizes)
     for (int layout_a = 0; layout_a < kLayouts; ++layout_a)
       for (int layout_b = 0; layout_b < kLayouts; ++layout_b) check(m, n, k, layout_a, layout_b, random);

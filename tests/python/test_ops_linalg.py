@@ -76,6 +76,19 @@ def test_large_products_use_all_rows():
     close(weft.from_numpy(a) @ weft.from_numpy(b), a @ b, np.float64)
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 5, 12, 40])
+@pytest.mark.parametrize("columns", [8, 32, 40, 100])
+def test_matmul_of_one_row_over_and_over(rows, columns):
+    """An expanded tensor's rows are one; what lies behind it in memory is not read."""
+    memory = np.full(columns + 4096, np.nan, np.float32)
+    memory[:columns] = np.arange(columns)
+    repeated = weft.from_numpy(memory)[:columns].expand(7, columns)
+    left = np.arange(rows * 7, dtype=np.float32).reshape(rows, 7)
+    expected = left.sum(1, keepdims=True) * memory[:columns]
+    np.testing.assert_array_equal((weft.from_numpy(left) @ repeated).numpy(), expected)
+    np.testing.assert_array_equal((repeated.T @ weft.from_numpy(left.T.copy())).numpy(), expected.T)
+
+
 @pytest.mark.parametrize(
     "name, shapes",
     [

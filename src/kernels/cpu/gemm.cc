@@ -129,7 +129,7 @@ void in_place(int64_t m, int64_t n, int64_t k, const RowMajor& a, const RowMajor
               const int64_t first = block * width, columns = std::min(width, n - first);
               const float* weights = b.data + p * b.stride + first;
               int64_t stride = b.stride;
-              if (columns < width) {
+              if (columns < width || stride == 0) {  // of one row over and over; no stride is a packed block
                 for (int64_t q = 0; q < depth; ++q)
                   std::copy_n(weights + q * stride, columns, whole.data() + q * width);
                 weights = whole.data(), stride = width;
