@@ -142,6 +142,14 @@ def _in_another_thread(function):
         return pool.submit(function).result()
 
 
+def test_names_of_the_build_and_of_torch_function():
+    from weft.torch import __config__
+
+    assert torch.__config__ is __config__ and "compiler" in torch.__config__.show().lower()
+    function = torch._C._disabled_torch_function_impl
+    assert function(torch.add, (), (torch.ones(1), 2), {"alpha": 3}).tolist() == [7]
+
+
 def test_settings_of_the_thread():
     """PyTorch keeps these for each thread, and the rest (the default dtype, determinism) for the process."""
 

@@ -16,6 +16,11 @@ def _get_accelerator(check=False):
     return device("cpu")
 
 
+def _disabled_torch_function_impl(func, types, args=(), kwargs=None):
+    """The __torch_function__ of classes that want none: the function, called."""
+    return func(*args, **(kwargs or {}))
+
+
 def __getattr__(name):
     if not name.startswith("__"):
         value = getattr(importlib.import_module("weft.torch"), name, None)

@@ -18,6 +18,7 @@ torch = _sys.modules[__name__]  # `from torch import torch` finds PyTorch, too
 newaxis = None
 
 _aliases.add("weft.torch.nn", "weft.nn")
+_aliases.add("weft.torch.__config__", "weft.__config__")
 _absent.install()
 
 
@@ -32,7 +33,8 @@ def _submodule(name):
 
 def __getattr__(name):
     where = _names.FUNCTIONS.where(name)
-    value = _table.find(where, name) if where else None if name.startswith("__") else _submodule(name)
+    is_special = name.startswith("__") and name != "__config__"
+    value = _table.find(where, name) if where else None if is_special else _submodule(name)
     if value is None and _names.FUNCTIONS.is_absent_class(name):
         value = _absent.absent(f"torch.{name}", _names.FUNCTIONS.left_out[name], __name__)
     if value is None:
