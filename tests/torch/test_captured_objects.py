@@ -6,6 +6,7 @@ import collections
 import copy
 import dataclasses
 import functools
+import types
 
 import pytest
 import weft.torch as torch
@@ -343,3 +344,18 @@ def test_dicts_whose_keys_are_tuples_of_classes():
         torch.testing.assert_close(compiled(X), X * 2 + 20)
         held[int, float] = 7.0
         torch.testing.assert_close(compiled(X), X * 7 + 20)
+
+
+def test_vars_of_an_object():
+    plain, named = Plain(a=X, b=X + 2), types.SimpleNamespace(scale=3.0)
+    plain.factor = 2.0
+
+    def sizes(value):
+        return vars(value).get("factor", 0)
+
+    compiled = torch.compile(lambda x: x * vars(named)["scale"] + sizes(plain), fullgraph=True)
+    torch.testing.assert_close(compiled(X), X * 3 + 2)
+    named.scale, plain.factor = 4.0, 1.0
+    torch.testing.assert_close(compiled(X), X * 4 + 1)
+    with pytest.raises(TypeError, match="__dict__"):
+        torch.compile(lambda x: x + len(vars(x.shape[0])))(X)

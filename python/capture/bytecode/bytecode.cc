@@ -373,6 +373,20 @@ const char* reason_to_leave(const Code& code) {
   return nullptr;
 }
 
+// The builtin loaded at `at` is called of one name or attribute: vars(x), dir(x.y).
+bool is_called_of_an_object(const Code& code, size_t at) {
+  const auto op = [&] {
+    while (at < code.instructions.size() && code.instructions[at].op == Op::Nop) ++at;
+    return at < code.instructions.size() ? code.instructions[at].op : Op::Nop;
+  };
+  ++at;
+  if (op() == Op::PushNull) ++at;
+  if (op() != Op::LoadFast && op() != Op::LoadDeref && op() != Op::LoadGlobal) return false;
+  ++at;
+  while (op() == Op::LoadAttr) ++at;
+  return op() == Op::Call && code.instructions[at].arg == 1;
+}
+
 // These look at the interpreter's own frame, which an evaluated function does not have: by these names
 // wherever they stand, or as names of functions of Python's. Methods that are called so, as module.eval(),
 // are others.
@@ -389,9 +403,13 @@ bool looks_at_its_frame(const Code& code) {
   if (has_any_of({"_getframe", "currentframe"})) return true;
   static constexpr auto kFunctions = {"locals", "eval", "exec", "vars", "dir"};
   if (has_any_of({"builtins", "__builtins__"})) return has_any_of(kFunctions);
-  return std::any_of(code.instructions.begin(), code.instructions.end(), [&](const Instruction& in) {
-    return in.op == Op::LoadGlobal && is_any_of(code.names[static_cast<size_t>(in.arg)], kFunctions);
-  });
+  for (size_t i = 0; i < code.instructions.size(); ++i) {
+    if (code.instructions[i].op != Op::LoadGlobal) continue;
+    const Ref& name = code.names[static_cast<size_t>(code.instructions[i].arg)];
+    if (is_any_of(name, kFunctions) && !(is_any_of(name, {"vars", "dir"}) && is_called_of_an_object(code, i)))
+      return true;
+  }
+  return false;
 }
 
 std::vector<Ref> elements(PyObject* tuple) {

@@ -309,7 +309,7 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
     throw GraphBreak{
         .reason = fmt::format("a call of {}, which tells when objects end", callable_name(object)),
         .is_last = true};
-  if (reads_its_callers_variables(object))
+  if (reads_its_callers_variables(object, args.args.size()))
     throw GraphBreak{.reason = fmt::format("a call of {}, which looks at its caller", callable_name(object)),
                      .keeps_variables = true};
   if (object == reinterpret_cast<PyObject*>(&PySuper_Type) && args.args.empty() && args.keywords.empty())

@@ -120,8 +120,9 @@ std::string reader_of_frames(PyObject* function) {
   return found;
 }
 
-bool reads_its_callers_variables(PyObject* callable) {
-  return is_builtin_of(callable, "builtins", {"locals", "eval", "exec", "vars", "dir", "breakpoint"}) ||
+bool reads_its_callers_variables(PyObject* callable, size_t arguments) {
+  return is_builtin_of(callable, "builtins", {"locals", "eval", "exec", "breakpoint"}) ||
+         (arguments == 0 && is_builtin_of(callable, "builtins", {"vars", "dir"})) ||
          is_builtin_of(callable, "sys", {"_getframe"});
 }
 

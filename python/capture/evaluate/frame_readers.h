@@ -14,7 +14,7 @@ namespace weft::capture {
 std::string reader_of_frames(PyObject* function);
 
 // Does the callable look at the variables of the frame that calls it? locals, eval and the like.
-bool reads_its_callers_variables(PyObject* callable);
+bool reads_its_callers_variables(PyObject* callable, size_t arguments);
 
 // Does the callable tell, or is it told, when objects end? weakref.ref, sys.getrefcount.
 bool watches_ends(PyObject* callable);

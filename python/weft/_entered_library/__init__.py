@@ -20,6 +20,7 @@ REPLACEMENTS = {
     "builtins.max": ordering.max_,
     "builtins.min": ordering.min_,
     "builtins.sorted": ordering.sorted_,
+    "builtins.vars": calling.vars_,
     "builtins.zip": iterators.zip_,
     "collections.Counter": containers.Counter,
     "collections.OrderedDict": containers.OrderedDict,

@@ -23,6 +23,12 @@ def methodcaller(method, *args, **kwargs):
     return lambda object: getattr(object, method)(*args, **kwargs)
 
 
+def vars_(object, /):
+    if not hasattr(object, "__dict__"):
+        raise TypeError("vars() argument must have __dict__ attribute")
+    return object.__dict__
+
+
 def dict_fromkeys(keys, value=None):
     return {key: value for key in keys}
 
