@@ -211,6 +211,31 @@ Tensor GraphTracer::constant(const Tensor& tensor) {
 
 namespace {
 
+// A reshape that is a view splits and joins dimensions of a group, which lie together in memory, among
+// themselves; so it must with other sizes.
+void guard_groups(const Tensor& source, const SymShape& sizes, const Shape& target,
+                  const SymShape& target_sizes) {
+  const Shape& shape = source.impl()->shape;
+  const Strides& strides = source.impl()->strides;
+  size_t next = target.size();
+  for (size_t d = shape.size(); d > 0;) {
+    int64_t size = shape[--d], taken = 1;
+    const int64_t base = strides[d];
+    if (size == 1) continue;
+    Sym elements = sizes[d], taken_elements(1);
+    while (d > 0 && (shape[d - 1] == 1 || strides[d - 1] == base * size)) {
+      size *= shape[--d];
+      elements = elements * sizes[d];
+    }
+    if (d == 0) return;  // the first group: all elements are as many as before
+    while (next > 0 && taken < size) {
+      taken *= target[--next];
+      taken_elements = taken_elements * target_sizes[next];
+    }
+    sym_eq(elements, taken_elements);
+  }
+}
+
 // Strides the view has eagerly; none for a reshape that must copy.
 std::optional<Strides> strides_of_view(const OpDef& op, const Attrs& attrs, const Tensor& source,
                                        const TensorType& result) {
@@ -265,7 +290,10 @@ std::vector<Tensor> GraphTracer::record(const ops::OpDef& op, const ops::OpArgs&
   const Node* node = impl_->graph->add_node(impl_->graph->body(), op, inputs, args.attrs, impl_->location);
   if (op.kind == ops::OpKind::View) {
     const Tensor& source = args.tensors.at(0);
-    auto strides = strides_of_view(op, node->attrs, source, node->output()->tensor());
+    const TensorType& result = node->output()->tensor();
+    auto strides = strides_of_view(op, node->attrs, source, result);
+    if (strides && op.name == "reshape")
+      guard_groups(source, inputs[0]->tensor().shape, hints(result.shape), result.shape);
     if (strides) {
       const TracedValue& traced = impl_->handle(source);
       std::vector<ViewStep> chain = traced.chain;

@@ -145,3 +145,18 @@ def test_one_hot_in_a_graph():
         for function in (program, compiled):
             with pytest.raises(RuntimeError, match=r"outside \[0, 5\)"):
                 function(torch.tensor(wrong))
+
+
+def test_views_of_expanded_tensors_of_other_sizes():
+    def program(x, like):
+        return x.view_as(like) + 1
+
+    compiled = weft.compile(program, dynamic=True)
+    for shape, target in (((2, 4), (2, 2, 2)), ((5, 4), (2, 5, 2)), ((6, 4), (6, 2, 2)), ((4, 4), (4, 4, 1))):
+        x, like = torch.arange(4.0).expand(*shape), torch.zeros(target)
+        if shape == (5, 4):
+            for function in (program, compiled):
+                with pytest.raises(RuntimeError, match="its elements do not lie so"):
+                    function(x, like)
+        else:
+            assert compiled(x, like).tolist() == program(x, like).tolist()
