@@ -91,3 +91,16 @@ def test_no_elements():
 def test_numpys_arrays_stay_as_they_are():
     x = np.arange(6.0).reshape(2, 3)
     assert weft.compile(lambda x: x.T + 1)(x).strides == (np.arange(6.0).reshape(2, 3).T + 1).strides
+
+
+def test_results_that_are_one_expanded_tensor_share_memory():
+    def program(x):
+        y = (x + 1).repeat(2, 1)
+        return y.detach(), y
+
+    compiled = torch.compile(program)
+    for _ in range(3):
+        first, second = compiled(torch.arange(3.0))
+        assert first.data_ptr() == second.data_ptr() and first.tolist() == [[1, 2, 3]] * 2
+        first[0, 0] = 7
+        assert second[0, 0].item() == 7 and second[1, 0].item() == 1

@@ -341,7 +341,13 @@ class Builder {
     if (s.root < 0) return tensor;
     if (s.is_of_root) return view_of_root(tensor, s);
     const bool in_one_piece = !s.is_view && !s.shares_root;
-    if ((in_one_piece && !tensor.is_contiguous()) || is_expanded(tensor)) return tensor.contiguous();
+    if ((in_one_piece && !tensor.is_contiguous()) || is_expanded(tensor)) {
+      if (s.is_view) return tensor.contiguous();
+      // One for all results that are the same tensor (detach()).
+      Tensor& root = roots_[s.root];
+      if (!root.defined()) root = tensor.contiguous();
+      return root;
+    }
     return shares_memory(tensor, s.root) ? tensor.clone() : tensor;
   }
 
