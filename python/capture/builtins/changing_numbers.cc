@@ -61,8 +61,7 @@ V masked(Evaluator& ev, const CallArgs& args) {
   const Tensor &given = ev.realize(x->items[0])->tensor, &where = ev.realize(mask->items[0])->tensor;
   if (where.dtype() != DType::Bool || given.dtype() == DType::Bool || is_complex(given.dtype()))
     return nullptr;
-  const std::vector<ops::Operand> choice = {where, cast_to(number, given.dtype()), given};
-  return tensor_value(array_value(ops::invoke_in_order(ops::get_op("where"), choice, {})));
+  return tensor_value(array_value(ops::invoke("where", {where, cast_to(number, given.dtype()), given})));
 }
 
 // As the operator counts: from both ends, in the result's dtype (ops/creation.cc).
