@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstring>
+#include <typeinfo>
 
 #include "bindings.h"
 #include "core/backend.h"
@@ -72,6 +73,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   } catch (nb::python_error& error) {
     error.restore();
     return -1;
+  } catch (const std::bad_cast&) {
+    return fail("buffer: no object can be made that holds the tensor's memory");
   }
   const size_t n = tensor.shape().size();
   // Shape and strides in bytes, freed by release_buffer.

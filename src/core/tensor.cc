@@ -341,17 +341,21 @@ void Tensor::copy_from(const Tensor& source) const {
                 shape());
 }
 
+std::optional<size_t> expanded_dimension(const Tensor& tensor) {
+  const TensorImpl& impl = *tensor.impl();
+  if (std::find(impl.shape.begin(), impl.shape.end(), 0) != impl.shape.end()) return std::nullopt;
+  for (size_t d = 0; d < impl.shape.size(); ++d)
+    if (impl.shape[d] > 1 && impl.strides[d] == 0) return d;
+  return std::nullopt;
+}
+
 void check_distinct_elements(const Tensor& target) {
-  const TensorImpl& impl = *target.impl();
-  if (std::find(impl.shape.begin(), impl.shape.end(), 0) != impl.shape.end()) return;
-  for (size_t d = 0; d < impl.shape.size(); ++d) {
-    if (impl.shape[d] > 1 && impl.strides[d] == 0)
-      throw_error(
-          ErrorKind::Runtime,
-          fmt::format("unsupported operation: several elements of the tensor that is written to, {}, are one "
-                      "in memory along dimension {}; clone() it first",
-                      describe(target), d));
-  }
+  if (const std::optional<size_t> dim = expanded_dimension(target))
+    throw_error(
+        ErrorKind::Runtime,
+        fmt::format("unsupported operation: several elements of the tensor that is written to, {}, are one "
+                    "in memory along dimension {}; clone() it first",
+                    describe(target), *dim));
 }
 
 std::string describe(const Tensor& tensor) {

@@ -104,3 +104,47 @@ def test_results_that_are_one_expanded_tensor_share_memory():
         assert first.data_ptr() == second.data_ptr() and first.tolist() == [[1, 2, 3]] * 2
         first[0, 0] = 7
         assert second[0, 0].item() == 7 and second[1, 0].item() == 1
+
+
+def updated(view, update):
+    def program(x):
+        y = view(x + 1)
+        update(y)
+        return y
+
+    return program
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x[:, :2],
+        lambda x: x.t(),
+        lambda x: x.t()[1:],
+        lambda x: torch.stack([x, x]).movedim(0, -1),
+        lambda x: x.diagonal(),
+        lambda x: x.view(-1),
+    ],
+    ids=["columns", "transposed", "transposed rows", "movedim", "diagonal", "whole"],
+)
+@pytest.mark.parametrize("update", [lambda y: y.cumsum_(0), lambda y: y.add_(1)], ids=["cumsum_", "add_"])
+def test_a_view_that_is_updated_and_is_the_only_result_lies_as_plain_python_has_it(view, update):
+    program = updated(view, update)
+    compiled = torch.compile(program)
+    for x in (torch.arange(12.0).view(3, 4), torch.arange(12.0).view(3, 4), torch.arange(35.0).view(5, 7)):
+        expected, result = program(x), compiled(x)
+        assert result.stride() == expected.stride()
+        assert result.storage_offset() == expected.storage_offset()
+        np.testing.assert_array_equal(np.asarray(result), np.asarray(expected))
+
+
+@pytest.mark.parametrize("dims", [(2, 1, 0), (0, 2, 1), (1, 2, 0), (1, 0, 2)])
+@pytest.mark.parametrize("shape", [(4, 2, 1), (3, 1, 4), (1, 3, 4)])
+def test_dimensions_of_one_element_have_the_operands_strides(shape, dims):
+    def program(x):
+        return x + 1, -x, x.clone(), x.flip(0), torch.where(x > 0, x, x), x.float()
+
+    x = torch.arange(12 if 3 in shape else 8).view(shape).permute(dims)
+    compiled = torch.compile(program)
+    for _ in range(2):
+        assert [r.stride() for r in compiled(x)] == [r.stride() for r in program(x)]

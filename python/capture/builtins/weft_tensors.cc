@@ -112,8 +112,7 @@ bool is_dense(const Tensor& tensor) {
 // A copy keeps its order of dimensions in memory where it leaves the graph, too.
 V in_own_order(V array) {
   if (array->view_of || array->tensor.is_contiguous() || !is_dense(array->tensor)) return array;
-  AxisOrder order = iteration_order({array->tensor}, array->tensor.dim());
-  return order.empty() ? array : laid_out(std::move(array), std::move(order));
+  return laid_out(array, dense_order(array->tensor));
 }
 
 // What a call is given: objects of Python's, and what they stand for.

@@ -184,6 +184,12 @@ static bool is_computed(const ir::ViewSteps& views) {
   });
 }
 
+// What is computed in another order of dimensions than C's is a permutation of what the graph computes.
+static bool is_only_in_another_order(const ir::ViewSteps& views) {
+  return std::all_of(views.begin(), views.end(),
+                     [](const auto& view) { return view.first->name == "permute"; });
+}
+
 // A single view that is in one piece in NumPy, in C or Fortran order, stays so whatever the graph makes it
 // of.
 static void keep_in_one_piece(BuildStep& step, Tensor& output) {
@@ -200,9 +206,10 @@ static void keep_in_one_piece(BuildStep& step, Tensor& output) {
 void Evaluator::keep_shared_roots() {
   std::unordered_map<int, int> count;
   std::unordered_set<int> by_memory;  // roots of views that the graph would compute as copies
-  std::unordered_set<int> whole;      // roots that are no view of another value of the graph
+  std::unordered_set<int> whole;      // roots that are no part of another value of the graph
   for (const auto& [root, number] : root_numbers_)
-    if (const auto view = tracer_.base_view(root->tensor); view && view->steps.empty()) whole.insert(number);
+    if (const auto view = tracer_.base_view(root->tensor); view && is_only_in_another_order(view->steps))
+      whole.insert(number);
   for (const BuildStep& step : variant_->steps) {
     if (step.op != BuildOp::Output || step.is_scalar || step.root < 0) continue;
     ++count[step.root];
@@ -214,8 +221,14 @@ void Evaluator::keep_shared_roots() {
     if (step.op != BuildOp::Output || step.is_scalar || step.root < 0) continue;
     const bool is_by_memory = by_memory.contains(step.root);
     const auto output = static_cast<size_t>(step.imm);
-    // A single view of an array in another order than C's has that array's strides.
-    if (count[step.root] == 1 && !(step.is_view && (is_by_memory || !step.root_order.empty()))) {
+    const auto is_updated_view = [&] {
+      const std::optional<ir::BaseView> view = tracer_.base_view(outputs_[output]);
+      return view && view->is_updated && !view->steps.empty();
+    };
+    // A single view of an array in another order than C's has that array's strides, and a tensor those of the
+    // one that it was an updated part of.
+    if (count[step.root] == 1 && !(step.is_view && (is_by_memory || !step.root_order.empty() ||
+                                                    (step.is_tensor && is_updated_view())))) {
       if (step.is_view) keep_in_one_piece(step, outputs_[output]);
       continue;
     }

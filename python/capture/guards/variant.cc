@@ -13,6 +13,7 @@
 #include "capture/objects/numpy_api.h"
 #include "capture/objects/release.h"
 #include "capture/values/memory_order.h"
+#include "core/distinct_elements.h"
 #include "core/profiling.h"
 #include "ir/symbols.h"
 #include "ops/effects.h"
@@ -245,13 +246,6 @@ class Builder {
     return false;
   }
 
-  // One number filled the array: elements that Python may set one by one share their memory.
-  static bool is_expanded(const Tensor& tensor) {
-    for (size_t d = 0; d < tensor.shape().size(); ++d)
-      if (tensor.shape()[d] > 1 && tensor.strides()[d] == 0) return true;
-    return false;
-  }
-
   Tensor view_of_root(const Tensor& tensor, const BuildStep& s) {
     Tensor& root = roots_[s.root];
     if (!root.defined()) {
@@ -319,7 +313,8 @@ class Builder {
     if (s.root < 0) return make_array(tensor, base_of(tensor));
     if (s.is_of_root) return with_base(view_of_root(tensor, s), s, false);
     const bool in_one_piece = !s.is_view && !s.shares_root;
-    if ((in_one_piece && !tensor.is_contiguous()) || is_expanded(tensor))
+    // Elements that Python may set one by one share their memory where one number filled the array.
+    if ((in_one_piece && !tensor.is_contiguous()) || expanded_dimension(tensor))
       return with_base(tensor.contiguous(), s, true);
     return with_base(shares_memory(tensor, s.root) ? tensor.clone() : tensor, s, !s.shares_root);
   }
@@ -341,7 +336,7 @@ class Builder {
     if (s.root < 0) return tensor;
     if (s.is_of_root) return view_of_root(tensor, s);
     const bool in_one_piece = !s.is_view && !s.shares_root;
-    if ((in_one_piece && !tensor.is_contiguous()) || is_expanded(tensor)) {
+    if ((in_one_piece && !tensor.is_contiguous()) || expanded_dimension(tensor)) {
       if (s.is_view) return tensor.contiguous();
       // One for all results that are the same tensor (detach()).
       Tensor& root = roots_[s.root];

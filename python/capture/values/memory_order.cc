@@ -136,6 +136,18 @@ AxisOrder joined_order(const std::vector<Tensor>& parts) {
       [&](size_t k, size_t a, size_t b) { return strides[k][a] > strides[k][b]; }));
 }
 
+AxisOrder dense_order(const Tensor& tensor) {
+  const Shape& shape = tensor.impl()->shape;
+  const Strides& strides = tensor.impl()->strides;
+  AxisOrder order = all_axes(tensor.dim());
+  // A dimension of one element lies within the one of its stride.
+  std::stable_sort(order.begin(), order.end(), [&](int64_t x, int64_t y) {
+    const auto a = static_cast<size_t>(x), b = static_cast<size_t>(y);
+    return strides[a] != strides[b] ? strides[a] > strides[b] : shape[a] > 1 && shape[b] == 1;
+  });
+  return normalized(std::move(order));
+}
+
 AxisOrder without_axes(const AxisOrder& order, const std::vector<int64_t>& axes, int64_t ndim,
                        bool keepdims) {
   if (order.empty() || keepdims) return order;

@@ -26,6 +26,8 @@ AxisOrder copy_order(const V& array);
 AxisOrder order_if_fortran(const Tensor& tensor);
 // Of what arrays of as many axes are joined in.
 AxisOrder joined_order(const std::vector<Tensor>& parts);
+// In which the elements of a tensor whose memory is dense lie, with the sizes of this call.
+AxisOrder dense_order(const Tensor& tensor);
 // What is left of an order of axes when some go; with `keepdims` they stay, of size one.
 AxisOrder without_axes(const AxisOrder& order, const std::vector<int64_t>& axes, int64_t ndim, bool keepdims);
 
