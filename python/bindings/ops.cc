@@ -17,6 +17,7 @@
 #include "op_arguments.h"
 #include "ops/autocast.h"
 #include "ops/iteration_order.h"
+#include "ops/kept_order.h"
 #include "ops/pointwise_into.h"
 #include "ops/torch_rules.h"
 #include "weft/error.h"
@@ -72,7 +73,8 @@ std::vector<Tensor> run(const OpDef& op, OpArguments arguments, Promotion rules)
   args.rules = rules;
   for (const auto& operand : arguments.operands) args.tensors.push_back(std::get<Tensor>(operand));
   args.attrs = std::move(arguments.attrs);
-  return ops::call(op, std::move(args));
+  return rules == Promotion::Torch ? ops::call_in_kept_order(op, std::move(args))
+                                   : ops::call(op, std::move(args));
 }
 
 // In-place results may lose precision and range within a kind. NumPy takes unsigned integers for a kind below

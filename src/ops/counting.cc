@@ -83,7 +83,17 @@ std::vector<Tensor> bincount(const OpDef& op, const OpArgs& args) {
   return {result};
 }
 
-// Equal bins from min to max, the last closed on the right; elements outside and NaN are not counted.
+// Equal bins from low to high, the last closed on the right; elements outside and NaN are not counted.
+template <class T>
+void count_in_bins(const T* values, int64_t count, T low, T high, std::vector<double>& bins) {
+  const auto last = static_cast<int64_t>(bins.size()) - 1;
+  const T size = static_cast<T>(bins.size()), width = high - low;
+  for (int64_t i = 0; i < count; ++i) {
+    if (!(values[i] >= low && values[i] <= high)) continue;
+    ++bins[static_cast<size_t>(std::min(static_cast<int64_t>((values[i] - low) * size / width), last))];
+  }
+}
+
 std::vector<Tensor> histc(const OpDef& op, const OpArgs& args) {
   require_concrete(op, args.tensors[0]);
   const Tensor& given = args.tensors[0];
@@ -103,11 +113,12 @@ std::vector<Tensor> histc(const OpDef& op, const OpArgs& args) {
              fmt::format("histc: expected a finite range with min < max, got [{}, {}]", low, high));
   check_fits_memory(op.name, {bins}, DType::F64);
   std::vector<double> counts(static_cast<size_t>(bins), 0.0);
-  for (int64_t i = 0; i < x.numel(); ++i) {
-    if (!(values[i] >= low && values[i] <= high)) continue;
-    const int64_t bin = static_cast<int64_t>((values[i] - low) / (high - low) * static_cast<double>(bins));
-    ++counts[static_cast<size_t>(std::min(bin, bins - 1))];
-  }
+  // float32 is counted in float32, with its rounding, where the range does not vanish in it.
+  if (given.dtype() == DType::F32 && static_cast<float>(low) < static_cast<float>(high))
+    count_in_bins(given.contiguous().data_as<float>(), x.numel(), static_cast<float>(low),
+                  static_cast<float>(high), counts);
+  else
+    count_in_bins(values, x.numel(), low, high, counts);
   return {Tensor::of(counts).to(given.dtype())};
 }
 

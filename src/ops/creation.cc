@@ -226,8 +226,11 @@ Tensor linspace_op(const OpDef& op, const OpArgs& args, bool logarithmic) {
   WEFT_CHECK(count >= 0, fmt::format("{}: steps must not be negative, got {}", op.name, count));
   const DType dtype = dtype_arg(args.attrs).value_or(made_float(args.rules));
   const bool endpoint = logarithmic || args.attrs.get_bool("endpoint");
-  Tensor result = linspace(args, float_arg(args.attrs, "start"), float_arg(args.attrs, "end"), count,
-                           logarithmic || is_integral(dtype) ? DType::F64 : dtype, endpoint);
+  double start = float_arg(args.attrs, "start"), end = float_arg(args.attrs, "end");
+  // PyTorch's ends have the result's dtype.
+  if (is_integral(dtype) && args.rules == Promotion::Torch) start = std::trunc(start), end = std::trunc(end);
+  Tensor result =
+      linspace(args, start, end, count, logarithmic || is_integral(dtype) ? DType::F64 : dtype, endpoint);
   if (logarithmic) result = invoke("pow", {Scalar(float_arg(args.attrs, "base")), result});
   if (is_integral(dtype) && args.rules == Promotion::NumPy) result = invoke("floor", {result});
   return build::cast(result, dtype);

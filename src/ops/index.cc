@@ -354,7 +354,9 @@ Tensor repeated(const OpDef& op, const Tensor& x, int64_t dim, int64_t count) {
                fmt::format("{}: the number of elements does not fit 64 bits", op.name));
   wide.insert(wide.begin() + dim + 1, Sym(count));
   shape[at] = shape[at] * Sym(count);
-  return build::reshape(build::expand(build::unsqueeze(x, dim + 1), wide), shape);
+  // Of one element the reshape would be a view.
+  const Tensor apart = build::expand(build::unsqueeze(x, dim + 1), wide);
+  return build::reshape(apart.is_traced() ? apart.clone() : apart.contiguous(), shape);
 }
 
 Tensors repeat_interleave(const OpDef& op, const OpArgs& args) {

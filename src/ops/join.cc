@@ -10,6 +10,7 @@
 #include "core/memory_limit.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
+#include "ops/kept_order.h"
 
 namespace weft::ops {
 namespace {
@@ -96,8 +97,22 @@ void check_some(const OpDef& op, const OpArgs& args) {
   WEFT_CHECK(!args.tensors.empty(), fmt::format("{}: expected at least one tensor, got none", op.name));
 }
 
+bool all_lie_channels_last(const Tensors& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(),
+                     [](const Tensor& x) { return !x.is_contiguous() && lies_channels_last(x); });
+}
+
+// Under PyTorch's rules tensors that lie channels last give one that does.
 Tensor join(const Tensors& tensors, int64_t dim, Promotion rules) {
-  return build::join(build::promote(tensors, rules), dim);
+  const int64_t ndim = tensors.at(0).dim();
+  const bool is_dim = dim >= -ndim && dim < ndim;
+  if (rules == Promotion::NumPy || !is_dim || !all_lie_channels_last(tensors))
+    return build::join(build::promote(tensors, rules), dim);
+  const std::vector<int64_t> order = channels_last_order(ndim), back = inverse_order(order);
+  Tensors seen;
+  for (const Tensor& x : tensors) seen.push_back(with_order(x, order));
+  return with_order(
+      build::join(build::promote(seen, rules), back[static_cast<size_t>(dim < 0 ? dim + ndim : dim)]), back);
 }
 
 Tensors concatenate(const OpDef& op, const OpArgs& args) {
@@ -122,15 +137,21 @@ Tensors stack(const OpDef& op, const OpArgs& args) {
   check_some(op, args);
   const SymShape first = sym_shape(args.tensors[0]);
   const int64_t dim = normalize_dim(op.name, int_arg(args.attrs, "dim"), args.tensors[0].dim() + 1);
-  Tensors tensors;
   for (const Tensor& x : args.tensors) {
     const SymShape shape = sym_shape(x);
     WEFT_CHECK(shape.size() == first.size() && std::equal(shape.begin(), shape.end(), first.begin(), sym_eq),
                fmt::format("{}: all tensors must have the same shape: expected {}, got {}", op.name,
                            weft::str(first), weft::str(shape)));
-    tensors.push_back(build::unsqueeze(x, dim));
   }
-  return {join(tensors, dim, args.rules)};
+  // PyTorch splits the dimension along which they are joined: the others lie as the tensors' do.
+  if (args.rules == Promotion::Torch && dim < args.tensors[0].dim() && all_lie_channels_last(args.tensors)) {
+    SymShape sizes = first;
+    sizes.insert(sizes.begin() + dim, Sym(static_cast<int64_t>(args.tensors.size())));
+    return {build::reshape(join(args.tensors, dim, args.rules), sizes)};
+  }
+  Tensors tensors;
+  for (const Tensor& x : args.tensors) tensors.push_back(build::unsqueeze(x, dim));
+  return {build::join(build::promote(tensors, args.rules), dim)};
 }
 
 Tensors of_rank(const OpArgs& args, const char* atleast) {

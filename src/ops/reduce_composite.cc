@@ -211,6 +211,11 @@ Tensor floating_operand(const OpDef& op, const OpArgs& args) {
   return to_floating(args);
 }
 
+bool has_no_elements(const Tensor& x) {
+  const SymShape shape = sym_shape(x);
+  return std::any_of(shape.begin(), shape.end(), [](const Sym& size) { return sym_eq(size, Sym(0)); });
+}
+
 std::vector<Tensor> logsumexp(const OpDef& op, const OpArgs& args) {
   const Reduce reduce{op, args};
   const Tensor given = to_floating(args);
@@ -306,6 +311,7 @@ constexpr const char* kCorrected =
           kept.attrs.set("keepdim", true);
           const Reduce reduce{op, kept};
           const Tensor given = floating_operand(op, args);
+          if (has_no_elements(given)) return {given.clone()};
           if (const Tensor done = along_rows("softmax", given, args); done.defined()) return {done};
           const Tensor x = cast_to(given, compute_dtype(given.dtype()));
           const Tensor weights = call1("exp", {call1("sub", {x, reduce("amax", x)})});
@@ -319,6 +325,7 @@ constexpr const char* kCorrected =
                  kept.attrs.set("keepdim", true);
                  const Reduce reduce{op, kept};
                  const Tensor given = floating_operand(op, args);
+                 if (has_no_elements(given)) return {given.clone()};
                  if (const Tensor done = along_rows("log_softmax", given, args); done.defined())
                    return {done};
                  const Tensor x = cast_to(given, compute_dtype(given.dtype()));

@@ -139,10 +139,14 @@ Tensors as_strided(const OpDef& op, const OpArgs& args) {
                       "Splits one dimension into several; one of the sizes may be -1.", "", unflatten, {},
                       {""}),
     &define_composite("ravel", "(Tensor x) -> Tensor",
-                      "All elements in C order as one dimension. A view where the strides allow.",
+                      "All elements in C order as one dimension. A view of a tensor whose elements lie so.",
                       "numpy.ravel(x)",
                       [](const OpDef&, const OpArgs& args) -> Tensors {
-                        return {build::reshape(args.tensors[0], {product(sym_shape(args.tensors[0]))})};
+                        const Tensor& x = args.tensors[0];
+                        const Tensor dense = !x.is_traced()      ? x.contiguous()
+                                             : x.is_contiguous() ? x
+                                                                 : x.clone();
+                        return {build::reshape(dense, {product(sym_shape(x))})};
                       },
                       {}, {""}),
     &define_composite("squeeze", "(Tensor x, int[]? dim=None) -> Tensor",

@@ -49,6 +49,18 @@ std::vector<PyObject*> arguments_of_super(const Frame& frame) {
   return {};
 }
 
+// A method of a builtin class that takes no keywords: CPython, which calls the class's function, names the
+// class in the error. Null for any other callable.
+PyObject* function_of_class(PyObject* callable) {
+  if (!PyCFunction_CheckExact(callable) || PyCFunction_GET_FLAGS(callable) & METH_KEYWORDS) return nullptr;
+  PyObject* const self = PyCFunction_GET_SELF(callable);
+  if (!self || PyModule_Check(self)) return nullptr;
+  const Ref name =
+      checked(PyUnicode_FromString(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name));
+  PyObject* const found = _PyType_Lookup(Py_TYPE(self), name.get());
+  return found && Py_IS_TYPE(found, &PyMethodDescr_Type) ? found : nullptr;
+}
+
 void call(Frame& frame, size_t count, PyObject* kwnames) {
   const CallSlots slots = call_slots(frame, count);
   std::vector<PyObject*> args;
@@ -56,8 +68,13 @@ void call(Frame& frame, size_t count, PyObject* kwnames) {
   if (args.empty() && slots.callable == reinterpret_cast<PyObject*>(&PySuper_Type) && holds_variables(frame))
     args = arguments_of_super(frame);
   const size_t named = kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0;
+  PyObject* callable = slots.callable;
+  if (PyObject* const function = named ? function_of_class(callable) : nullptr) {
+    args.insert(args.begin(), PyCFunction_GET_SELF(callable));
+    callable = function;
+  }
   Ref result = checked(python::calling_python(
-      [&] { return PyObject_Vectorcall(slots.callable, args.data(), args.size() - named, kwnames); }));
+      [&] { return PyObject_Vectorcall(callable, args.data(), args.size() - named, kwnames); }));
   frame.stack.resize(frame.stack.size() - count - 2);
   push(frame, result);
 }

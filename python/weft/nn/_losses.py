@@ -271,6 +271,8 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     """sum over i != target of max(0, margin - input[target] + input[i]) ** p / C. input[N, C] or [C], target[N] or []."""
     if p != 1 and p != 2:
         raise ValueError(f"multi_margin_loss: p must be 1 or 2, got {p}")
+    if input.dim() == 0:
+        input = input.reshape([1])
     index = target.reshape(list(input.shape[:-1]) + [1])
     terms = _weft.clamp(margin - input.gather(-1, index) + input, min=0)
     if p == 2:
@@ -289,6 +291,8 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Optional
                            reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """sum over targets j and other classes i of max(0, 1 - (input[j] - input[i])) / C. target: int[N, C] or [C], the
     targets' numbers before the first -1."""
+    if input.dim() == 0:
+        input, target = input.reshape([1]), target.reshape([1])
     size = input.shape[-1]
     listed = ((target < 0).to(_weft.int64).cumsum(-1) == 0).unsqueeze(-1)  # [*, C, 1]
     classes = _weft.arange(size)

@@ -301,10 +301,7 @@ MODULES = {
         "sparse.semi_structured": """
             SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT
             SparseSemiStructuredTensorCUTLASS to_sparse_semi_structured""",
-        "masked": """
-            MaskedTensor amax amin argmax argmin as_masked_tensor cumprod cumsum is_masked_tensor
-            log_softmax logaddexp logsumexp masked_tensor mean median norm normalize prod softmax
-            softmin std sum var""",
+        "masked": "MaskedTensor as_masked_tensor masked_tensor",
     },
     GRAPHS: {
         "export": """

@@ -468,6 +468,11 @@ def _rows(function, input, dim):
     return moved.reshape(input.shape[dim], width)
 
 
+def _slices(input, dim, positions):
+    """Slices of a dimension, which lies widest in memory."""
+    return _weft.index_select(input.movedim(dim, 0), 0, positions).movedim(0, dim)
+
+
 def _chosen(values, inverse, counts, return_inverse, return_counts):
     results = (values, *((inverse,) if return_inverse else ()), *((counts,) if return_counts else ()))
     return results if len(results) > 1 else values
@@ -495,7 +500,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
         order = _weft.take(order, _weft.argsort(_weft.take(rows[:, column], order), 0, stable=True))
     numbers, first, lengths = _runs(_run_starts(_weft.index_select(rows, 0, order)))
     inverse = _weft.scatter(_weft.zeros_like(order), 0, order, numbers) if rows.shape[0] else order
-    values = _weft.index_select(input, dim, _weft.take(order, first))
+    values = _slices(input, dim, _weft.take(order, first))
     return _chosen(values, inverse, lengths, return_inverse, return_counts)
 
 
@@ -510,7 +515,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
         )
     dim = dimension("unique_consecutive", dim, input.dim())
     numbers, first, lengths = _runs(_run_starts(_rows("unique_consecutive", input, dim)))
-    return _chosen(_weft.index_select(input, dim, first), numbers, lengths, return_inverse, return_counts)
+    return _chosen(_slices(input, dim, first), numbers, lengths, return_inverse, return_counts)
 
 
 def unravel_index(indices, shape):
@@ -528,7 +533,8 @@ def unravel_index(indices, shape):
     for size in reversed(sizes):
         found.append(_weft.remainder(_weft.floor_divide(indices, step), size))
         step *= size
-    return tuple(reversed(found))
+    # PyTorch's are views of one tensor that has them side by side.
+    return tuple(_weft.stack(found[::-1], -1).unbind(-1)) if found else ()
 
 
 def msort(input, *, out=None):
@@ -688,9 +694,10 @@ def histc(input, bins=100, min=0, max=0):
     if min == max or bins <= 0 or not input.is_floating_point() or not is_compiling():
         return _weft.histc(input, bins, min, max)
     # Of a range that is known the operators that graphs hold tell the same.
-    values = input.flatten().double()
-    is_counted = (values >= min) & (values <= max)
-    position = _weft.where(is_counted, (values - min) / (max - min) * bins, 0.0).long().clamp(max=bins - 1)
+    values = input.flatten() if input.dtype == _weft.float32 else input.flatten().double()
+    low, high = _weft.tensor(min, dtype=values.dtype), _weft.tensor(max, dtype=values.dtype)
+    is_counted = (values >= low) & (values <= high)
+    position = _weft.where(is_counted, (values - low) * bins / (high - low), 0.0).long().clamp(max=bins - 1)
     return (
         _weft.zeros(bins, dtype=_weft.float64).scatter_add(0, position, is_counted.double()).to(input.dtype)
     )

@@ -26,7 +26,7 @@ def _same_dtype(function, first, *others):
 def _combine(function, input, product, beta, alpha, out):
     """beta * input + alpha * product; with beta 0 the input does not count, not even its NaN."""
     _same_dtype(function, product, input)
-    if not is_inexact(product) and function == "addmv":
+    if not is_inexact(product) and function in ("addmv", "addbmm"):
         beta, alpha = int(beta), int(alpha)
     elif not is_inexact(product):
         for name, factor in (("beta", beta), ("alpha", alpha)):

@@ -183,8 +183,7 @@ def tensorsolve(A, B, dims=None, *, out=None):
 def vander(x, *, N=None):
     """The powers 0 to N - 1 of the elements, along a new last dimension."""
     need_tensor("linalg.vander", x, "x")
-    if x.ndim < 1:
-        raise RuntimeError("linalg.vander: expected a tensor of at least one dimension")
+    x = x.reshape(1) if x.ndim == 0 else x
     count = x.shape[-1] if N is None else N
     if N is not None and N <= 1:
         raise RuntimeError(f"N must be greater than 1, but got {N}")

@@ -481,6 +481,7 @@ def _gradient_along(f, spacing, dim, edge_order):
 def gradient(input, *, spacing=1, dim=None, edge_order=1):
     """Derivatives along dimensions by second order differences; spacing: a step or coordinates, one for each."""
     need_tensor("gradient", input)
+    spacing = 1 if spacing is None else spacing
     if edge_order not in (1, 2):
         raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2. Got {edge_order}")
     axes = list(range(input.dim())) if dim is None else [dim] if is_integer(dim) else list(dim)
@@ -518,7 +519,7 @@ def logsumexp(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=F
     if not input.is_complex():
         return written(out, _weft.logsumexp(input, axes, keepdim))
     if input.dim() == 0:
-        return written(out, input.clone())
+        return written(out, _weft.log(_weft.exp(input - input.real)) + input.real)
     greatest = _weft.amax(_weft.real(input), axes, keepdim=True)
     greatest = _weft.where(_weft.isfinite(greatest), greatest, 0.0).to(greatest.dtype)
     result = _weft.log(_weft.sum(_weft.exp(input - greatest), axes, keepdim=True)) + greatest

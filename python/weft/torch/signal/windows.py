@@ -90,7 +90,7 @@ def cosine(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=F
         sym,
         dtype,
         layout,
-        lambda k, last: _weft.sin((k + 0.5) * (math.pi / (M if sym else M + 1))),
+        lambda k, last: k + 1 if M == 1 else _weft.sin((k + 0.5) * (math.pi / (M if sym else M + 1))),
     )
 
 
