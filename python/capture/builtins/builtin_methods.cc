@@ -107,6 +107,13 @@ void sort_list(Evaluator& ev, const V& list, CallArgs& args) {
   list->items = std::move(items);
 }
 
+// Each element that the program's code computes is in the container before the next one is, and the code may
+// look.
+bool is_computed_one_by_one(Evaluator& ev, const V& elements) {
+  ev.realize(elements);
+  return elements->kind == Kind::Generator || elements->kind == Kind::Iter;
+}
+
 V list_method(Evaluator& ev, const V& list, const std::string& name, CallArgs& args) {
   if (name == "append") {
     expect(args, 1, 1);
@@ -116,6 +123,12 @@ V list_method(Evaluator& ev, const V& list, const std::string& name, CallArgs& a
   }
   if (name == "extend") {
     expect(args, 1, 1);
+    if (is_computed_one_by_one(ev, args.args[0])) {
+      static constinit MadeOnce<Ref> one_by_one;
+      args.args.insert(args.args.begin(), list);
+      ev.enter(one_by_one.get([] { return entered_function("list_extend"); }).get(), std::move(args));
+      return nullptr;
+    }
     std::vector<V> items = ev.all_elements(args.args[0]);
     ev.mark_dirty(list);
     list->items.insert(list->items.end(), items.begin(), items.end());
@@ -239,6 +252,11 @@ V dict_method(Evaluator& ev, const V& dict, const std::string& name, CallArgs& a
     if (!args.args.empty()) {
       if (const V from = ev.mapping_of(args.args[0])) {
         for (size_t i = 0; i < from->keys.size(); ++i) set_dict_item(ev, dict, from->keys[i], from->items[i]);
+      } else if (is_computed_one_by_one(ev, args.args[0]) && args.keywords.empty()) {
+        static constinit MadeOnce<Ref> one_by_one;
+        args.args.insert(args.args.begin(), dict);
+        ev.enter(one_by_one.get([] { return entered_function("dict_update"); }).get(), std::move(args));
+        return nullptr;
       } else {
         for (const V& pair : ev.elements(args.args[0])) {
           const std::vector<V> parts = ev.elements(pair);

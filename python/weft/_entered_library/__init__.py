@@ -6,9 +6,10 @@ graph breaks before the call.
 
 from . import calling, containers, copying, iterators, ordering
 from .calling import construct
+from .containers import dict_update, list_extend
 from .iterators import each_next
 
-__all__ = ["REPLACEMENTS", "construct", "each_next"]
+__all__ = ["REPLACEMENTS", "construct", "dict_update", "each_next", "list_extend"]
 
 REPLACEMENTS = {
     "bisect.bisect_left": ordering.bisect_left,

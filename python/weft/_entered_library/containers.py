@@ -5,6 +5,18 @@ import collections
 from .iterators import each
 
 
+def list_extend(items, values):
+    """Each value is in the list before the next one is computed."""
+    for value in values:
+        items.append(value)
+
+
+def dict_update(items, pairs):
+    """Each pair is in the dict before the next one is computed."""
+    for key, value in pairs:
+        items[key] = value
+
+
 class Deque:
     """A collections.deque as a list. The program is given the deque that __made_of__ makes."""
 
@@ -30,11 +42,11 @@ class Deque:
             self._items.pop()
 
     def extend(self, values):
-        for value in list(values):
+        for value in list(self._items) if values is self else values:
             self.append(value)
 
     def extendleft(self, values):
-        for value in list(values):
+        for value in list(self._items) if values is self else values:
             self.appendleft(value)
 
     def pop(self):

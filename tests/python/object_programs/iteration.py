@@ -973,3 +973,68 @@ def send_before_start(x):
         each().send(5)
     except TypeError as error:
         return x, str(error)
+
+
+def list_that_its_own_generator_reads(x):
+    rows = [x, x + 1]
+    rows.extend(rows[-1] * 2 + i for i in range(3))
+    return rows
+
+
+def list_that_a_map_reads(x):
+    rows = [x]
+    rows.extend(map(lambda i: rows[-1] * i + len(rows), range(1, 4)))
+    return rows
+
+
+def list_that_its_own_generator_changes(x):
+    rows = [x]
+
+    def values():
+        for i in range(3):
+            yield rows[-1] + i
+            rows.append(x * 7)
+
+    rows.extend(values())
+    return rows
+
+
+def list_of_a_generator_that_raises(x):
+    rows = [x]
+
+    def values():
+        yield rows[-1] + 1
+        raise KeyError("no more")
+
+    try:
+        rows.extend(values())
+    except KeyError as error:
+        return rows, str(error)
+
+
+def list_of_an_iterator_that_another_reads(x):
+    rows, values = [x], iter([x + 1, x + 2, x + 3])
+    next(values)
+    rows.extend(values)
+    return rows, list(values)
+
+
+def list_extended_by_itself(x):
+    rows = [x, x + 1]
+    rows.extend(rows)
+    rows.extend(reversed([x * 2, x * 3]))
+    return rows
+
+
+def dict_that_its_own_generator_reads(x):
+    rows = {"first": x}
+    rows.update((str(i), rows["first"] * len(rows)) for i in range(3))
+    return rows
+
+
+def deque_that_its_own_generator_reads(x):
+    rows = collections.deque([x])
+    rows.extend(rows[-1] * 2 + len(rows) for _ in range(3))
+    rows.extendleft(rows[0] + i for i in range(2))
+    rows.extend(rows)
+    return list(rows)
