@@ -63,8 +63,10 @@ Tensor view_of_dtype(const Tensor& tensor, DType to) {
   }
   if (from_size == to_size) return ops::memory_part("bitcast", tensor, to);
   const auto fits = [&](int64_t elements) { return elements * from_size % to_size == 0; };
-  bool is_whole = tensor.dim() > 0 && tensor.strides().back() == 1 && fits(tensor.shape().back()) &&
-                  fits(tensor.offset());
+  // One element's parts lie beside each other, whatever its dimension's stride is.
+  const bool is_one = tensor.dim() > 0 && tensor.shape().back() == 1 && from_size > to_size;
+  bool is_whole = tensor.dim() > 0 && (is_one || tensor.strides().back() == 1) &&
+                  fits(tensor.shape().back()) && fits(tensor.offset());
   for (size_t d = 0; d + 1 < tensor.shape().size(); ++d) is_whole = is_whole && fits(tensor.strides()[d]);
   WEFT_CHECK(is_whole,
              fmt::format("view: {} with strides {} does not hold whole elements of {} in its last dimension",

@@ -2,6 +2,7 @@
 
 import importlib
 
+import weft
 from weft import device
 
 from . import _absent
@@ -19,6 +20,9 @@ def _get_accelerator(check=False):
 def _disabled_torch_function_impl(func, types, args=(), kwargs=None):
     """The __torch_function__ of classes that want none: the function, called."""
     return func(*args, **(kwargs or {}))
+
+
+_TensorMeta = type(weft.Tensor)  # of which programs ask whether a class is a tensor's
 
 
 def __getattr__(name):

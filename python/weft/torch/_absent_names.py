@@ -184,6 +184,8 @@ MODULES = {
             quantize_linear_modules quantize_rnn_cell_modules quantize_rnn_modules""",
     },
     DISTRIBUTED: {
+        "utils.data.dataloader": """
+            _BaseDataLoaderIter _MultiProcessingDataLoaderIter _SingleProcessDataLoaderIter""",
         "distributed.nn": """
             ReduceOp RemoteModule all_gather all_reduce all_to_all all_to_all_single broadcast
             gather group reduce reduce_scatter scatter""",
@@ -295,9 +297,9 @@ MODULES = {
     SPARSE: {
         "sparse": """
             SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT
-            SparseSemiStructuredTensorCUTLASS addmm as_sparse_gradcheck
-            check_sparse_tensor_invariants log_softmax mm softmax solve sum
-            to_sparse_semi_structured""",
+            SparseSemiStructuredTensorCUTLASS as_sparse_gradcheck
+            check_sparse_tensor_invariants log_softmax softmax solve to_sparse_semi_structured""",
+        "sparse._triton_ops_meta": "get_meta minimize update",
         "sparse.semi_structured": """
             SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT
             SparseSemiStructuredTensorCUTLASS to_sparse_semi_structured""",

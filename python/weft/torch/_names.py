@@ -15,7 +15,7 @@ INTERNAL = "it is about PyTorch's own compiler, CUDA or build"
 QUANTIZED = "quantized dtypes; use weft's weight-only quantization"
 DISTRIBUTED = "it is about processes"
 DOCUMENTATION = "it is a part of the documentation's text, or torch itself"
-SPARSE = "sparse and other layouts; weft's tensors are strided"
+SPARSE = "sparse and other layouts; weft's are strided, or sparse in coordinate format"
 
 FUNCTIONS = Namespace(
     "torch",
@@ -176,6 +176,7 @@ FUNCTIONS = Namespace(
             feature_alpha_dropout_ feature_dropout feature_dropout_ multinomial native_dropout normal poisson rand rand_like
             randint randint_like randn randn_like randperm rrelu rrelu_ _sample_dirichlet _standard_gamma""",
         "weft.torch": "newaxis",
+        "weft.sparse._coo": "sparse_coo_tensor",
         "weft": "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu",
         "weft.torch._kinds": """
             BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor
@@ -295,7 +296,7 @@ FUNCTIONS = Namespace(
         SPARSE: """
             ccol_indices_copy col_indices_copy crow_indices_copy hsmm hspmm indices_copy resize_as_sparse_
             row_indices_copy saddmm smm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
-            sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor sspaddmm values_copy""",
+            sparse_csc_tensor sparse_csr_tensor sspaddmm values_copy""",
     },
     same="weft",
 )
@@ -398,8 +399,9 @@ METHODS = Namespace(
             new new_empty new_empty_strided new_full new_ones new_tensor new_zeros output_nr pin_memory
             record_stream register_hook register_post_accumulate_grad_hook requires_grad_ reshape_as resize
             resize_ resize_as resize_as_ retain_grad retains_grad set_ share_memory_ sparse_dim squeeze_
-            storage storage_type sum_to_size swapaxes_ swapdims_ t_ to_dense transpose_ type_as unsqueeze_
+            storage storage_type sum_to_size swapaxes_ swapdims_ t_ to_dense to_sparse transpose_ type_as unsqueeze_
             untyped_storage view_as volatile dsplit hsplit vsplit""",
+        "weft.torch._functions.tensor_methods:to_sparse": "to_sparse_coo",
         "weft.torch._functions.tensor_methods:contains": "__contains__",
         "weft.torch._functions.tensor_methods:backwards": "__reversed__",
         "weft.torch._functions.tensor_methods:array_wrap": "__array_wrap__",
@@ -412,8 +414,8 @@ METHODS = Namespace(
             qscheme""",
         SPARSE: """
             ccol_indices col_indices crow_indices indices resize_as_sparse_ row_indices smm sparse_mask sparse_resize_
-            sparse_resize_and_clear_ sspaddmm to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo
-            to_sparse_csc to_sparse_csr values""",
+            sparse_resize_and_clear_ sspaddmm to_padded_tensor to_sparse_bsc to_sparse_bsr to_sparse_csc
+            to_sparse_csr values""",
     },
     same="weft:Tensor",
     functions=FUNCTIONS,

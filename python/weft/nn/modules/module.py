@@ -165,7 +165,8 @@ class Module(State, Hooks):
     def register_buffer(self, name, tensor, persistent=True):
         """A tensor that is part of the state but no parameter. persistent: it is in state_dict()."""
         self._check_name("register_buffer", name, "_buffers")
-        if tensor is not None and not isinstance(tensor, weft.Tensor):
+        is_tensor = isinstance(tensor, weft.Tensor) or hasattr(type(tensor), "__weft_operator__")
+        if tensor is not None and not is_tensor:
             raise TypeError(
                 f"register_buffer: expected a tensor or None for '{name}', got {type(tensor).__name__}"
             )

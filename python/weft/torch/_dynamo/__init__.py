@@ -3,6 +3,7 @@
 import functools
 
 from weft.compiler import disable, explain, is_compiling, mark_dynamic, mark_static, reset  # noqa: F401
+from weft.nn.modules.optimized import OptimizedModule  # noqa: F401
 
 from .. import _absent
 from ..compiler import (  # noqa: F401

@@ -181,14 +181,10 @@ def set_printoptions(
     """How tensors are printed: digits behind the point, elements from which on only edges are shown and how many
     of them, columns, and whether numbers are written with exponents (None: where they ask for it).
 
-    profile: "default", "short" or "full", for all of them.
+    profile: "default", "short" or "full", for all of them; another changes nothing, as in PyTorch.
     """
     options = [precision, threshold, edgeitems, linewidth]
-    if profile is not None:
-        if profile not in _PROFILES:
-            raise ValueError(
-                f"set_printoptions: expected a profile of {', '.join(_PROFILES)}, got {profile!r}"
-            )
+    if profile in _PROFILES:
         options = [given if given is not None else usual for given, usual in zip(options, _PROFILES[profile])]
     options = [None if given is None else int(min(given, 2**62)) for given in options]
     _weft._C._set_print_options(*options, sci_mode)

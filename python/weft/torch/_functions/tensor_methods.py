@@ -418,6 +418,17 @@ def to_dense(self, dtype=None, *, masked_grad=None):
     return self if dtype is None else self.to(dtype)
 
 
+def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
+    """The elements that are not 0, in coordinate format. NotImplementedError for other layouts."""
+    if (
+        (layout is not None and str(layout) != "torch.sparse_coo")
+        or blocksize is not None
+        or dense_dim is not None
+    ):
+        raise NotImplementedError("to_sparse: weft's sparse tensors are in coordinate format")
+    return _weft.sparse._coo.to_sparse(self, sparse_dim)
+
+
 def is_coalesced(self):
     """raises: RuntimeError: only sparse tensors can be."""
     raise RuntimeError("is_coalesced: expected a sparse tensor, got a strided one")

@@ -1,8 +1,12 @@
 """How items become a batch."""
 
 import collections.abc
+import re
 
 import weft
+
+# The kinds of NumPy's arrays that stay as they are.
+np_str_obj_array_pattern = re.compile(r"[SaUO]")
 
 
 def get_worker_info():
@@ -27,6 +31,11 @@ def default_convert(data):
     if isinstance(data, (tuple, list)):
         return [default_convert(value) for value in data]
     return data
+
+
+def collate_tensor_fn(batch, *, collate_fn_map=None):
+    """A batch of tensors, stacked."""
+    return weft.stack(list(batch), 0)
 
 
 def default_collate(batch):

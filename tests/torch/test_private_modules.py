@@ -1,0 +1,81 @@
+"""Names of PyTorch's private modules that published packages import."""
+
+import math
+
+import pytest
+import weft.torch as torch
+from weft.torch import _utils
+from weft.torch.distributions import utils
+
+
+def test_tensors_as_one():
+    parts = [torch.arange(6.0).reshape(2, 3), torch.ones(1), torch.arange(4.0).reshape(2, 2).t()]
+    flat = _utils._flatten_dense_tensors(parts)
+    assert flat.tolist() == [0, 1, 2, 3, 4, 5, 1, 0, 2, 1, 3]
+    again = _utils._unflatten_dense_tensors(flat, parts)
+    assert all(torch.equal(a, b) for a, b in zip(again, parts, strict=True))
+    flat.zero_()
+    assert again[0].sum() == 0
+    assert _utils._element_size(torch.float64) == 8 and _utils._get_device_index(3) == 3
+    assert _utils._get_device_index("cuda:1") == 1 and _utils._get_device_index("cpu", allow_cpu=True) == -1
+    with pytest.raises(ValueError, match="non cpu"):
+        _utils._get_device_index("cpu")
+
+
+def test_of_distributions():
+    p = torch.tensor([0.0, 0.25, 1.0])
+    assert utils.clamp_probs(p)[1] == 0.25 and 0 < utils.clamp_probs(p)[0] < 1e-6
+    logit = utils.probs_to_logits(torch.tensor([0.25]), is_binary=True)
+    assert (
+        logit.item() == pytest.approx(math.log(1 / 3)) and utils.logits_to_probs(logit, True).item() == 0.25
+    )
+    assert utils._sum_rightmost(torch.ones(2, 3, 4), 2).tolist() == [12, 12]
+    assert utils._sum_rightmost(p, 0) is p
+    lower = utils.vec_to_tril_matrix(torch.arange(1.0, 7))
+    assert lower.tolist() == [[1, 0, 0], [2, 3, 0], [4, 5, 6]]
+    assert utils.tril_matrix_to_vec(lower).tolist() == [1, 2, 3, 4, 5, 6]
+    below = utils.vec_to_tril_matrix(torch.arange(1.0, 4), -1)
+    assert below.tolist() == [[0, 0, 0], [1, 0, 0], [2, 3, 0]]
+    with pytest.raises(ValueError, match="outside"):
+        utils.tril_matrix_to_vec(lower, 3)
+
+
+def test_lazy_properties():
+    class Cached:
+        calls = 0
+
+        @utils.lazy_property
+        def value(self):
+            "What it is."
+            self.calls += 1
+            return 7
+
+    cached = Cached()
+    assert cached.value == cached.value == 7 and cached.calls == 1
+    assert isinstance(Cached.value, property)
+
+
+def test_parts_of_complex_tensors_whose_last_dimension_is_one_element():
+    x = torch.complex(torch.arange(6.0), -torch.arange(6.0)).reshape(2, 3).t()[:, 1:2]
+    parts = torch.view_as_real(x)
+    assert parts.shape == (3, 1, 2) and parts[2, 0].tolist() == [5, -5]
+    compiled = torch.compile(lambda x: torch.view_as_real(x) + 1, fullgraph=True)
+    assert torch.equal(compiled(x), parts + 1)
+    parts.zero_()
+    assert x.abs().sum() == 0
+
+
+def test_modules_that_only_have_to_be_imported():
+    from weft.torch._C import _TensorMeta
+    from weft.torch._dynamo import OptimizedModule
+    from weft.torch.sparse._triton_ops_meta import get_meta
+    from weft.torch.utils.data._utils.collate import collate_tensor_fn, np_str_obj_array_pattern
+    from weft.torch.utils.data.dataloader import DataLoader, _BaseDataLoaderIter
+
+    assert isinstance(torch.Tensor, _TensorMeta)
+    assert isinstance(torch.compile(torch.nn.Identity()), OptimizedModule)
+    assert DataLoader is torch.utils.data.DataLoader and isinstance(_BaseDataLoaderIter, type)
+    assert np_str_obj_array_pattern.search("<U3") and not np_str_obj_array_pattern.search("<f4")
+    assert collate_tensor_fn([torch.ones(2)] * 3).shape == (3, 2)
+    with pytest.raises(NotImplementedError, match="sparse"):
+        get_meta()
