@@ -171,7 +171,9 @@ int IndexSpace::find_or_add(Atom::Kind kind, const Index& inner, Sym divisor) {
     for (const auto& [id, coefficient] : inner.terms)
       if (!coefficient.is_constant() || coefficient.constant() > 0)
         largest = largest + coefficient * (atom(id).extent - Sym(1));
-    extent = floor_div(largest, divisor) + Sym(1);
+    // A size that may be 0 has no loop that divides by it, but an extent.
+    const bool may_be_zero = !divisor.is_constant() && divisor.hint() == 0;
+    extent = floor_div(largest, may_be_zero ? sym_max(divisor, Sym(1)) : divisor) + Sym(1);
   }
   atoms_.push_back({kind, "", extent, -1, inner, divisor});
   return static_cast<int>(atoms_.size()) - 1;

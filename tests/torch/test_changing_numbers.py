@@ -173,3 +173,18 @@ def test_ranges_that_lead_away():
     for rows in (5, 4):
         with pytest.raises(RuntimeError):
             compiled(example(rows))
+
+
+@pytest.mark.parametrize("first", [0, 3])
+def test_sizes_from_numbers_that_are_0(first, capfd):
+    def behind(x, start):
+        mask = torch.triu(torch.full((x.shape[0], x.shape[0]), -1.0), diagonal=1)
+        whole = torch.hstack([torch.zeros((x.shape[0], start)), mask])
+        return whole * 2, torch.full((x.shape[0], start, 2), 3.0).sum(1), torch.cat([torch.ones(start), x])
+
+    compiled = torch.compile(behind, fullgraph=True, dynamic=True)
+    for rows, start in ((5, first), (4, 0), (3, 4), (1, 0), (0, 0), (0, 2), (6, 1)):
+        x = torch.arange(float(rows))
+        for result, expected in zip(compiled(x, start), behind(x, start), strict=True):
+            assert result.shape == expected.shape and torch.equal(result, expected)
+    assert "cannot be compiled" not in capfd.readouterr().err
