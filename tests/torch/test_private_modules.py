@@ -66,13 +66,15 @@ def test_parts_of_complex_tensors_whose_last_dimension_is_one_element():
 
 
 def test_modules_that_only_have_to_be_imported():
-    from weft.torch._C import _TensorMeta
+    from weft.torch._C import _is_tracing, _TensorMeta
     from weft.torch._dynamo import OptimizedModule
+    from weft.torch.optim.lr_scheduler import _LRScheduler
     from weft.torch.sparse._triton_ops_meta import get_meta
     from weft.torch.utils.data._utils.collate import collate_tensor_fn, np_str_obj_array_pattern
     from weft.torch.utils.data.dataloader import DataLoader, _BaseDataLoaderIter
 
-    assert isinstance(torch.Tensor, _TensorMeta)
+    assert issubclass(type("Warmup", (_LRScheduler,), {}), _LRScheduler)
+    assert not _is_tracing() and torch.profiler.kineto_available() and isinstance(torch.Tensor, _TensorMeta)
     assert isinstance(torch.compile(torch.nn.Identity()), OptimizedModule)
     assert DataLoader is torch.utils.data.DataLoader and isinstance(_BaseDataLoaderIter, type)
     assert np_str_obj_array_pattern.search("<U3") and not np_str_obj_array_pattern.search("<f4")

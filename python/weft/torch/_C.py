@@ -3,7 +3,7 @@
 import importlib
 
 import weft
-from weft import device
+from weft import device, jit
 
 from . import _absent
 
@@ -20,6 +20,11 @@ def _get_accelerator(check=False):
 def _disabled_torch_function_impl(func, types, args=(), kwargs=None):
     """The __torch_function__ of classes that want none: the function, called."""
     return func(*args, **(kwargs or {}))
+
+
+def _is_tracing():
+    """Does weft.jit.trace record?"""
+    return jit.is_tracing()
 
 
 _TensorMeta = type(weft.Tensor)  # of which programs ask whether a class is a tensor's

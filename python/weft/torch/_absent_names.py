@@ -16,7 +16,7 @@ MODULES = {
             RMSprop Rprop SGD SparseAdam swap_in_optimizer_params_and_state""",
         "optim.lr_scheduler": """
             ChainedScheduler ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts CyclicLR
-            ExponentialLR LRScheduler LambdaLR LinearLR MultiStepLR MultiplicativeLR OneCycleLR
+            ExponentialLR LRScheduler _LRScheduler LambdaLR LinearLR MultiStepLR MultiplicativeLR OneCycleLR
             PolynomialLR ReduceLROnPlateau SequentialLR StepLR""",
         "optim.optimizer": """
             Optimizer ParamsT _default_to_fused_or_foreach _get_capturable_supported_devices

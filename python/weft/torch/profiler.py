@@ -32,5 +32,10 @@ def register_optimizer_step_post_hook(hook):
     """Does nothing: there are no optimizers."""
 
 
+def kineto_available():
+    """True: what is recorded can be written as a trace."""
+    return True
+
+
 def is_available():
     return False
