@@ -42,12 +42,15 @@ size_t round_to_class(size_t nbytes) {
 // `nbytes`: what is asked for now, of `capacity`.
 void* system_allocate(size_t capacity, size_t nbytes) {
   if (capacity < kMapThreshold) return std::aligned_alloc(kAlignment, capacity);
-  // Mapped with room to align to a huge page; what is before and after is given back at once.
+  // Mapped with room to align to a huge page; what is before and after is given back at once. It is the last
+  // place there: the system maps downwards, and blocks that lie one behind the other differ in more bits of
+  // their addresses than those with equal gaps. Three arrays of 2 MiB whose distances are multiples of 4 MiB
+  // take up to a quarter longer to add.
   const size_t mapped = capacity + kHugePage;
   void* start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) return nullptr;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(start);
-  const uintptr_t aligned = (begin + kHugePage - 1) / kHugePage * kHugePage;
+  const uintptr_t aligned = (begin + mapped - capacity) / kHugePage * kHugePage;
   if (aligned > begin) munmap(start, aligned - begin);
   if (aligned + capacity < begin + mapped) {
     munmap(reinterpret_cast<void*>(aligned + capacity), begin + mapped - aligned - capacity);

@@ -25,6 +25,7 @@ class Loop {
         params_(params) {}
   // Of f16 and bf16: it takes and gives them as they are, and needs no conversion.
   bool is_built() const { return built_ != nullptr; }
+  const kernels::BuiltKernel* built() const { return built_; }
   void operator()(void* out, std::span<const void* const> operands, int64_t count) const {
     if (built_ != nullptr)
       run_built(*built_, out, operands, std::span(&count, 1), /*is_parallel=*/false);

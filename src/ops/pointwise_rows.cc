@@ -27,11 +27,42 @@ struct Source {
   int64_t held_count = 0;
 };
 
+// Where in two blocks to hold what is read beside `target`: as far into a page. A load whose place in a page
+// is that of a store just before waits for it.
+std::byte* beside(std::byte* blocks, const std::byte* target) {
+  constexpr uintptr_t kPage = 4096;
+  static_assert(sizeof(BlockBuffer) >= kPage);
+  const uintptr_t ahead = reinterpret_cast<uintptr_t>(target) - reinterpret_cast<uintptr_t>(blocks);
+  return blocks + ahead % kPage / kLine * kLine;
+}
+
 StridedRows rows_of(std::span<const Tensor> operands, const Tensor& result) {
   std::vector<Strides> strides;
   for (const Tensor& operand : operands) strides.push_back(broadcast_strides(operand, result.shape()));
   strides.push_back(result.strides());
   return StridedRows(result.shape(), strides);
+}
+
+// Rows that the kernel reads and writes where they are, each at once.
+void run_rows_where_they_are(const kernels::BuiltKernel& kernel, const StridedRows& rows,
+                             std::span<const Source> sources, std::byte* out, int64_t out_size) {
+  const size_t count = sources.size();
+  parallel_for(
+      0, rows.count(), std::max<int64_t>(1, kGrain / rows.length()), [&](int64_t begin, int64_t end) {
+        rows.for_each_run(
+            begin, end,
+            [&](int64_t times, const StridedRows::Offsets& offsets, const StridedRows::Offsets& steps) {
+              std::array<std::byte*, kMostOperands + 1> first{};
+              std::array<int64_t, kMostOperands + 1> bytes{};
+              for (size_t i = 0; i <= count; ++i) {
+                const int64_t size = i < count ? sources[i].size : out_size;
+                first[i] = (i < count ? const_cast<std::byte*>(sources[i].base) : out) + offsets[i] * size;
+                bytes[i] = steps[i] * size;
+              }
+              run_built_repeatedly(kernel, std::span(first).first(count + 1),
+                                   std::span(bytes).first(count + 1), times, rows.length());
+            });
+      });
 }
 
 }  // namespace
@@ -117,29 +148,32 @@ bool run_beside_repeated_rows(const Loops& loops, std::span<const Tensor> operan
   if (repeated == 0 || (numbers != 0 && !run.is_built()) || !as_is(result.dtype())) return false;
   for (const Tensor& operand : operands)
     if (!as_is(operand.dtype())) return false;
-  const int64_t block = repeats * length, size = itemsize(result.dtype());
-  parallel_for(0, (result.numel() + block - 1) / block, std::max<int64_t>(1, kGrain / block),
-               [&](int64_t begin, int64_t end) {
-                 BlockBuffer* const scratch = scratch_blocks();
-                 for (size_t i = 0; i < count; ++i) {
-                   if ((repeated >> i & 1) == 0) continue;
-                   const size_t bytes = static_cast<size_t>(length * itemsize(operands[i].dtype()));
-                   for (int64_t k = 0; k < repeats; ++k)
-                     std::memcpy(scratch[i].bytes + static_cast<size_t>(k) * bytes, operands[i].data(),
-                                 bytes);
-                 }
-                 std::array<const void*, kMostOperands> inputs{};
-                 for (int64_t at = begin; at < end; ++at) {
-                   const int64_t first = at * block, n = std::min(block, result.numel() - first);
-                   for (size_t i = 0; i < count; ++i) {
-                     const std::byte* const base = static_cast<const std::byte*>(operands[i].data());
-                     inputs[i] = (repeated >> i & 1) != 0  ? scratch[i].bytes
-                                 : (numbers >> i & 1) != 0 ? base
-                                                           : base + first * itemsize(operands[i].dtype());
-                   }
-                   run(static_cast<std::byte*>(result.data()) + first * size, inputs, n);
-                 }
-               });
+  const int64_t block = repeats * length, size = itemsize(result.dtype()), total = result.numel();
+  parallel_for(
+      0, (total + block - 1) / block, std::max<int64_t>(1, kGrain / block), [&](int64_t begin, int64_t end) {
+        BlockBuffer* const scratch = scratch_blocks();
+        std::byte* target = static_cast<std::byte*>(result.data()) + begin * block * size;
+        std::array<std::byte*, kMostOperands> held{};
+        for (size_t i = 0; i < count; ++i) {
+          if ((repeated >> i & 1) == 0) continue;
+          held[i] = beside(scratch[2 * i].bytes, target);
+          const size_t bytes = static_cast<size_t>(length * itemsize(operands[i].dtype()));
+          for (int64_t k = 0; k < repeats; ++k)
+            std::memcpy(held[i] + static_cast<size_t>(k) * bytes, operands[i].data(), bytes);
+        }
+        std::array<const void*, kMostOperands> inputs{};
+        std::array<int64_t, kMostOperands> steps{};  // bytes from one block to the next
+        for (size_t i = 0; i < count; ++i) {
+          const bool is_held = (repeated >> i & 1) != 0;
+          if (!is_held && (numbers >> i & 1) == 0) steps[i] = block * itemsize(operands[i].dtype());
+          inputs[i] =
+              is_held ? held[i] : static_cast<const std::byte*>(operands[i].data()) + begin * steps[i];
+        }
+        for (int64_t at = begin; at < end; ++at, target += block * size) {
+          run(target, inputs, std::min(block, total - at * block));
+          for (size_t i = 0; i < count; ++i) inputs[i] = static_cast<const std::byte*>(inputs[i]) + steps[i];
+        }
+      });
   return true;
 }
 
@@ -170,6 +204,9 @@ void run_along_rows(const Loops& loops, std::span<const Tensor> operands, const 
   }
   const int64_t block = kBlock * kMaxElementSize / widest;
   const int64_t piece = std::min(rows.length(), is_direct ? kGrain : block);
+  if (is_direct && run.is_built() && rows.pieces_of_row(piece) == 1)
+    return run_rows_where_they_are(*run.built(), rows, std::span(sources).first(count),
+                                   static_cast<std::byte*>(result.data()), itemsize(stored));
   const ConvertFn write = convert_function(stored, computed);
   std::byte* const out = static_cast<std::byte*>(result.data());
   const int64_t out_size = itemsize(stored), out_stride = rows.stride(count);

@@ -77,6 +77,27 @@ class StridedRows {
       }
     }
   }
+  // body(count, offsets, steps) for rows from `begin` to `end`, `count` at a time whose places are `steps`
+  // apart.
+  template <class Body>
+  void for_each_run(int64_t begin, int64_t end, const Body& body) const {
+    static constexpr Dimension kOne{1, {}};
+    const size_t outer = dimensions_.size() - 1;
+    const Dimension& along = outer == 0 ? kOne : dimensions_[outer - 1];
+    for (int64_t at = begin, count; at < end; at += count) {
+      const int64_t first = at % along.size;
+      count = std::min(along.size - first, end - at);
+      Offsets offsets{};
+      for (size_t i = 0; i < num_operands_; ++i) offsets[i] = first * along.strides[i];
+      int64_t rest = at / along.size;
+      for (size_t d = outer; d-- > 1;) {
+        const Dimension& dimension = dimensions_[d - 1];
+        for (size_t i = 0; i < num_operands_; ++i) offsets[i] += rest % dimension.size * dimension.strides[i];
+        rest /= dimension.size;
+      }
+      body(count, offsets, along.strides);
+    }
+  }
   int64_t pieces_of_row(int64_t piece) const { return (length() + piece - 1) / piece; }
 
  private:

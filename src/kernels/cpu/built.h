@@ -2,6 +2,7 @@
 // eager operators run what compiled graphs would run.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -24,5 +25,10 @@ int built_vector_bytes();
 // this one.
 void run_built(const BuiltKernel& kernel, void* result, std::span<const void* const> operands,
                std::span<const int64_t> sizes, bool is_parallel);
+
+// The same `times` times on this thread, over `size` elements each. `first`: where the operands and, behind
+// them, the result are; `steps`: the bytes that each goes on by from one time to the next.
+void run_built_repeatedly(const BuiltKernel& kernel, std::span<std::byte* const> first,
+                          std::span<const int64_t> steps, int64_t times, int64_t size);
 
 }  // namespace weft::kernels

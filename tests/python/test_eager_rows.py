@@ -1,0 +1,85 @@
+"""Eager pointwise operators over rows: operands of any layout give the bits that contiguous copies of them give."""
+
+import numpy as np
+import pytest
+
+import weft
+
+SHORT_ROW = 48  # shorter ones are gathered in blocks
+GRAIN = 32 * 1024  # elements of a task: longer rows are cut
+BLOCK = 8192  # bytes that repeated rows fill
+
+
+def values(*shape, dtype="float32"):
+    numbers = np.random.default_rng(sum(shape)).standard_normal(shape)
+    return weft.tensor(numbers.astype(np.float32)).to(dtype=getattr(weft, dtype))
+
+
+def bits(x):
+    return x.contiguous().to(dtype=weft.float64).numpy()
+
+
+def same(got, want):
+    np.testing.assert_array_equal(bits(got), bits(want))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("length", [SHORT_ROW - 1, SHORT_ROW, SHORT_ROW + 1, 1000])
+def test_rows_that_lie_apart(dtype, length):
+    x, y = values(7, 1024, dtype=dtype), values(7, 1024, dtype=dtype)
+    a, b = x[:, 1 : 1 + length], y[:, 3 : 3 + length]
+    same(a + b, a.contiguous() + b.contiguous())
+    same(weft.exp(a), weft.exp(a.contiguous()))
+    same(a * y[:, :1], a.contiguous() * y[:, :1].expand(7, length).contiguous())
+    same(
+        weft.where(a > 0, a, y[:, :1]),
+        weft.where(a.contiguous() > 0, a.contiguous(), y[:, :1].expand(7, length).contiguous()),
+    )
+
+
+@pytest.mark.parametrize("length", [GRAIN - 1, GRAIN, GRAIN + 1])
+def test_rows_as_long_as_a_task(length):
+    x, y = values(3, length + 5), values(3, length + 5)
+    a, b = x[:, 1 : 1 + length], y[:, 3 : 3 + length]
+    same(a - b, a.contiguous() - b.contiguous())
+    same(a - y[:, :1], a.contiguous() - y[:, :1].expand(3, length).contiguous())
+
+
+@pytest.mark.parametrize("shape", [(1, 5, 64), (2, 1, 64), (3, 5, 64), (2, 3, 4, 64), (5, 1, 3, 64)])
+def test_rows_of_more_dimensions(shape):
+    x, y = values(*shape, 2)[..., 0], values(*shape)
+    rows = x.transpose(0, -2)
+    other = y.transpose(0, -2)
+    same(rows * other, rows.contiguous() * other.contiguous())
+    middle = y[:, :1]
+    same(y + middle, y + middle.expand(*shape).contiguous())
+    into, expected = values(*shape, dtype="float64")[..., 3:61], None
+    expected = into.contiguous() + y[..., 3:61].to(dtype=weft.float64)
+    into += y[..., 3:61].to(dtype=weft.float64)
+    same(into, expected)
+
+
+@pytest.mark.parametrize("length", [3, 47, BLOCK // 8, BLOCK // 8 + 1, BLOCK // 4, BLOCK // 4 + 1])
+@pytest.mark.parametrize("rows", [1, 2, 3, 1030])
+@pytest.mark.parametrize("offset", [0, 1, 16, 1000])
+def test_a_row_for_all(length, rows, offset):
+    x = values(rows * length + offset)[offset:].reshape(rows, length)
+    row = values(length)
+    repeated = row.expand(rows, length).contiguous()
+    same(x + row, x + repeated)
+    same(row / x, repeated / x)
+    same(weft.where(row > 0, x, 0.5), weft.where(repeated > 0, x, 0.5))
+    same(row.expand(rows, length) * 2, repeated * 2)
+
+
+def test_large_blocks_begin_huge_pages():
+    below, above = weft.empty(2**18 - 2**14), weft.empty(2**18)  # just under and exactly 1 MiB
+    assert below.data_ptr() % 64 == 0
+    assert above.data_ptr() % 2**21 == 0
+    kept = [weft.empty(n) for n in (2**18, 2**18 + 1, 2**19, 2**19 + 1, 3 * 2**18, 2**21)]
+    assert all(x.data_ptr() % 2**21 == 0 for x in kept)
+    ranges = sorted((x.data_ptr(), x.data_ptr() + 4 * x.numel()) for x in kept)
+    assert all(end <= start for (_, end), (start, _) in zip(ranges, ranges[1:]))
+    for x in kept:
+        x.fill_(1)  # the whole of each is mapped
+        assert float(x.sum()) == x.numel()
