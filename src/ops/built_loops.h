@@ -7,18 +7,24 @@
 #include <string>
 
 #include "kernels/cpu/built.h"
+#include "ops/half_table.h"
 #include "weft/dtype.h"
 
 namespace weft::ops {
 
 class BuiltLoops {
  public:
-  BuiltLoops(std::string name, size_t num_operands) : name_(std::move(name)), num_operands_(num_operands) {}
+  BuiltLoops(std::string name, size_t num_operands)
+      : name_(std::move(name)), num_operands_(num_operands), looks_up_(looks_up_halves(name_)) {}
   // For operands of the dtype, which the result may or may not have. Bits of `numbers`: operands that are one
   // element for all; null where there is none.
   const kernels::BuiltKernel* of(DType dtype, unsigned numbers) const {
     std::call_once(once_, [this] { find(); });
     return kernels_[static_cast<size_t>(dtype)][numbers % kForms];
+  }
+  // For a call of so many elements, where its results are looked up; else null.
+  const uint16_t* results(DType dtype, int64_t elements) const {
+    return looks_up_ && elements >= HalfTable::kFewest ? table_.of(dtype, of(dtype, 0)) : nullptr;
   }
 
  private:
@@ -39,6 +45,8 @@ class BuiltLoops {
 
   const std::string name_;
   const size_t num_operands_;
+  const bool looks_up_;
+  HalfTable table_;
   mutable std::once_flag once_;
   mutable std::array<std::array<const kernels::BuiltKernel*, kForms>, kNumDTypes> kernels_{};
 };

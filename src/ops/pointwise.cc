@@ -165,7 +165,7 @@ std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::
   WEFT_ASSERT(loop != nullptr, fmt::format("{}: no loop for {}", op.name, name(operand_dtype)));
   const Params params(op.params, attrs);
   const bool has_defaults = op.default_params != nullptr && params == *op.default_params;
-  const Loops chosen{op, loop, operand_dtype, params, has_defaults};
+  const Loops chosen{op, loop, operand_dtype, params, has_defaults, weft::numel(shape)};
 
   std::vector<size_t> order;
   if (const std::vector<Tensor> ordered = in_common_order(operands, shape, order); !ordered.empty()) {
@@ -212,7 +212,7 @@ bool run_pointwise_into(const OpDef& op, std::span<const Tensor> operands, const
   if (loop == nullptr) return false;
   const Params params(op.params, attrs);
   const bool has_defaults = op.default_params != nullptr && params == *op.default_params;
-  const Loops chosen{op, loop, operand_dtype, params, has_defaults};
+  const Loops chosen{op, loop, operand_dtype, params, has_defaults, target.numel()};
   if (row_length(operands, target) < kShortRow) return false;
   run_along_rows(chosen, operands, target, /*is_in_place=*/true);
   return true;

@@ -17,17 +17,21 @@ inline constexpr int64_t kGrain = 32 * 1024;  // elements per task: some tens of
 // definition.
 class Loop {
  public:
-  // `numbers`: as BuiltLoops has it.
+  // `numbers`: as BuiltLoops has it. `elements`: of the whole call.
   Loop(const OpDef& op, LoopFunction plain, DType operand, const Params& params, bool has_defaults,
-       unsigned numbers = 0)
+       unsigned numbers = 0, int64_t elements = 0)
       : plain_(plain),
         built_(has_defaults && op.built ? op.built->of(operand, numbers) : nullptr),
+        table_(built_ != nullptr && numbers == 0 ? op.built->results(operand, elements) : nullptr),
         params_(params) {}
   // Of f16 and bf16: it takes and gives them as they are, and needs no conversion.
   bool is_built() const { return built_ != nullptr; }
-  const kernels::BuiltKernel* built() const { return built_; }
+  // What to run; null where results are looked up instead.
+  const kernels::BuiltKernel* built() const { return table_ == nullptr ? built_ : nullptr; }
   void operator()(void* out, std::span<const void* const> operands, int64_t count) const {
-    if (built_ != nullptr)
+    if (table_ != nullptr) [[unlikely]]
+      look_up(static_cast<uint16_t*>(out), static_cast<const uint16_t*>(operands[0]), table_, count);
+    else if (built_ != nullptr)
       run_built(*built_, out, operands, std::span(&count, 1), /*is_parallel=*/false);
     else
       plain_(out, operands.data(), count, params_);
@@ -36,6 +40,7 @@ class Loop {
  private:
   const LoopFunction plain_;
   const kernels::BuiltKernel* const built_;
+  const uint16_t* const table_;
   const Params& params_;
 };
 
@@ -46,7 +51,10 @@ struct Loops {
   DType operand;
   const Params& params;
   bool has_defaults;
-  Loop with(unsigned numbers) const { return Loop(op, plain, operand, params, has_defaults, numbers); }
+  int64_t elements;  // of the result
+  Loop with(unsigned numbers) const {
+    return Loop(op, plain, operand, params, has_defaults, numbers, elements);
+  }
 };
 
 // ---- operands in any layout (pointwise_rows.cc)

@@ -204,7 +204,7 @@ void run_along_rows(const Loops& loops, std::span<const Tensor> operands, const 
   }
   const int64_t block = kBlock * kMaxElementSize / widest;
   const int64_t piece = std::min(rows.length(), is_direct ? kGrain : block);
-  if (is_direct && run.is_built() && rows.pieces_of_row(piece) == 1)
+  if (is_direct && run.built() != nullptr && rows.pieces_of_row(piece) == 1)
     return run_rows_where_they_are(*run.built(), rows, std::span(sources).first(count),
                                    static_cast<std::byte*>(result.data()), itemsize(stored));
   const ConvertFn write = convert_function(stored, computed);

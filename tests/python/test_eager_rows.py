@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import weft
 
 SHORT_ROW = 48  # shorter ones are gathered in blocks
