@@ -257,6 +257,11 @@ struct SmallCall {
   std::array<const void*, kMostOperands> inputs{};
 };
 
+// Are they the last dimensions of `whole`? Its elements, over and over, then fill that.
+bool are_rows_of(const Shape& whole, const Shape& row) {
+  return row.size() <= whole.size() && std::equal(row.rbegin(), row.rend(), whole.rbegin());
+}
+
 // Finds dtype and shape; false where they take more than a look.
 bool describe_small(const OpDef& op, std::span<const Operand> operands, SmallCall& call) {
   const Tensor* typed = nullptr;
@@ -277,9 +282,14 @@ bool describe_small(const OpDef& op, std::span<const Operand> operands, SmallCal
       typed = tensor;
     }
     if (tensor->dim() == 0) continue;
-    if (call.shaped != nullptr && tensor->impl()->shape != call.shaped->impl()->shape) return false;
     if (!tensor->is_contiguous()) return false;
-    call.shaped = tensor;
+    if (call.shaped == nullptr) {
+      call.shaped = tensor;
+      continue;
+    }
+    const Tensor* const row = tensor->dim() > call.shaped->dim() ? call.shaped : tensor;
+    if (row == call.shaped) call.shaped = tensor;
+    if (!are_rows_of(call.shaped->impl()->shape, row->impl()->shape)) return false;
   }
   if (typed == nullptr) return false;
   if (call.shaped == nullptr) call.shaped = typed;
@@ -323,6 +333,11 @@ bool gather_small(std::span<const Operand> operands, bool has_condition, SmallCa
     } else if (tensor->dim() == 0 && call.count != 1) {
       fill_block(i == 0 && has_condition ? DType::Bool : call.compute, scratch[i], tensor->item(),
                  call.count);
+      call.inputs[i] = scratch[i].bytes;
+    } else if (tensor->dim() != 0 && tensor->dim() < call.shaped->dim()) {
+      const size_t bytes = static_cast<size_t>(tensor->numel() * itemsize(tensor->dtype()));
+      const size_t whole = static_cast<size_t>(call.count * itemsize(tensor->dtype()));
+      for (size_t at = 0; at < whole; at += bytes) std::memcpy(scratch[i].bytes + at, tensor->data(), bytes);
       call.inputs[i] = scratch[i].bytes;
     }
   }

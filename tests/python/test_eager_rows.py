@@ -82,3 +82,38 @@ def test_large_blocks_begin_huge_pages():
     for x in kept:
         x.fill_(1)  # the whole of each is mapped
         assert float(x.sum()) == x.numel()
+
+
+SMALL = 512  # elements of a result up to which a call is a small one
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, SMALL // 16, SMALL // 16 + 1])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_small_calls_with_a_row(rows, dtype):
+    x, row = values(rows, 16, dtype=dtype), values(16, dtype=dtype)
+    repeated = row.expand(rows, 16).contiguous()
+    same(x + row, x + repeated)
+    same(row - x, repeated - x)
+    same(row < x, repeated < x)
+    same(weft.where(row > 0, x, row), weft.where(repeated > 0, x, repeated))
+    same(weft.where(x > 0, row, 1), weft.where(x > 0, repeated, 1))
+    cube = values(2, rows, 16, dtype=dtype)
+    same(cube * x, cube * x.expand(2, rows, 16).contiguous())
+    same(row * cube, row.expand(2, rows, 16).contiguous() * cube)
+    same(weft.where(row > 0, x, cube), weft.where(row.expand(2, rows, 16) > 0, x.expand(2, rows, 16), cube))
+    assert (x + row).shape == (rows, 16) and (row * cube).shape == (2, rows, 16)
+
+
+def test_small_calls_with_what_is_no_row():
+    x = values(4, 4)
+    column, row = values(4, 1), values(4)
+    same(x + column, x + column.expand(4, 4).contiguous())
+    same(column + row, column.expand(4, 4).contiguous() + row.expand(4, 4).contiguous())
+    with pytest.raises((ValueError, RuntimeError)):
+        x + values(2)
+    with pytest.raises((ValueError, RuntimeError)):
+        values(2, 4) + values(4, 2, 2)
+    row += 0
+    with pytest.raises((ValueError, RuntimeError)):
+        row += x
+    same(x.clone().add_(row), x + row)

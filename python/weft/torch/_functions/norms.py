@@ -62,7 +62,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     x = _converted("linalg.vector_norm", x, dtype)
     dims = [] if dim is None else _dims("linalg.vector_norm", x, dim)
     ord = float(ord)
-    if x.numel() == 0 and (ord < 0 or ord == math.inf):
+    if (ord < 0 or ord == math.inf) and x.numel() == 0:
         over = dims or range(x.ndim)
         if x.ndim == 0 or any(x.shape[each] == 0 for each in over):
             raise RuntimeError(
@@ -72,7 +72,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     if x.ndim == 0:
         magnitude = _weft.abs(x)
         return written(out, (x != 0).to(real_dtype(x.dtype)) if ord == 0 else magnitude)
-    return written(out, _weft.vector_norm(x, ord, dims or list(range(x.ndim)), keepdim))
+    return written(out, _weft.vector_norm(x, ord, dims or None, keepdim))
 
 
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
