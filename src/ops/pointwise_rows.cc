@@ -129,11 +129,12 @@ bool run_beside_repeated_rows(const Loops& loops, std::span<const Tensor> operan
   const StridedRows rows = rows_of(operands, result);
   const size_t count = operands.size();
   const int64_t length = rows.length();
-  // Two rows at least in each block.
+  // Fewer rows in each block than this are gone along one by one.
+  constexpr int64_t kFewest = 4;
   int64_t widest = itemsize(result.dtype());
   for (const Tensor& operand : operands) widest = std::max<int64_t>(widest, itemsize(operand.dtype()));
   const int64_t repeats = kBlock * kMaxElementSize / widest / length;
-  if (!rows.has_one_outer() || repeats < 2 || !rows.is_flat(count)) return false;
+  if (!rows.has_one_outer() || repeats < kFewest || !rows.is_flat(count)) return false;
   unsigned numbers = 0, repeated = 0;
   for (size_t i = 0; i < count; ++i) {
     if (operands[i].numel() == 1)

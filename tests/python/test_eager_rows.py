@@ -58,7 +58,7 @@ def test_rows_of_more_dimensions(shape):
     same(into, expected)
 
 
-@pytest.mark.parametrize("length", [3, 47, BLOCK // 8, BLOCK // 8 + 1, BLOCK // 4, BLOCK // 4 + 1])
+@pytest.mark.parametrize("length", [3, 47, BLOCK // 16, BLOCK // 16 + 1, BLOCK // 4, BLOCK // 4 + 1])
 @pytest.mark.parametrize("rows", [1, 2, 3, 1030])
 @pytest.mark.parametrize("offset", [0, 1, 16, 1000])
 def test_a_row_for_all(length, rows, offset):
