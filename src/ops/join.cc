@@ -11,6 +11,7 @@
 #include "ops/arguments.h"
 #include "ops/build.h"
 #include "ops/kept_order.h"
+#include "weft/parallel.h"
 
 namespace weft::ops {
 namespace {
@@ -63,6 +64,36 @@ void put_into(std::byte* target, int64_t step, const Tensor& x, size_t dim, cons
     std::memcpy(target + row * step, from + row * bytes, static_cast<size_t>(bytes));
 }
 
+// Pieces of contiguous operands, one behind the other as they lie in the result; false where they are few
+// bytes each, or lie otherwise.
+bool join_in_order(std::span<const Tensor> operands, size_t dim, const Tensor& result) {
+  constexpr int64_t kFewest = 256, kGrain = 1 << 17;  // bytes
+  const auto first = result.shape().begin(), middle = first + static_cast<std::ptrdiff_t>(dim);
+  const int64_t rows = std::accumulate(first, middle, int64_t{1}, std::multiplies<>());
+  const int64_t row = result.numel() / rows * itemsize(result.dtype());
+  if (rows == 1 || row < kFewest * static_cast<int64_t>(operands.size())) return false;
+  for (const Tensor& x : operands)
+    if (!x.is_contiguous()) return false;
+  struct Piece {
+    const std::byte* from;
+    int64_t bytes;
+  };
+  std::vector<Piece> pieces;
+  for (const Tensor& x : operands)
+    if (x.numel() > 0)
+      pieces.push_back({static_cast<const std::byte*>(x.data()), x.numel() / rows * itemsize(x.dtype())});
+  std::byte* const target = static_cast<std::byte*>(result.data());
+  parallel_for(0, rows, std::max<int64_t>(1, kGrain / row), [&](int64_t begin, int64_t end) {
+    std::byte* to = target + begin * row;
+    for (int64_t at = begin; at < end; ++at)
+      for (const Piece& piece : pieces) {
+        std::memcpy(to, piece.from + at * piece.bytes, static_cast<size_t>(piece.bytes));
+        to += piece.bytes;
+      }
+  });
+  return true;
+}
+
 Tensors eager_join(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   Shape shape = operands[0].shape();
   const size_t dim = static_cast<size_t>(normalize_dim(op.name, int_arg(attrs, "dim"), operands[0].dim()));
@@ -79,6 +110,8 @@ Tensors eager_join(const OpDef& op, std::span<const Tensor> operands, const Attr
     }
     return {result};
   }
+  if (result.device() == Device() && result.numel() > 0 && join_in_order(operands, dim, result))
+    return {result};
   int64_t position = 0;
   for (const Tensor& x : operands) {
     if (x.numel() > 0) {

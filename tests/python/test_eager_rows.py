@@ -117,3 +117,19 @@ def test_small_calls_with_what_is_no_row():
     with pytest.raises((ValueError, RuntimeError)):
         row += x
     same(x.clone().add_(row), x + row)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
+@pytest.mark.parametrize("widths", [(63, 64), (64, 64), (65, 128), (1, 300), (200, 0, 300), (128,)])
+def test_pieces_joined_in_order(dtype, widths):
+    rows = 1 + 4096 // sum(widths)  # more elements than the short way takes
+    pieces = [values(rows, width, dtype=dtype) for width in widths]
+    joined = weft.cat(pieces, 1)
+    at = 0
+    for piece in pieces:
+        same(joined[:, at : at + piece.shape[1]], piece)
+        at += piece.shape[1]
+    turned = [piece.t().contiguous().t() for piece in pieces]
+    same(weft.cat(turned, 1), joined)
+    same(weft.cat([piece[None] for piece in pieces], 2)[0], joined)
+    same(weft.stack([joined, joined], 1)[:, 1], joined)
