@@ -231,3 +231,21 @@ def conjugate_gradient(A, b, tolerance):
         p = r + (after / rr) * p
         rr = after
     return x
+
+
+@program(
+    lambda rng, n: (rng.random((n, 3, 3)), rng.random((n, 3, 3))),
+    size={"n": 20_000},
+    small={"n": 5},
+    loops=True,
+)
+def products_of_small_matrices(A, B):
+    C = np.zeros_like(A)
+    for k in range(A.shape[0]):
+        for i in range(3):
+            for j in range(3):
+                total = 0.0
+                for p in range(3):
+                    total += A[k, i, p] * B[k, p, j]
+                C[k, i, j] = total
+    return C

@@ -277,3 +277,39 @@ def bitwise_checksum(data):
                 remainder >>= 1
             rest >>= 1
     return remainder
+
+
+@program(lambda rng, n: (rng.random(n), rng.random(n), 32), size={"n": 1_000_000}, small={"n": 40}, loops=True)
+def histogram_of_two_in_loops(x, y, bins):
+    counts = np.zeros((bins, bins), np.int64)
+    for i in range(x.shape[0]):
+        counts[int(x[i] * bins), int(y[i] * bins)] += 1
+    return counts
+
+
+@program(
+    lambda rng, n, m: (rng.integers(0, 256, (n, m), dtype=np.uint8),),
+    size={"n": 1000, "m": 1000},
+    small={"n": 7, "m": 8},
+    loops=True,
+)
+def levels_counted_in_loops(image):
+    counts = np.zeros(256, np.int64)
+    for i in range(image.shape[0]):
+        for j in range(image.shape[1]):
+            counts[image[i, j]] += 1
+    return counts
+
+
+@program(lambda rng, n: (rng.random(n) + 0j,), size={"n": 1 << 15}, small={"n": 16}, rtol=1e-11, loops=True)
+def fft_by_stages(signal):
+    y = signal.copy()
+    n, half = y.shape[0], y.shape[0] // 2
+    while half >= 1:
+        w = np.exp(-1j * np.pi * np.arange(half) / half)
+        for k in range(0, n, 2 * half):
+            a, b = y[k : k + half].copy(), y[k + half : k + 2 * half].copy()
+            y[k : k + half] = a + b
+            y[k + half : k + 2 * half] = (a - b) * w
+        half //= 2
+    return y

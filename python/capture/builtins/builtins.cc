@@ -55,7 +55,10 @@ V builtin_range(Evaluator& ev, CallArgs& args) {
   }
   if (ints && args.args.size() == 3) {
     const V& step = args.args[2];
-    symbolic = symbolic && step->is_const() && PyObject_IsTrue(step->object.get()) == 1;
+    if (step->kind == Kind::SymInt)
+      symbolic = symbolic && sym_ne(step->sym, Sym(0));
+    else
+      symbolic = symbolic && step->is_const() && PyObject_IsTrue(step->object.get()) == 1;
   }
   const AbstractFrame& frame = ev.frame();
   if (!ints || !symbolic || frame.code->instructions[static_cast<size_t>(frame.ip)].op != Op::GetIter)

@@ -105,8 +105,11 @@ int LoopBuilder::block_of(std::vector<LoopFrame> frames) {
   if (found != block_of_.end()) return found->second;
   if (blocks_.size() >= kMaxBlocks) return -1;
   std::string position;
-  for (const LoopFrame& frame : frames)
+  for (const LoopFrame& frame : frames) {
     position += fmt::format("{} {} ", static_cast<const void*>(frame.code), frame.ip);
+    for (const LoopValue& value : frame.stack)
+      if (is_unrolled(value)) position += fmt::format("={} ", *value.items[0].known);
+  }
   if (++versions_[position] > kMaxVersions) return -1;
   std::swap(frames, frames_);  // names of variables come from frames_
   for (size_t depth = 0; depth < frames_.size(); ++depth) {
@@ -213,6 +216,7 @@ std::string LoopBuilder::temporary(const std::string& type, const std::string& e
 
 // Long loops look for signals: each round of a loop around loops, and every so many rounds of a `while`.
 void LoopBuilder::poll(int target) {
+  if (!frame().stack.empty() && is_unrolled(frame().stack.back())) return;
   const Code& code = *frame().code;
   const Instruction& head = code.instructions[static_cast<size_t>(target)];
   int weight = 1;

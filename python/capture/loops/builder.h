@@ -241,6 +241,9 @@ class LoopBuilder {
   void find_carried(ParallelLoop& loop, const std::string& counter);
   void check_sum(const ParallelLoop& loop, const std::string& name) const;
   void find_own_dimensions(ParallelLoop& loop);
+  // ---- arrays that a loop counts in (counted.cc) ----
+  static bool is_counted(const ParallelLoop& loop, const std::string& name);
+  static void add_counts(const std::string& code, const std::string& array, std::vector<std::string>& names);
   std::string stored_slabs(ParallelLoop& loop) const;
   static std::string with_sum_limits(std::string code, const std::vector<std::string>& carried);
   std::string print_parallel(const ParallelLoop& loop, const std::string& name) const;
@@ -427,6 +430,7 @@ class LoopBuilder {
 
   // ---- reductions and products (folds.cc) ----
   bool call_array(const std::string& name, std::vector<LoopValue> args);
+  bool call_searchsorted(const std::vector<LoopValue>& args);
   LoopValue fold(const std::string& name, LoopValue value);
   LoopValue fused_fold(const std::string& name, const LoopValue& value);
   LoopValue deviation(const std::string& name, const LoopValue& value);
@@ -481,6 +485,9 @@ class LoopBuilder {
   std::pair<LoopValue, std::string> iteration(const LoopValue& value);
   LoopValue reversed(const LoopValue& value);
   void iterate_rest(const Instruction& in);
+  // ---- ranges of few numbers (unrolled.cc) ----
+  bool is_to_be_unrolled(const LoopValue& iterator);
+  void iterate_unrolled(const Instruction& in);
   void iterate_resized(const Instruction& in, LoopValue list);
   bool call_iterator(PyObject* callable, const std::vector<LoopValue>& args);
 
@@ -524,7 +531,8 @@ class LoopBuilder {
   std::vector<LoopArray> arrays_;
   std::vector<Block> blocks_;
   std::unordered_map<std::string, int> block_of_;
-  std::map<std::string, int> versions_;  // of one position
+  std::map<std::string, int> versions_;                     // of one position
+  std::map<std::pair<const Code*, int>, bool> may_unroll_;  // loops that have been met, by their heads
   std::unordered_map<std::string, int> exit_of_;
   std::map<std::string, std::string> variables_;  // place -> name
   std::map<std::string, std::string> variable_types_;

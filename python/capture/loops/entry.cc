@@ -16,9 +16,15 @@ namespace {
 constexpr size_t kMaxTupleItems = 16;  // of a tuple
 constexpr int64_t kLimit = 1L << 61;   // of what ranges count
 
+void append_array_key(const LoopArray& array, std::string& key) {
+  const int64_t words[] = {static_cast<int64_t>(array.dtype), array.dim, static_cast<int64_t>(array.unit),
+                           array.writable};
+  key.append(reinterpret_cast<const char*>(words), sizeof words);
+}
+
 }  // namespace
 
-LoopEntry::LoopEntry(const Frame& frame, const std::set<int>& mixed) {
+LoopEntry::LoopEntry(const Frame& frame, const std::set<int>& mixed, bool any_step) {
   LoopFrame read;
   read.code = frame.code;
   read.globals = frame.globals.get();
@@ -39,10 +45,15 @@ LoopEntry::LoopEntry(const Frame& frame, const std::set<int>& mixed) {
     null.kind = LoopKind::Null;
     read.stack.push_back(value ? classify(value.get()) : null);
   }
+  if (!read.stack.empty() && read.stack.back().kind == LoopKind::RangeIter &&
+      read.stack.back().items.size() == 3) {
+    LoopValue& it = read.stack.back().items[2];
+    step = *it.known;
+    if (any_step) it = integer(step);
+  }
   frames.push_back(std::move(read));
   append_key(frames, key);
-  for (const LoopArray& array : arrays)
-    key += fmt::format("{} {} {} {};", static_cast<int>(array.dtype), array.dim, array.unit, array.writable);
+  for (const LoopArray& array : arrays) append_array_key(array, key);
   for (const auto& [number, type] : of_objects.classes)
     key += fmt::format("{} {};", number, static_cast<const void*>(type.get()));
   for (const LoopAttribute& attribute : of_objects.attributes)

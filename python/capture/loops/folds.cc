@@ -252,10 +252,34 @@ LoopValue LoopBuilder::outer(const std::string& ufunc, const LoopValue& a, const
 }
 
 // NumPy's function or method of that name.
+// Where one number belongs in a sorted array.
+bool LoopBuilder::call_searchsorted(const std::vector<LoopValue>& args) {
+  const bool has_side = args.size() == 3;
+  if ((args.size() != 2 && !has_side) || !is_array(args[0]) || num_dims(args[0]) != 1) return false;
+  if (has_side && (args[2].kind != LoopKind::Const || !PyUnicode_CheckExact(args[2].object))) return false;
+  const std::string side = has_side ? utf8(args[2].object) : "left";
+  if (side != "left" && side != "right") return false;
+  const LoopValue& key = args[1];
+  const DType dtype = args[0].dtype;
+  const bool is_int = key.kind == LoopKind::Int || (key.kind == LoopKind::Numpy && key.dtype == DType::I64);
+  const bool of_floats = dtype == DType::F64 && (key.kind == LoopKind::Float ||
+                                                 (key.kind == LoopKind::Numpy && key.dtype == DType::F64));
+  if (!of_floats && !(dtype == DType::I64 && is_int)) return false;
+  const LoopValue view = as_view(args[0]);
+  block_has_arrays_ = true;
+  note_read(view);
+  push(loop_numpy(DType::I64,
+                  temporary("i64", fmt::format("position_among<{}>({}, (const {}*){}, {}, {})",
+                                               side == "right", view.size(0).expr, c_type(dtype),
+                                               view.items[0].expr, view.stride(0).expr, key.expr))));
+  return true;
+}
+
 bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> args) {
   for (const LoopValue& arg : args)
     if (is_arraylike(arg) && arg.dtype == DType::C128 && !takes_complex(name))
       throw LoopUnsupported{"a function of complex arrays"};
+  if (name == "searchsorted") return call_searchsorted(args);
   const bool one = args.size() == 1 && is_arraylike(args[0]);
   if (one && (name == "count_nonzero" || name == "var" || name == "std"))
     return push(fold(name, args[0])), true;

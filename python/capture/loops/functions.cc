@@ -189,6 +189,11 @@ void LoopBuilder::call(const Instruction& in) {
     args.push_back(keywords[0].second);
     names = nullptr;
   }
+  if (keywords.size() == 1 && args.size() == 2 && utf8(keywords[0].first) == "side" &&
+      called == "numpy.searchsorted") {
+    args.push_back(keywords[0].second);
+    names = nullptr;
+  }
   if (names) throw LoopUnsupported{fmt::format("a call of {} with keywords", callable_name(callable))};
   if (!call_builtin(callable, args))
     throw LoopUnsupported{fmt::format("a call of {}", callable_name(callable))};

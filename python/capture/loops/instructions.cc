@@ -267,6 +267,7 @@ bool LoopBuilder::execute_names(const Instruction& in) {
       if (frame().locals[slot].kind == LoopKind::RangeIter || frame().locals[slot].kind == LoopKind::Rest)
         unsupported("an iterator with a name");
       push(LoopValue(frame().locals[slot]));
+      top().pinned = false;
       return true;
     case Op::StoreFast: {
       LoopValue value = as_object(pop());
@@ -365,6 +366,7 @@ void LoopBuilder::iterate(const Instruction& in) {
   LoopValue& it = top();
   if (it.kind == LoopKind::Rest) return iterate_rest(in);
   if (it.kind != LoopKind::RangeIter) unsupported("iteration over what is not a range");
+  if (is_unrolled(it)) return iterate_unrolled(in);
   materialize_all();
   if (const LoopValue* list = resized_under(it)) return iterate_resized(in, *list);
   const LoopValue current = it.items[0], stop = it.items[1], step = it.items[2];
@@ -425,7 +427,9 @@ bool LoopBuilder::execute_control(const Instruction& in) {
     case Op::GetIter: {
       LoopValue it = iterator(pop());
       // The counter varies, also if the loop begins at a constant.
-      if (it.kind == LoopKind::RangeIter && it.items[0].known)
+      if (is_to_be_unrolled(it))
+        it.items[0].pinned = it.items[1].pinned = true;
+      else if (it.kind == LoopKind::RangeIter && it.items[0].known)
         it.items[0] = loop_int(it.items[0].expr, it.items[0].nonnegative);
       push(std::move(it));
       return true;

@@ -22,6 +22,7 @@ namespace {
 constexpr int kMaxShortRuns = 64;
 constexpr int kMaxRejections = 3;  // of one loop, with different types
 constexpr int kMaxInVain = 256;
+constexpr size_t kMaxSteps = 3;  // of the range of one loop; with more, one code for all
 constexpr int kMaxCostlyRuns = 16;
 constexpr size_t kMaxReadInVain = 1 << 13;  // items of lists
 
@@ -41,7 +42,7 @@ class Rebuilder {
       case LoopKind::Unbound:
       case LoopKind::Null: return Ref();
       case LoopKind::Const: return Ref::borrow(value.object);
-      case LoopKind::Int: return checked(PyLong_FromLongLong(*words_++));
+      case LoopKind::Int: return checked(PyLong_FromLongLong(value.pinned ? *value.known : *words_++));
       case LoopKind::Float: return checked(PyFloat_FromDouble(std::bit_cast<double>(*words_++)));
       case LoopKind::Bool: return Ref::borrow(*words_++ ? Py_True : Py_False);
       case LoopKind::Numpy: return numpy_scalar(value.dtype);
@@ -332,7 +333,9 @@ LoopOutcome Loops::run(State& state, Ref& result, const Report& report) {
   Rejections& rejections = rejections_[{code, head}];
   if (rejections.count >= kMaxRejections || current_error_actions().handled) return LoopOutcome::NotEntered;
   const auto arrival = Clock::now();
-  const LoopEntry entry(state.frames.back(), mixed_[{code, head}]);
+  const bool any_step = rejections.steps.size() > kMaxSteps;
+  const LoopEntry entry(state.frames.back(), mixed_[{code, head}], any_step);
+  if (!any_step && entry.step != 1) rejections.steps.insert(entry.step);
   const auto reading = Clock::now() - arrival;
   Candidates& candidates = by_key_[entry.key];
   if (candidates.rejected || entry.mixes_types()) {

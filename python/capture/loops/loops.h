@@ -33,8 +33,9 @@ std::vector<size_t> stack_lists_appended_to(const Code& code, int head, size_t s
 class LoopEntry {
  public:
   LoopEntry() = default;
-  // `mixed`: locals with lists of numbers that become lists of several types.
-  LoopEntry(const Frame& frame, const std::set<int>& mixed);
+  // `mixed`: locals with lists of numbers that become lists of several types. With `any_step`, the step of
+  // the range that the loop goes over is no part of the types.
+  LoopEntry(const Frame& frame, const std::set<int>& mixed, bool any_step = false);
   LoopValue classify(PyObject* object);
   LoopValue object(PyObject* object);
   void store_list(int index) const;
@@ -49,6 +50,7 @@ class LoopEntry {
   // Takes in attributes of the objects met so far, as locals of `frame` behind its own.
   void read_attributes(LoopFrame& frame);
 
+  int64_t step = 1;  // of the range that the loop goes over
   std::vector<LoopFrame> frames;
   LoopObjects of_objects;
   std::vector<int64_t> words, array_words;
@@ -137,6 +139,7 @@ class Loops {
   struct Rejections {
     int count = 0, in_vain = 0;  // in_vain: arrivals in a row with types that were rejected before
     std::string why;
+    std::set<int64_t> steps;  // of the range that the loop goes over, other than 1
   };
   static std::shared_ptr<NativeLoop> add_loop(Candidates& candidates, const LoopEntry& entry,
                                               const Report& report);

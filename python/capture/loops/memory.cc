@@ -74,29 +74,31 @@ LoopMemory::LoopMemory() : outer_(current) { current = this; }
 LoopMemory::~LoopMemory() { current = outer_; }
 
 void* LoopMemory::allocate(int64_t count, DType dtype, const void* const* live, int64_t num_live) {
-  for (const Tensor& block : blocks_) {
-    if (block.dtype() != dtype || block.numel() < count) continue;
-    if (std::none_of(live, live + num_live, [&](const void* view) { return points_into(block, view); }))
-      return block.data();
+  for (const Block& block : blocks_) {
+    if (block.dtype != dtype || block.numel < count) continue;
+    if (std::none_of(live, live + num_live, [&](const void* view) { return block.holds(view); }))
+      return const_cast<char*>(block.begin);
   }
   try {
     // Of a size that arrays a little larger fit as well.
     const auto wanted = static_cast<uint64_t>(std::max(count, kSmallest));
     const uint64_t step = std::bit_floor(wanted) / 8;
     const auto size = static_cast<int64_t>((wanted + step - 1) / step * step);
-    blocks_.push_back(Tensor::empty({size}, dtype));
-    return blocks_.back().data();
+    Tensor tensor = Tensor::empty({size}, dtype);
+    auto* const begin = static_cast<char*>(tensor.data());
+    blocks_.push_back({begin, begin + size * itemsize(dtype), dtype, size, std::move(tensor)});
+    return begin;
   } catch (...) {
     return nullptr;
   }
 }
 
 bool LoopMemory::keep(const void* address) {
-  const auto found = std::find_if(blocks_.begin(), blocks_.end(),
-                                  [&](const Tensor& block) { return points_into(block, address); });
+  const auto found =
+      std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& block) { return block.holds(address); });
   if (found == blocks_.end()) return true;  // it is kept already
   try {
-    kept_.emplace(found->data(), *found);
+    kept_.emplace(found->begin, found->tensor);
   } catch (...) {
     return false;
   }
@@ -155,8 +157,8 @@ int64_t* LoopMemory::append(int64_t what, int64_t num_words) {
 }
 
 Tensor LoopMemory::block(const void* address) const {
-  for (const Tensor& block : blocks_)
-    if (points_into(block, address)) return block;
+  for (const Block& block : blocks_)
+    if (block.holds(address)) return block.tensor;
   const auto after = kept_.upper_bound(address);
   if (after != kept_.begin() && points_into(std::prev(after)->second, address))
     return std::prev(after)->second;

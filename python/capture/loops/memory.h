@@ -50,7 +50,15 @@ class LoopMemory {
  private:
   static constexpr size_t kFewLists = 8;
 
-  std::vector<Tensor> blocks_;          // one dimension
+  // A tensor of one dimension; beside it what is asked for with every new array.
+  struct Block {
+    const char *begin, *end;
+    DType dtype;
+    int64_t numel;
+    Tensor tensor;
+    bool holds(const void* address) const { return address >= begin && address < end; }
+  };
+  std::vector<Block> blocks_;
   std::map<const void*, Tensor> kept_;  // by where they begin
   std::vector<int64_t> appended_;
   struct MadeList {

@@ -4,62 +4,22 @@
 // array they store to has a dimension that is always indexed with the same multiple of the counter, plus
 // something that the loop does not change: then each round has a part of the array for itself. Elements of
 // such an array at an index that the loop does not change are of one round; threads get the rounds before and
-// behind it. That arrays do not overlap is looked at when the loop is entered.
+// behind it. Arrays of integers that the loop does nothing with but add to are counted by each thread for
+// itself. That arrays do not overlap is looked at when the loop is entered.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 
-#include "capture/loops/builder.h"
+#include "capture/loops/parallel_loop.h"
 
 namespace weft::capture {
-
-struct LoopBuilder::ParallelLoop : LoopMarks {
-  using Dims = std::vector<LoopAffineRef>;  // null: not known
-  struct Access {
-    int array;
-    bool stores;
-    Dims dims;
-  };
-  struct Update {
-    char op;
-    std::string a, b;
-    int mentions;  // of the result where it is computed
-  };
-  struct Step {  // one execution of a block
-    std::string code;
-    std::vector<Edge> edges;
-  };
-  std::map<int, Step> steps;
-  std::vector<Access> accesses;
-  bool stores_views = false;         // elements of
-  std::map<std::string, Dims> rows;  // of pointers to rows: their indices
-  std::map<std::string, Update> updates;
-  // What the analysis found.
-  std::vector<std::string> carried;  // sums
-  std::vector<std::string> last;     // what every round sets: the last one's are read where the rounds end
-  std::map<int, size_t> own;         // of a stored array: the dimension that tells rounds apart
-  std::set<std::string> atoms, checks, conflicts;
-  int bits = 60;
-};
 
 namespace {
 
 struct NotParallel {
   std::string reason;
 };
-
-bool is_identifier(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
-int mentions(const std::string& text, const std::string& name) {
-  int count = 0;
-  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + name.size())) {
-    const size_t end = at + name.size();
-    if ((at == 0 || !is_identifier(text[at - 1])) && (end == text.size() || !is_identifier(text[end])))
-      ++count;
-  }
-  return count;
-}
 
 bool same(const LoopAffineRef& a, const LoopAffineRef& b) {
   return a && b && a->factor == b->factor && a->base == b->base;
@@ -376,7 +336,7 @@ void LoopBuilder::find_own_dimensions(ParallelLoop& loop) {
     loop.atoms.insert(affine->atoms.begin(), affine->atoms.end());
   };
   for (const ParallelLoop::Access& store : loop.accesses) {
-    if (!store.stores || loop.own.count(store.array)) continue;
+    if (!store.stores || loop.own.count(store.array) || loop.counted.count(store.array)) continue;
     const LoopArray& array = arrays_[static_cast<size_t>(store.array)];
     bool found = false;
     for (size_t d = 0; d < static_cast<size_t>(array.dim) && !found; ++d) {
@@ -399,6 +359,10 @@ void LoopBuilder::find_own_dimensions(ParallelLoop& loop) {
         loop.conflicts.insert(fmt::format("rounds_before({}, {}, {}, {}, first, step, rounds)", own->factor,
                                           own->base, other.dims[d]->base, size));
       }
+    }
+    if (!found && array.dtype == DType::I64 && is_counted(loop, array.name)) {
+      loop.counted.insert(store.array);
+      continue;
     }
     if (!found) throw NotParallel{fmt::format("its rounds may share elements of '{}'", array.name)};
   }
@@ -478,10 +442,12 @@ std::string LoopBuilder::parallel_entry(ParallelLoop& loop, const std::string& n
     const bool used = std::any_of(loop.accesses.begin(), loop.accesses.end(),
                                   [&](const auto& access) { return access.array == static_cast<int>(i); });
     if (used)
-      site->arrays.push_back(
-          {words, array.dim, itemsize(array.dtype), loop.own.count(static_cast<int>(i)) > 0});
+      site->arrays.push_back({words, array.dim, itemsize(array.dtype),
+                              loop.own.count(static_cast<int>(i)) > 0,
+                              loop.counted.count(static_cast<int>(i)) > 0});
     words += 1 + 2 * array.dim;
   }
+  site->array_words = words;
   const std::string slabs = stored_slabs(loop);
   const size_t at = result_.functions.size();
   result_.functions.push_back(site.get());
@@ -537,7 +503,9 @@ std::string LoopBuilder::print_parallel(const ParallelLoop& loop, const std::str
     code += fmt::format("  {{  // line {}\n{}  }}\n{}",
                         block.frames.back().code->line(block.frames.back().ip), text, checked);
   }
-  code = with_sum_limits(std::move(code), loop.carried);
+  std::vector<std::string> sums = loop.carried;
+  for (int array : loop.counted) add_counts(code, arrays_[static_cast<size_t>(array)].name, sums);
+  code = with_sum_limits(std::move(code), sums);
   // Labels: those that nothing leads to are dropped, those outside lead away.
   for (size_t id = 0; id < blocks_.size(); ++id) {
     const std::string label = fmt::format("block{}", id);

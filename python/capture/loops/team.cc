@@ -24,10 +24,15 @@ constexpr double kWorthwhile_ns = 40e3;     // less is not shared
 constexpr double kPiece_ns = 100e3;         // one piece
 constexpr int64_t kSavedBytes = 192 << 10;  // of one piece: stays in the cache
 constexpr double kSaving_ns = 0.1;          // of a byte
+constexpr double kSavingPiece_ns = 4;       // of what lies in one piece
+constexpr double kCounting_ns = 50;         // one element of counts must be worth this much of all rounds
+constexpr int64_t kFewCounts = 4096;        // so many are worth a try in any case
 constexpr int64_t kNever = int64_t{1} << 62;
 constexpr int64_t kSumLimit = int64_t{1} << 62;
 constexpr auto kLeaveWithin = std::chrono::milliseconds(50);
 constexpr auto kPollEvery = std::chrono::milliseconds(10);
+
+bool is_far_from_limit(int64_t sum) { return sum >= -kSumLimit && sum < kSumLimit; }
 
 double since_ns(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
@@ -37,13 +42,30 @@ double since_ns(Clock::time_point start) {
 struct Slab {
   char* data;
   int dim, item_size;
-  const int64_t* strides;
-  Words low, length;
+  Words strides, low, length;
 
   int64_t bytes() const {
     int64_t count = item_size;
     for (const int64_t n : length) count *= n;
     return count;
+  }
+  // Blocks that lie in one piece.
+  int64_t pieces() const {
+    int64_t count = 1;
+    for (int d = 0; d + 1 < dim; ++d) count *= length[static_cast<size_t>(d)];
+    return count;
+  }
+  // Dimensions of which all is in the block, and which lie in one piece, become one with that around them.
+  void merge(Words sizes) {
+    while (dim > 1) {
+      const auto last = static_cast<size_t>(dim - 1);
+      const int64_t size = sizes[last];
+      if (strides[last] != 1 || low[last] != 0 || length[last] != size || strides[last - 1] != size) return;
+      for (Words* words : {&strides, &low, &length, &sizes}) words->pop_back();
+      strides.back() = 1;
+      for (Words* words : {&low, &length, &sizes}) words->back() *= size;
+      --dim;
+    }
   }
   // Copies all elements from or to `memory`, which moves on.
   void copy(char*& memory, bool save, int d = 0, int64_t offset = 0) const {
@@ -53,10 +75,10 @@ struct Slab {
       memory += item_size;
       return;
     }
-    const int64_t stride = strides[d] * item_size;
+    const int64_t stride = strides[static_cast<size_t>(d)] * item_size;
     offset += low[static_cast<size_t>(d)] * stride;
     const int64_t n = length[static_cast<size_t>(d)];
-    if (d + 1 == dim && strides[d] == 1) {
+    if (d + 1 == dim && stride == item_size) {
       const auto size = static_cast<size_t>(n * item_size);
       std::memcpy(save ? memory : data + offset, save ? data + offset : memory, size);
       memory += size;
@@ -116,7 +138,8 @@ class Team {
     std::vector<Extent> extents;
     for (const LoopSite::Array& array : site_.arrays) extents.push_back(extent(array, arrays_ + array.words));
     for (size_t a = 0; a < extents.size(); ++a) {
-      if (!site_.arrays[a].stored) continue;
+      if (site_.arrays[a].counted && !lies_in_one_piece(site_.arrays[a])) return false;
+      if (!site_.arrays[a].stored && !site_.arrays[a].counted) continue;
       if (!extents[a].injective) return false;
       for (size_t b = 0; b < extents.size(); ++b)
         if (a != b && extents[a].low <= extents[b].high && extents[b].low <= extents[a].high) return false;
@@ -124,22 +147,46 @@ class Team {
     return true;
   }
 
+  // In C order, without gaps?
+  bool lies_in_one_piece(const LoopSite::Array& array) const {
+    const int64_t *sizes = arrays_ + array.words + 1, *strides = sizes + array.dim;
+    int64_t size = 1;
+    for (int d = array.dim; d-- > 0; size *= sizes[d])
+      if (sizes[d] != 1 && strides[d] != size) return false;
+    return true;
+  }
+
+  int64_t num_elements(const LoopSite::Array& array) const {
+    int64_t count = 1;
+    for (int d = 0; d < array.dim; ++d) count *= arrays_[array.words + 1 + d];
+    return count;
+  }
+
+  int64_t num_counts() const {
+    int64_t count = 0;
+    for (const LoopSite::Array& array : site_.arrays)
+      if (array.counted) count += num_elements(array);
+    return count;
+  }
+
   LoopEnding run() {
     const int threads = get_num_threads();
     const int64_t rounds = job_.rounds;
     job_.rounds = 0;
     if (threads == 1 || in_parallel_region() || !is_independent()) return kRoundsStopped;
+    if (num_counts() > std::max(kFewCounts, rounds / 16)) return kRoundsStopped;
     double round_ns = site_.round_ns.load(std::memory_order_relaxed);
     if (round_ns == 0) {
       round_ns = probe(rounds);
       if (failed_ != kNever || leaving_) return ending();
     }
     const int64_t left = rounds - job_.rounds;
-    const double saving_ns =
-        kSaving_ns * static_cast<double>(saved_bytes(0, rounds)) / static_cast<double>(rounds);
-    site_.least_rounds.store(least_rounds(round_ns, saving_ns), std::memory_order_relaxed);
+    const double saved_ns = saving_ns(rounds) / static_cast<double>(rounds);
+    site_.least_rounds.store(least_rounds(round_ns, saved_ns), std::memory_order_relaxed);
     if (left == 0) return kRoundsDone;
     if (left < site_.least_rounds.load(std::memory_order_relaxed)) return kRoundsLeft;
+    if (kCounting_ns * static_cast<double>(num_counts()) > round_ns * static_cast<double>(left))
+      return kRoundsStopped;
     share(left, round_ns, threads);
     return ending();
   }
@@ -153,7 +200,7 @@ class Team {
     int64_t piece = 0;
     std::unique_ptr<char[]> memory;
     size_t capacity = 0;
-    Words carried;
+    Words carried, counts;
   };
 
   static int64_t least_rounds(double round_ns, double saving_ns) {
@@ -263,6 +310,41 @@ class Team {
     return piece < committed_ + window && failed_ >= piece;
   }
 
+  // The arrays' words as the piece is given them.
+  const int64_t* with_own_counts(Slot& slot) {
+    const int64_t count = num_counts();
+    if (count == 0) return arrays_;
+    slot.counts.assign(static_cast<size_t>(count + site_.array_words), 0);
+    int64_t *words = slot.counts.data() + count, *own = slot.counts.data();
+    std::copy_n(arrays_, site_.array_words, words);
+    for (const LoopSite::Array& array : site_.arrays) {
+      if (!array.counted) continue;
+      words[array.words] = reinterpret_cast<int64_t>(own);
+      own += num_elements(array);
+    }
+    return words;
+  }
+
+  // Adds the piece's counts. False where one in turn might have met its limit; nothing is added then.
+  bool add_counts(const Slot& slot) {
+    for (const bool store : {false, true}) {
+      const int64_t* own = slot.counts.data();
+      for (const LoopSite::Array& array : site_.arrays) {
+        if (!array.counted) continue;
+        auto* totals = reinterpret_cast<int64_t*>(arrays_[array.words]);
+        const int64_t count = num_elements(array);
+        for (int64_t i = 0; i < count; ++i) {
+          if (store)
+            totals[i] += own[i];
+          else if (own[i] != 0 && (!is_far_from_limit(own[i]) || !is_far_from_limit(totals[i])))
+            return false;
+        }
+        own += count;
+      }
+    }
+    return true;
+  }
+
   int64_t first_round(int64_t piece) const { return base_ + piece * piece_rounds_; }
   int64_t end_round(int64_t piece) const { return std::min(total_rounds_, first_round(piece + 1)); }
 
@@ -280,7 +362,7 @@ class Team {
       io[static_cast<size_t>(site_.stop)] = job_.first + end_round(piece) * job_.step;
       Team* const outer_team = std::exchange(current_team, this);
       const int64_t outer_piece = std::exchange(current_piece, piece);
-      done = body_(io.data(), arrays_, functions_, poll_piece) < 0;
+      done = body_(io.data(), with_own_counts(slot), functions_, poll_piece) < 0;
       current_team = outer_team;
       current_piece = outer_piece;
       slot.carried.clear();
@@ -313,13 +395,15 @@ class Team {
 
   // False where a sum in turn might have met its limit.
   bool combine(const Slot& slot) {
-    for (const bool store : {false, true})
+    for (const bool store : {false, true}) {
+      if (store && !slot.counts.empty() && !add_counts(slot)) return false;
       for (size_t k = 0; k < slot.carried.size(); ++k) {
         int64_t& total = state_[site_.carried[k].word];
         const bool is_sum = site_.carried[k].combine == LoopSite::Combine::Sum;
-        if (is_sum && (total < -kSumLimit || total >= kSumLimit)) return false;
+        if (is_sum && !is_far_from_limit(total)) return false;
         if (store) total = is_sum ? total + slot.carried[k] : slot.carried[k];
       }
+    }
     return true;
   }
 
@@ -330,7 +414,9 @@ class Team {
     for (const LoopSite::Array& array : site_.arrays) {
       if (!array.stored) continue;
       const int64_t *words = arrays_ + array.words, *sizes = words + 1;
-      Slab slab{reinterpret_cast<char*>(words[0]), array.dim, array.item_size, sizes + array.dim, {}, {}};
+      const int64_t* strides = sizes + array.dim;
+      Slab slab{reinterpret_cast<char*>(words[0]), array.dim, array.item_size,
+                {strides, strides + array.dim},    {},        {}};
       for (int d = 0; d < array.dim; ++d, dims += 3) {
         const int64_t a = dims[0] * x, b = dims[0] * y;
         const int64_t low = std::max<int64_t>(0, std::min(a, b) + dims[1]),
@@ -338,9 +424,18 @@ class Team {
         slab.low.push_back(low);
         slab.length.push_back(std::max<int64_t>(0, high - low + 1));
       }
+      slab.merge({sizes, sizes + array.dim});
       result.push_back(std::move(slab));
     }
     return result;
+  }
+
+  double saving_ns(int64_t rounds) const {
+    double ns = 0;
+    for (const Slab& slab : slabs(0, rounds))
+      ns += kSaving_ns * static_cast<double>(slab.bytes()) +
+            kSavingPiece_ns * static_cast<double>(slab.pieces());
+    return ns;
   }
 
   int64_t saved_bytes(int64_t first, int64_t rounds) const {

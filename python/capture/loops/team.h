@@ -26,7 +26,8 @@ struct LoopSite {
   struct Array {
     int64_t words;  // where its address, sizes and strides begin in `arrays`
     int dim, item_size;
-    bool stored;
+    bool stored;   // each round has elements of its own
+    bool counted;  // int64 elements are added to; pieces do so in arrays of their own
   };
   enum class Combine : uint8_t { Sum, Last };  // Last: the last round's value, which every round sets
   struct Carried {
@@ -36,7 +37,7 @@ struct LoopSite {
   std::vector<Array> arrays;  // that the loop uses
   std::vector<Carried> carried;
   int64_t counter = 0, stop = 0;  // words of the state
-  int64_t state_words = 0, io_words = 0;
+  int64_t state_words = 0, io_words = 0, array_words = 0;
   std::atomic<double> round_ns{0};  // 0: not measured yet
 };
 

@@ -144,20 +144,34 @@ std::string c_type(const LoopValue& leaf) {
   }
 }
 
+namespace {
+
+// As it is in memory: keys are made at every entry of a loop.
+template <class T>
+void append_word(std::string& key, T word) {
+  key.append(reinterpret_cast<const char*>(&word), sizeof word);
+}
+
+}  // namespace
+
 void append_key(const LoopValue& value, std::string& key) {
   key += static_cast<char>('a' + static_cast<int>(value.kind));
   switch (value.kind) {
-    case LoopKind::Int: key += value.nonnegative ? '+' : ' '; break;
+    case LoopKind::Int:
+      key += value.nonnegative ? '+' : ' ';
+      if (value.pinned) key += '=', append_word(key, *value.known);
+      break;
     case LoopKind::Numpy: key += static_cast<char>('A' + static_cast<int>(value.dtype)); break;
-    case LoopKind::Const: key += fmt::format("{}", static_cast<const void*>(value.object)); break;
+    case LoopKind::Const: append_word(key, value.object); break;
     case LoopKind::Object:
     case LoopKind::Resized:
-      key += fmt::format("{}{};", value.items.empty() ? "" : "made", value.index);
+      key += value.items.empty() ? ' ' : 'm';
+      append_word(key, value.index);
       break;
     case LoopKind::Appended:
     case LoopKind::Vector:
-    case LoopKind::Array: key += fmt::format("{};", value.index); break;
-    case LoopKind::Row: key += fmt::format("{}.{};", value.index, value.dims); break;
+    case LoopKind::Array: append_word(key, value.index); break;
+    case LoopKind::Row: append_word(key, value.index), append_word(key, value.dims); break;
     case LoopKind::Pointer: key += static_cast<char>('A' + static_cast<int>(value.dtype)); break;
     case LoopKind::Complex:
     case LoopKind::NumpyComplex:
@@ -178,15 +192,14 @@ void append_key(const LoopValue& value, std::string& key) {
     case LoopKind::Zipped:
     case LoopKind::Rest:
       if (value.kind == LoopKind::Cell || value.kind == LoopKind::Function)
-        key += fmt::format("{} {};", value.index, static_cast<const void*>(value.object));
-      if (value.kind == LoopKind::View) key += fmt::format("{};", value.index);
-      if (value.kind == LoopKind::Pending || value.kind == LoopKind::Method)
-        key += fmt::format("{};", static_cast<const void*>(value.object));
-      key += fmt::format("{}(", value.items.size());
+        append_word(key, value.index), append_word(key, value.object);
+      if (value.kind == LoopKind::View) append_word(key, value.index);
+      if (value.kind == LoopKind::Pending || value.kind == LoopKind::Method) append_word(key, value.object);
+      append_word(key, value.items.size());
       for (size_t i = 0; i < value.items.size(); ++i) {
         append_key(value.items[i], key);
         // The step decides which comparison ends a loop.
-        if (is_static_item(value, i)) key += fmt::format("={}", *value.items[i].known);
+        if (is_static_item(value, i)) key += '=', append_word(key, *value.items[i].known);
       }
       key += ')';
       break;
@@ -196,6 +209,7 @@ void append_key(const LoopValue& value, std::string& key) {
 
 void for_each_leaf(LoopValue& value, const std::function<void(LoopValue&, const std::string&)>& visit,
                    const std::string& path) {
+  if (value.pinned) return;
   if (value.is_leaf()) return visit(value, path);
   for (size_t i = 0; i < value.items.size(); ++i) {
     if (is_static_item(value, i)) continue;
@@ -204,6 +218,7 @@ void for_each_leaf(LoopValue& value, const std::function<void(LoopValue&, const 
 }
 
 LoopValue generalized(LoopValue value) {
+  if (value.pinned) return value;
   if (value.is_leaf()) {
     value.known.reset();
     value.affine.reset();
@@ -238,8 +253,11 @@ std::string float_literal(double value) {
 
 void append_key(const std::vector<LoopFrame>& frames, std::string& key) {
   for (const LoopFrame& frame : frames) {
-    key += fmt::format("[{} {} {} {}:", static_cast<const void*>(frame.code),
-                       static_cast<const void*>(frame.globals), frame.ip, static_cast<int>(frame.on_return));
+    key += '[';
+    append_word(key, frame.code);
+    append_word(key, frame.globals);
+    append_word(key, frame.ip);
+    append_word(key, frame.on_return);
     for (const LoopValue& value : frame.locals) append_key(value, key);
     key += '|';
     for (const LoopValue& value : frame.stack) append_key(value, key);

@@ -80,6 +80,7 @@ struct LoopValue {
   int index = -1, dims = 0;      // Object, Array, Row
   std::vector<LoopValue> items;  // Tuple, Range, RangeIter
   std::optional<int64_t> known;  // Int: the value, if it is known here
+  bool pinned = false;           // Int: its value is part of its type, no variable (unrolled.cc)
   LoopAffineRef affine;          // Int, in a loop's checked version
   std::optional<int64_t> most;   // Int, Numpy: where it is known to be from 0 to this, by a mask or a divisor
   std::string remainder;    // Int, Numpy: C++ that is zero where this is, of a division that rounds to zero
@@ -125,6 +126,10 @@ LoopValue loop_iterator(LoopValue number, LoopValue end, LoopValue gives);
 const LoopValue* resized_under(const LoopValue& iterator);
 LoopValue loop_view(DType dtype, int index, std::string pointer, std::vector<LoopValue> sizes,
                     std::vector<LoopValue> strides);
+// Is it a range of few numbers, whose rounds are blocks of their own?
+inline bool is_unrolled(const LoopValue& iterator) {
+  return iterator.kind == LoopKind::RangeIter && iterator.items[0].pinned;
+}
 // Is item `i` a part of the value's type, and no variable? A range's step, a view's stride of one element.
 bool is_static_item(const LoopValue& value, size_t i);
 
