@@ -279,7 +279,9 @@ def bitwise_checksum(data):
     return remainder
 
 
-@program(lambda rng, n: (rng.random(n), rng.random(n), 32), size={"n": 1_000_000}, small={"n": 40}, loops=True)
+@program(
+    lambda rng, n: (rng.random(n), rng.random(n), 32), size={"n": 1_000_000}, small={"n": 40}, loops=True
+)
 def histogram_of_two_in_loops(x, y, bins):
     counts = np.zeros((bins, bins), np.int64)
     for i in range(x.shape[0]):

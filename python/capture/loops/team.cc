@@ -179,6 +179,10 @@ class Team {
     if (round_ns == 0) {
       round_ns = probe(rounds);
       if (failed_ != kNever || leaving_) return ending();
+      if (round_ns == 0) {  // too few to tell: twice as many are looked at again
+        site_.least_rounds.store(2 * rounds, std::memory_order_relaxed);
+        return kRoundsDone;
+      }
     }
     const int64_t left = rounds - job_.rounds;
     const double saved_ns = saving_ns(rounds) / static_cast<double>(rounds);
@@ -208,7 +212,7 @@ class Team {
     return static_cast<int64_t>(kWorthwhile_ns / round_ns) + 2;
   }
 
-  // Rounds in turn until they have taken long enough; nanoseconds of one.
+  // Rounds in turn until they have taken long enough; nanoseconds of one, 0 where they never did.
   double probe(int64_t rounds) {
     slots_.resize(1);
     double best = 1e30;
@@ -228,10 +232,13 @@ class Team {
       job_.rounds += piece;
       const double taken = since_ns(start);
       best = std::min(best, taken / static_cast<double>(piece));
-      if (taken > kProbe_ns || leaving_) break;
+      if (leaving_) return 0;
+      if (taken > kProbe_ns) {
+        site_.round_ns.store(best, std::memory_order_relaxed);
+        return best;
+      }
     }
-    site_.round_ns.store(best, std::memory_order_relaxed);
-    return best;
+    return 0;
   }
 
   void share(int64_t left, double round_ns, int threads) {
