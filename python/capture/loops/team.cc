@@ -258,7 +258,8 @@ class Team {
     job_.rounds = complete ? total_rounds_ : base_ + committed_ * piece_rounds_;
     if (!complete) return undo();
     const double now_ns = since_ns(start) * threads / static_cast<double>(left);
-    site_.round_ns.store(0.75 * round_ns + 0.25 * now_ns, std::memory_order_relaxed);
+    // Only ever less: where cores are busy with something else, pieces would become smaller and smaller.
+    site_.round_ns.store(std::min(round_ns, 0.75 * round_ns + 0.25 * now_ns), std::memory_order_relaxed);
   }
 
   LoopEnding ending() const {
