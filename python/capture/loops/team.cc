@@ -26,6 +26,7 @@ constexpr int64_t kSavedBytes = 192 << 10;  // of one piece: stays in the cache
 constexpr double kSaving_ns = 0.1;          // of a byte
 constexpr double kSavingPiece_ns = 4;       // of what lies in one piece
 constexpr double kCounting_ns = 50;         // one element of counts must be worth this much of all rounds
+constexpr double kLeastCounted_ns = 300e3;  // rounds that count and take less are not shared
 constexpr int64_t kFewCounts = 4096;        // so many are worth a try in any case
 constexpr int64_t kNever = int64_t{1} << 62;
 constexpr int64_t kSumLimit = int64_t{1} << 62;
@@ -189,7 +190,9 @@ class Team {
     site_.least_rounds.store(least_rounds(round_ns, saved_ns), std::memory_order_relaxed);
     if (left == 0) return kRoundsDone;
     if (left < site_.least_rounds.load(std::memory_order_relaxed)) return kRoundsLeft;
-    if (kCounting_ns * static_cast<double>(num_counts()) > round_ns * static_cast<double>(left))
+    const auto num_counted = static_cast<double>(num_counts());
+    if (num_counted > 0 &&
+        std::max(kLeastCounted_ns, kCounting_ns * num_counted) > round_ns * static_cast<double>(left))
       return kRoundsStopped;
     share(left, round_ns, threads);
     return ending();
