@@ -57,7 +57,8 @@ std::vector<Tensor> median_along(const OpDef& op, const OpArgs& args, bool passe
       size > 0, fmt::format("{}: expected at least one element along dimension {}, got none", op.name, dim));
   const Tensor order = call(get_op("sort"), {{x}, {{"dim", Sym(dim)}}}).at(1);
   const Tensor middle = build::slice(order, dim, Sym((size - 1) / 2), Sym((size - 1) / 2 + 1));
-  if (!is_floating(x.dtype())) return picked(x, middle, dim, keepdim);
+  if (!is_floating(x.dtype()))
+    return picked(x, middle.is_traced() ? middle : middle.contiguous(), dim, keepdim);
   const Attrs along{{"dim", SymShape{Sym(dim)}}, {"keepdim", true}};
   const Tensor is_nan = call1("isnan", {x});
   if (passes_over_nan) {

@@ -97,8 +97,8 @@ Tensor repeat(const Tensor& x, SymShape counts) {
   SymShape spread, stretched, merged;
   bool is_copied = false;  // by the last reshape
   for (size_t d = 0; d < shape.size(); ++d) {
-    const bool once = counts[d].is_constant() && counts[d].constant() == 1;
-    is_copied = is_copied || (!once && !(shape[d].is_constant() && shape[d].constant() == 1));
+    const bool once = sym_eq(counts[d], Sym(1));
+    is_copied = is_copied || (!once && !sym_eq(shape[d], Sym(1)));
     if (!once) {
       spread.push_back(Sym(1));
       stretched.push_back(counts[d]);

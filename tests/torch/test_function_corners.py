@@ -51,3 +51,38 @@ def test_arguments_that_are_none_or_fractions():
     ones = torch.ones(2, 2, 2, dtype=torch.int64)
     assert torch.addbmm(ones[0], ones, ones, beta=0.6, alpha=1.2).tolist() == [[4, 4], [4, 4]]
     assert torch.signal.windows.cosine(1, sym=False).tolist() == [1]
+
+
+def test_encoders_leave_padding_at_the_end_out_where_pytorch_does():
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+    encoder = torch.nn.TransformerEncoder(layer, 2).eval()
+    x = torch.randn(2, 3, 4)
+    at_the_end = torch.tensor([[False, False, True], [False, True, True]])
+    between = torch.tensor([[False, True, False], [False, True, True]])
+    with torch.no_grad():
+        for run in (encoder, torch.compile(encoder)):
+            assert (run(x, src_key_padding_mask=at_the_end)[at_the_end] == 0).all()
+            assert (run(x, src_key_padding_mask=at_the_end)[~at_the_end] != 0).all()
+            assert (run(x, src_key_padding_mask=between) != 0).all()
+            assert (run(x) != 0).all()
+    assert (encoder(x, src_key_padding_mask=at_the_end) != 0).all()  # parameters may need gradients
+    with torch.no_grad():
+        assert (encoder.train()(x, src_key_padding_mask=at_the_end) != 0).all()
+        kept = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval()
+        assert (kept(x, src_key_padding_mask=at_the_end) != 0).all()
+
+
+def test_repeats_are_copies_for_changing_sizes_too():
+    for repeats in ((2, 2, 2, 1), (3, 1)):
+        compiled = torch.compile(lambda x, repeats=repeats: x.repeat(*repeats), dynamic=True)
+        for x in (torch.arange(2.0), torch.arange(2.0), torch.arange(5.0)):
+            assert compiled(x).stride() == x.repeat(*repeats).stride()
+            assert compiled(x).tolist() == x.repeat(*repeats).tolist()
+
+
+def test_samples_of_an_input_without_a_batch():
+    samples = torch.full((2, 4, 3), 0.5)
+    x = torch.arange(4.0 * 5 * 5 * 5).reshape(4, 5, 5, 5)
+    pool = torch.nn.FractionalMaxPool3d(2, output_ratio=0.5, _random_samples=samples)
+    assert pool(x).tolist() == pool(x[None])[0].tolist()

@@ -124,6 +124,7 @@ def _fractional(name, rank, input, kernel_size, output_size, output_ratio, sampl
     x = input if input.dim() == rank + 2 else input.unsqueeze(0)
     if samples is None:
         samples = _random().rand((x.shape[0], x.shape[1], rank), dtype=x.dtype)
+    samples = samples[: x.shape[0]]  # those of an input without a batch may be of one
     order = range(rank) if rank == 3 else reversed(range(rank))  # two dimensions: of the width first
     starts = [_starts(samples[..., at], *each) for at, each in zip(order, zip(spatial, counts, windows))]
     # Places of all elements of all windows: [N, C, *counts, *windows].

@@ -184,10 +184,20 @@ class TransformerDecoderLayer(Module):
         return self.dropout3(x)
 
 
+def _takes_nested(layer):
+    """May PyTorch give such layers sequences without their padding?"""
+    return (isinstance(layer, TransformerEncoderLayer) and not layer.norm_first and layer.self_attn.batch_first
+            and layer.self_attn._qkv_same_embed_dim and layer.self_attn.in_proj_bias is not None
+            and bool(layer.activation_relu_or_gelu) and layer.norm1.eps == layer.norm2.eps
+            and layer.self_attn.num_heads % 2 == 0)  # fmt: skip
+
+
 class TransformerEncoder(Module):
     """num_layers copies of an encoder layer, one after the other, and `norm` at the end, where given.
 
-    enable_nested_tensor and mask_check change nothing: what keys are padding is left to the mask.
+    enable_nested_tensor: without gradients and in eval(), layers that PyTorch computes as one operator each are given the
+    positions that are no padding alone, so that those of padding are 0 before `norm`. mask_check: only where the padding
+    of every sequence lies at its end.
     """
 
     __constants__ = ["norm"]
@@ -198,14 +208,28 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
-        self.use_nested_tensor = False
+        self.use_nested_tensor = enable_nested_tensor and _takes_nested(encoder_layer)
         self.mask_check = mask_check
+
+    def _leaves_padding_out(self, src, mask, padding):
+        return (self.use_nested_tensor and _types.takes_fast_path() and not self.layers[0].training and src.ndim == 3
+                and padding is not None and mask is None
+                and not (weft._C._grad_mode()[0] and any(p.requires_grad for p in [src, *self.layers[0].parameters()])))  # fmt: skip
+
+    def _without_padding(self, output, padding):
+        kept = padding == 0
+        left_out = ~kept
+        if self.mask_check:
+            left_out = left_out & (kept[:, 1:] <= kept[:, :-1]).all()
+        return output.masked_fill(left_out.unsqueeze(-1), 0.0)
 
     def forward(self, src: Tensor, mask: Optional[Tensor] = None, src_key_padding_mask: Optional[Tensor] = None,
                 is_causal: Optional[bool] = None) -> Tensor:  # fmt: skip
         output = src
         for layer in self.layers:
             output = layer(output, src_mask=mask, src_key_padding_mask=src_key_padding_mask)
+        if not _types.is_scripting() and self._leaves_padding_out(src, mask, src_key_padding_mask):
+            output = self._without_padding(output, src_key_padding_mask)
         if self.norm is not None:
             output = self.norm(output)
         return output

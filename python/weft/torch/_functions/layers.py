@@ -132,7 +132,9 @@ def batch_norm_update_stats(input, running_mean, running_var, momentum):
 def softmax(input, dim=None, dtype=None, *, out=None, axis=None):
     """exp(input) / the sum of exp(input) along `dim`."""
     dim = dim if axis is None else axis
-    if isinstance(input, _weft.Tensor) and dim is not None and dtype is None and out is None:  # the usual call
+    if (
+        isinstance(input, _weft.Tensor) and dim is not None and dtype is None and out is None
+    ):  # the usual call
         if input.is_floating_point() and input.numel() > 1:
             return _weft.softmax(input, dim)
     result = _softmax("softmax", _weft.softmax, input, dim, dtype)
