@@ -86,3 +86,27 @@ def test_samples_of_an_input_without_a_batch():
     x = torch.arange(4.0 * 5 * 5 * 5).reshape(4, 5, 5, 5)
     pool = torch.nn.FractionalMaxPool3d(2, output_ratio=0.5, _random_samples=samples)
     assert pool(x).tolist() == pool(x[None])[0].tolist()
+
+
+@pytest.mark.parametrize("numbers", [[1, 2], (1.5, 2.5), [[1, 2], [3, 4]], []], ids=str)
+@pytest.mark.parametrize("kind", [torch.Tensor, torch.FloatTensor, torch.LongTensor, torch.DoubleTensor])
+def test_tensors_of_numbers_are_part_of_graphs(kind, numbers):
+    compiled = torch.compile(lambda x: kind(numbers) * x, fullgraph=True)
+    one = torch.tensor(1.0)
+    expected = kind(numbers) * one
+    for _ in range(2):
+        assert compiled(one).dtype == expected.dtype and compiled(one).tolist() == expected.tolist()
+
+
+def test_tensors_of_sizes_and_of_the_default_dtype():
+    sized = torch.compile(lambda x: torch.Tensor(x.shape))
+    assert sized(torch.ones(2, 3)).shape == (2, 3)
+    compiled = torch.compile(lambda: torch.Tensor([1, 2]))
+    assert compiled().dtype == torch.float32
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert compiled().dtype == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+    with pytest.raises(TypeError, match="got str"):
+        torch.compile(lambda: torch.Tensor(["a"]))()

@@ -227,6 +227,19 @@ bool is_of_pure_module(PyObject* function) {
   return module && PyUnicode_Check(module) && PyUnicode_CompareWithASCIIString(module, "statistics") == 0;
 }
 
+// torch.Tensor([1, 2]), torch.LongTensor([1, 2]): of which dtype, null standing for the default one; nothing
+// for a call of another kind.
+std::optional<Ref> dtype_of_numbers(Evaluator& ev, PyTypeObject* type, const CallArgs& args) {
+  if (args.args.size() != 1 || !args.keywords.empty()) return {};
+  const V& numbers = ev.realize(args.args[0]);
+  if (numbers->kind != Kind::List && (numbers->kind != Kind::Tuple || numbers->object_type)) return {};
+  if (type == tensor_class()) return Ref();
+  auto* const object = reinterpret_cast<PyObject*>(type);
+  static constinit InternedName mark("_is_tensor_type"), dtype("dtype");
+  if (Py_TYPE(type) == &PyType_Type || !_PyType_Lookup(type, mark)) return {};
+  return checked(PyObject_GetAttr(object, dtype));
+}
+
 }  // namespace
 
 V Evaluator::construct(const V& type_value, CallArgs args) {
@@ -241,6 +254,12 @@ V Evaluator::construct(const V& type_value, CallArgs args) {
   if (is_enum_class(type)) return enum_call(*this, type, args);
   static constinit InternedName init_name("__init__");
   if (is_namespace_class(type)) return make_namespace(type, args);
+  if (const std::optional<Ref> dtype = dtype_of_numbers(*this, type, args)) {
+    static constinit MadeOnce<Ref> tensor_of_numbers;
+    args.args.push_back(const_value(*dtype ? *dtype : Ref::borrow(Py_None)));
+    enter(tensor_of_numbers.get([] { return entered_function("tensor_of_numbers"); }).get(), std::move(args));
+    return nullptr;
+  }
   if (!is_instantiable(type) || PyType_IsSubtype(type, tensor_class()))
     graph_break(fmt::format("a call of {}", callable_name(type_value->object.get())));
   const bool is_dict = is_dict_class(type);

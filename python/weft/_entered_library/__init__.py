@@ -5,11 +5,11 @@ graph breaks before the call.
 """
 
 from . import calling, containers, copying, iterators, ordering
-from .calling import construct
+from .calling import construct, tensor_of_numbers
 from .containers import dict_update, list_extend
 from .iterators import each_next
 
-__all__ = ["REPLACEMENTS", "construct", "dict_update", "each_next", "list_extend"]
+__all__ = ["REPLACEMENTS", "construct", "dict_update", "each_next", "list_extend", "tensor_of_numbers"]
 
 REPLACEMENTS = {
     "bisect.bisect_left": ordering.bisect_left,

@@ -53,6 +53,13 @@ def is_recording():
     return False
 
 
+def tensor_of_numbers(numbers, dtype):
+    """torch.Tensor([1, 2]), of the default dtype, and torch.LongTensor([1, 2])."""
+    import weft
+
+    return weft.tensor(numbers, dtype=weft.get_default_dtype() if dtype is None else dtype)
+
+
 def construct(cls, *args, **keywords):
     """A call of a class that has its own __new__."""
     instance = cls.__new__(cls, *args, **keywords)
