@@ -124,3 +124,17 @@ def test_strided_arguments_of_another_order_are_captured_again():
     for axes in itertools.permutations(range(3)):
         x = numbers((4, 6, 8))[:, ::2, ::2].transpose(axes)
         assert function(x).strides == (x + 1).strides
+
+
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize(
+    "ufunc", [np.bitwise_and, np.gcd, np.add, np.subtract], ids=lambda ufunc: ufunc.__name__
+)
+def test_reductions_over_an_axis_of_one_element_keep_the_order_of_the_others(ufunc, size):
+    def program(x):
+        return ufunc.reduce(x + 1, axis=0)
+
+    x = np.asfortranarray(np.arange(size * 15).reshape(size, 3, 5))
+    result, expected = weft.compile(program)(x), program(x)
+    assert result.strides == expected.strides == (8, 24)
+    np.testing.assert_array_equal(result, expected)

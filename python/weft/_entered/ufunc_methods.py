@@ -122,7 +122,7 @@ def _folded(ufunc, front, initial):
     first = 0 if initial is not np._NoValue else 1
     value = front[0] if first else np.asarray(initial).astype(front.dtype)
     if first and front.shape[0] == 1:
-        return value.copy()
+        return value.copy(order="K")
     for place in range(first, front.shape[0]):
         value = ufunc(value, front[place])
     return value
