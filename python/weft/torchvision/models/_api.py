@@ -151,13 +151,16 @@ def register_model(name=None):
     return register
 
 
-def model_builder(name, weights, make, first="IMAGENET1K_V1", **fixed):
-    """A registered builder name(*, weights=None, progress=True, **kwargs), which calls make(weights, progress, **fixed,
-    **kwargs) with weights None or a member of the WeightsEnum `weights`. `first`: the member that pretrained=True means."""
-    from ._utils import handle_legacy_interface
+def model_builder(name, weights, make, *arguments, first="IMAGENET1K_V1", **settings):
+    """A registered builder name(*, weights=None, progress=True, **kwargs), which calls make(*arguments, weights=…, progress=…,
+    **settings, **kwargs) with weights None or a member of the WeightsEnum `weights`. `first`: the member that pretrained=True
+    means. The builder raises ValueError where a setting is given another value."""
+    from ._utils import _ovewrite_named_param, handle_legacy_interface
 
     def builder(*, weights=None, progress=True, **kwargs):
-        return make(enumeration.verify(weights), progress, **fixed, **kwargs)
+        for key, value in settings.items():
+            _ovewrite_named_param(kwargs, key, value)
+        return make(*arguments, weights=enumeration.verify(weights), progress=progress, **kwargs)
 
     enumeration = weights
     builder.__name__ = builder.__qualname__ = name
@@ -167,6 +170,14 @@ def model_builder(name, weights, make, first="IMAGENET1K_V1", **fixed):
     )
     builder.__annotations__ = {"weights": weights | None, "progress": bool}
     return register_model()(handle_legacy_interface(weights=("pretrained", getattr(weights, first)))(builder))
+
+
+def number_of_classes(kwargs, weights):
+    """Sets kwargs["num_classes"] to that of published weights. raises: ValueError where it is another number."""
+    from ._utils import _ovewrite_named_param
+
+    if weights is not None and weights.meta["categories"] is not None:
+        _ovewrite_named_param(kwargs, "num_classes", len(weights.meta["categories"]))
 
 
 def load_published(model, weights, progress):
