@@ -32,14 +32,10 @@ MODULES = {
         "datasets.vision": "StandardTransform VisionDataset",
     },
     MODELS: {
-        "models.alexnet": "AlexNet AlexNet_Weights alexnet",
         "models.convnext": """
             CNBlock CNBlockConfig ConvNeXt ConvNeXt_Base_Weights ConvNeXt_Large_Weights
             ConvNeXt_Small_Weights ConvNeXt_Tiny_Weights LayerNorm2d convnext_base
             convnext_large convnext_small convnext_tiny""",
-        "models.densenet": """
-            DenseNet DenseNet121_Weights DenseNet161_Weights DenseNet169_Weights
-            DenseNet201_Weights densenet121 densenet161 densenet169 densenet201""",
         "models.detection": """
             FCOS FCOS_ResNet50_FPN_Weights FasterRCNN
             FasterRCNN_MobileNet_V3_Large_320_FPN_Weights
@@ -89,12 +85,6 @@ MODULES = {
         "models.feature_extraction": """
             DualGraphModule LeafModuleAwareTracer NodePathTracer create_feature_extractor
             get_graph_node_names""",
-        "models.googlenet": """
-            BasicConv2d GoogLeNet GoogLeNetOutputs GoogLeNet_Weights Inception InceptionAux
-            googlenet""",
-        "models.inception": """
-            BasicConv2d Inception3 InceptionA InceptionAux InceptionB InceptionC InceptionD
-            InceptionE InceptionOutputs Inception_V3_Weights inception_v3""",
         "models.maxvit": """
             MBConv MaxVit MaxVitBlock MaxVitLayer MaxVit_T_Weights PartitionAttentionLayer
             RelativePositionalMultiHeadAttention SwapAxes WindowDepartition WindowPartition
@@ -130,12 +120,6 @@ MODULES = {
             regnet_x_16gf regnet_x_1_6gf regnet_x_32gf regnet_x_3_2gf regnet_x_400mf
             regnet_x_800mf regnet_x_8gf regnet_y_128gf regnet_y_16gf regnet_y_1_6gf
             regnet_y_32gf regnet_y_3_2gf regnet_y_400mf regnet_y_800mf regnet_y_8gf""",
-        "models.resnet": """
-            BasicBlock Bottleneck ResNeXt101_32X8D_Weights ResNeXt101_64X4D_Weights
-            ResNeXt50_32X4D_Weights ResNet ResNet101_Weights ResNet152_Weights ResNet18_Weights
-            ResNet34_Weights ResNet50_Weights Wide_ResNet101_2_Weights Wide_ResNet50_2_Weights
-            conv1x1 conv3x3 resnet101 resnet152 resnet18 resnet34 resnet50 resnext101_32x8d
-            resnext101_64x4d resnext50_32x4d wide_resnet101_2 wide_resnet50_2""",
         "models.segmentation": """
             DeepLabV3 DeepLabV3_MobileNet_V3_Large_Weights DeepLabV3_ResNet101_Weights
             DeepLabV3_ResNet50_Weights FCN FCN_ResNet101_Weights FCN_ResNet50_Weights LRASPP
@@ -151,18 +135,11 @@ MODULES = {
             InvertedResidual ShuffleNetV2 ShuffleNet_V2_X0_5_Weights ShuffleNet_V2_X1_0_Weights
             ShuffleNet_V2_X1_5_Weights ShuffleNet_V2_X2_0_Weights channel_shuffle
             shufflenet_v2_x0_5 shufflenet_v2_x1_0 shufflenet_v2_x1_5 shufflenet_v2_x2_0""",
-        "models.squeezenet": """
-            Fire SqueezeNet SqueezeNet1_0_Weights SqueezeNet1_1_Weights squeezenet1_0
-            squeezenet1_1""",
         "models.swin_transformer": """
             PatchMerging PatchMergingV2 ShiftedWindowAttention ShiftedWindowAttentionV2
             SwinTransformer SwinTransformerBlock SwinTransformerBlockV2 Swin_B_Weights
             Swin_S_Weights Swin_T_Weights Swin_V2_B_Weights Swin_V2_S_Weights Swin_V2_T_Weights
             shifted_window_attention swin_b swin_s swin_t swin_v2_b swin_v2_s swin_v2_t""",
-        "models.vgg": """
-            VGG VGG11_BN_Weights VGG11_Weights VGG13_BN_Weights VGG13_Weights VGG16_BN_Weights
-            VGG16_Weights VGG19_BN_Weights VGG19_Weights cfgs make_layers vgg11 vgg11_bn vgg13
-            vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn""",
         "models.video": """
             MC3_18_Weights MViT MViT_V1_B_Weights MViT_V2_S_Weights R2Plus1D_18_Weights
             R3D_18_Weights S3D S3D_Weights Swin3D_B_Weights Swin3D_S_Weights Swin3D_T_Weights
