@@ -233,6 +233,8 @@ def test_register():
     assert isinstance(models.get_model("squeezenet1_1", num_classes=3), models.SqueezeNet)
     with pytest.raises(ValueError, match="Unknown model nothing"):
         models.get_model("nothing")
+    with pytest.raises(NotImplementedError, match="torchvision's, but not weft's: not written yet"):
+        models.get_model("fasterrcnn_resnet50_fpn")
     with pytest.raises(ValueError, match="there is a model named 'resnet18'"):
         _api.register_model()(models.resnet18)
     assert models.list_models(include="res*", exclude=["resnext*", "*1?", "*101"]) == [

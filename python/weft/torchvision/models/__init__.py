@@ -70,8 +70,14 @@ _FAMILIES = {
 }
 
 _FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names.split()}
-_MODULES = ("_api", "_meta", "_utils", "detection", "feature_extraction", "mobilenet", "optical_flow", "quantization",
-            "segmentation", "video", *_FAMILIES)  # fmt: skip
+_PACKAGES = (
+    "detection",
+    "optical_flow",
+    "quantization",
+    "segmentation",
+    "video",
+)  # each with families of its own
+_MODULES = ("_api", "_meta", "_utils", "feature_extraction", "mobilenet", *_PACKAGES, *_FAMILIES)
 
 __all__ = [
     "Weights",
@@ -93,14 +99,21 @@ def _import_family(family):
     return module
 
 
-def _import_family_of(name):
+def _find_builder(name):
+    """What is known under a builder's name: a builder, which its family has registered, a class that says why it is not here,
+    or None."""
     if name in _FAMILY_OF:
         _import_family(_FAMILY_OF[name])
+        return globals()[name]
+    modules = (_importlib.import_module(f"{__name__}.{package}") for package in _PACKAGES)
+    return next((found for module in modules if callable(found := getattr(module, name, None))), None)
 
 
 def _import_all_families():
     for family in _FAMILIES:
         _import_family(family)
+    for package in _PACKAGES:
+        _importlib.import_module(f"{__name__}.{package}")
 
 
 def __getattr__(name):

@@ -202,18 +202,18 @@ def _get_enum_from_fn(fn):
 
 
 def get_model_builder(name):
-    """The builder registered under that name; upper case is lower case.
+    """The builder registered under that name; upper case is lower case. Of a model of torchvision that is not here, what raises
+    NotImplementedError when it is called.
 
     raises: ValueError where there is none.
     """
-    from . import _import_family_of
+    from . import _find_builder
 
     key = name.lower()
-    if key not in BUILTIN_MODELS:
-        _import_family_of(key)
-    if key not in BUILTIN_MODELS:
+    builder = BUILTIN_MODELS.get(key) or _find_builder(key)
+    if builder is None:
         raise ValueError(f"Unknown model {name}")
-    return BUILTIN_MODELS[key]
+    return builder
 
 
 def get_model(name, **config):
