@@ -154,7 +154,7 @@ def register_model(name=None):
 def model_builder(name, weights, make, *arguments, first="IMAGENET1K_V1", **settings):
     """A registered builder name(*, weights=None, progress=True, **kwargs), which calls make(*arguments, weights=…, progress=…,
     **settings, **kwargs) with weights None or a member of the WeightsEnum `weights`. `first`: the member that pretrained=True
-    means. The builder raises ValueError where a setting is given another value."""
+    means (None: that raises). The builder raises ValueError where a setting is given another value."""
     from ._utils import _ovewrite_named_param, handle_legacy_interface
 
     def builder(*, weights=None, progress=True, **kwargs):
@@ -169,7 +169,8 @@ def model_builder(name, weights, make, *arguments, first="IMAGENET1K_V1", **sett
         f"{name} of {weights.__module__.rpartition('.')[2]}; weights: a member of {weights.__name__}."
     )
     builder.__annotations__ = {"weights": weights | None, "progress": bool}
-    return register_model()(handle_legacy_interface(weights=("pretrained", getattr(weights, first)))(builder))
+    legacy = None if first is None else getattr(weights, first)
+    return register_model()(handle_legacy_interface(weights=("pretrained", legacy))(builder))
 
 
 def number_of_classes(kwargs, weights):
