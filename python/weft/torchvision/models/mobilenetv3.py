@@ -52,6 +52,7 @@ _BLOCKS = {
     ),
 }
 _LAST_CHANNELS = {"mobilenet_v3_large": 1280, "mobilenet_v3_small": 1024}
+_SQUEEZE = partial(SqueezeExcitation, scale_activation=nn.Hardsigmoid)
 
 
 class InvertedResidualConfig:
@@ -79,7 +80,7 @@ class InvertedResidual(nn.Module):
     raises: ValueError for a stride other than 1 or 2.
     """
 
-    def __init__(self, cnf, norm_layer, se_layer=partial(SqueezeExcitation, scale_activation=nn.Hardsigmoid)):
+    def __init__(self, cnf, norm_layer, se_layer=_SQUEEZE):
         super().__init__()
         if cnf.stride not in (1, 2):
             raise ValueError("illegal stride value")
