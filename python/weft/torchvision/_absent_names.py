@@ -32,10 +32,6 @@ MODULES = {
         "datasets.vision": "StandardTransform VisionDataset",
     },
     MODELS: {
-        "models.convnext": """
-            CNBlock CNBlockConfig ConvNeXt ConvNeXt_Base_Weights ConvNeXt_Large_Weights
-            ConvNeXt_Small_Weights ConvNeXt_Tiny_Weights LayerNorm2d convnext_base
-            convnext_large convnext_small convnext_tiny""",
         "models.detection": """
             FCOS FCOS_ResNet50_FPN_Weights FasterRCNN
             FasterRCNN_MobileNet_V3_Large_320_FPN_Weights
@@ -74,29 +70,9 @@ MODULES = {
         "models.detection.rpn": """
             RPNHead RegionProposalNetwork concat_box_prediction_layers permute_and_flatten""",
         "models.detection.transform": "GeneralizedRCNNTransform resize_boxes resize_keypoints",
-        "models.efficientnet": """
-            EfficientNet EfficientNet_B0_Weights EfficientNet_B1_Weights EfficientNet_B2_Weights
-            EfficientNet_B3_Weights EfficientNet_B4_Weights EfficientNet_B5_Weights
-            EfficientNet_B6_Weights EfficientNet_B7_Weights EfficientNet_V2_L_Weights
-            EfficientNet_V2_M_Weights EfficientNet_V2_S_Weights FusedMBConv FusedMBConvConfig
-            MBConv MBConvConfig efficientnet_b0 efficientnet_b1 efficientnet_b2 efficientnet_b3
-            efficientnet_b4 efficientnet_b5 efficientnet_b6 efficientnet_b7 efficientnet_v2_l
-            efficientnet_v2_m efficientnet_v2_s""",
         "models.feature_extraction": """
             DualGraphModule LeafModuleAwareTracer NodePathTracer create_feature_extractor
             get_graph_node_names""",
-        "models.maxvit": """
-            MBConv MaxVit MaxVitBlock MaxVitLayer MaxVit_T_Weights PartitionAttentionLayer
-            RelativePositionalMultiHeadAttention SwapAxes WindowDepartition WindowPartition
-            maxvit_t""",
-        "models.mnasnet": """
-            MNASNet MNASNet0_5_Weights MNASNet0_75_Weights MNASNet1_0_Weights MNASNet1_3_Weights
-            mnasnet0_5 mnasnet0_75 mnasnet1_0 mnasnet1_3""",
-        "models.mobilenet": "mv2_all mv3_all",
-        "models.mobilenetv2": "InvertedResidual MobileNetV2 MobileNet_V2_Weights mobilenet_v2",
-        "models.mobilenetv3": """
-            InvertedResidual InvertedResidualConfig MobileNetV3 MobileNet_V3_Large_Weights
-            MobileNet_V3_Small_Weights mobilenet_v3_large mobilenet_v3_small""",
         "models.optical_flow": "RAFT Raft_Large_Weights Raft_Small_Weights raft_large raft_small",
         "models.quantization": """
             GoogLeNet_QuantizedWeights Inception_V3_QuantizedWeights
@@ -110,16 +86,6 @@ MODULES = {
             inception_v3 mobilenet_v2 mobilenet_v3_large resnet18 resnet50 resnext101_32x8d
             resnext101_64x4d shufflenet_v2_x0_5 shufflenet_v2_x1_0 shufflenet_v2_x1_5
             shufflenet_v2_x2_0""",
-        "models.regnet": """
-            AnyStage BlockParams BottleneckTransform RegNet RegNet_X_16GF_Weights
-            RegNet_X_1_6GF_Weights RegNet_X_32GF_Weights RegNet_X_3_2GF_Weights
-            RegNet_X_400MF_Weights RegNet_X_800MF_Weights RegNet_X_8GF_Weights
-            RegNet_Y_128GF_Weights RegNet_Y_16GF_Weights RegNet_Y_1_6GF_Weights
-            RegNet_Y_32GF_Weights RegNet_Y_3_2GF_Weights RegNet_Y_400MF_Weights
-            RegNet_Y_800MF_Weights RegNet_Y_8GF_Weights ResBottleneckBlock SimpleStemIN
-            regnet_x_16gf regnet_x_1_6gf regnet_x_32gf regnet_x_3_2gf regnet_x_400mf
-            regnet_x_800mf regnet_x_8gf regnet_y_128gf regnet_y_16gf regnet_y_1_6gf
-            regnet_y_32gf regnet_y_3_2gf regnet_y_400mf regnet_y_800mf regnet_y_8gf""",
         "models.segmentation": """
             DeepLabV3 DeepLabV3_MobileNet_V3_Large_Weights DeepLabV3_ResNet101_Weights
             DeepLabV3_ResNet50_Weights FCN FCN_ResNet101_Weights FCN_ResNet50_Weights LRASPP
@@ -131,15 +97,6 @@ MODULES = {
             deeplabv3_resnet101 deeplabv3_resnet50""",
         "models.segmentation.fcn": """
             FCN FCNHead FCN_ResNet101_Weights FCN_ResNet50_Weights fcn_resnet101 fcn_resnet50""",
-        "models.shufflenetv2": """
-            InvertedResidual ShuffleNetV2 ShuffleNet_V2_X0_5_Weights ShuffleNet_V2_X1_0_Weights
-            ShuffleNet_V2_X1_5_Weights ShuffleNet_V2_X2_0_Weights channel_shuffle
-            shufflenet_v2_x0_5 shufflenet_v2_x1_0 shufflenet_v2_x1_5 shufflenet_v2_x2_0""",
-        "models.swin_transformer": """
-            PatchMerging PatchMergingV2 ShiftedWindowAttention ShiftedWindowAttentionV2
-            SwinTransformer SwinTransformerBlock SwinTransformerBlockV2 Swin_B_Weights
-            Swin_S_Weights Swin_T_Weights Swin_V2_B_Weights Swin_V2_S_Weights Swin_V2_T_Weights
-            shifted_window_attention swin_b swin_s swin_t swin_v2_b swin_v2_s swin_v2_t""",
         "models.video": """
             MC3_18_Weights MViT MViT_V1_B_Weights MViT_V2_S_Weights R2Plus1D_18_Weights
             R3D_18_Weights S3D S3D_Weights Swin3D_B_Weights Swin3D_S_Weights Swin3D_T_Weights
@@ -149,9 +106,5 @@ MODULES = {
             BasicBlock BasicStem Bottleneck Conv2Plus1D Conv3DNoTemporal Conv3DSimple
             MC3_18_Weights R2Plus1D_18_Weights R2Plus1dStem R3D_18_Weights VideoResNet mc3_18
             r2plus1d_18 r3d_18""",
-        "models.vision_transformer": """
-            ConvStemConfig Encoder EncoderBlock MLPBlock ViT_B_16_Weights ViT_B_32_Weights
-            ViT_H_14_Weights ViT_L_16_Weights ViT_L_32_Weights VisionTransformer
-            interpolate_embeddings vit_b_16 vit_b_32 vit_h_14 vit_l_16 vit_l_32""",
     },
 }

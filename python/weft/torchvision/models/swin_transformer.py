@@ -81,8 +81,8 @@ def _image(x, window, n, height, width):
 
 def _regions(length, window, shift):
     """Of each row of a shifted image, which of three regions it came from."""
-    region = [0] * (length - window) + [1] * (window - shift) + [2] * shift
-    return weft.asarray(region, dtype=weft.int64) if shift else weft.zeros((length,), dtype=weft.int64)
+    row = torch.arange(length)
+    return (row >= length - window).to(weft.int64) + (row >= length - shift).to(weft.int64)
 
 
 def _apart(height, width, window, shift):
