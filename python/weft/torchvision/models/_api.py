@@ -3,8 +3,6 @@
 Weights are read from torch.hub's cache (`weft.torch.hub`); nothing is downloaded.
 """
 
-import dataclasses
-import enum
 import fnmatch
 import functools
 import importlib
@@ -12,7 +10,9 @@ import inspect
 import sys
 import typing
 
-from . import _weights_table
+from . import _families, _weights_table
+from ._utils import _ovewrite_named_param, handle_legacy_interface
+from ._weights import Weights, WeightsEnum
 
 __all__ = [
     "WeightsEnum",
@@ -28,60 +28,6 @@ BUILTIN_MODELS = {}  # builders by name; families register theirs when they are 
 
 _FILES = "https://download.pytorch.org/models/"
 _RECIPES = "https://github.com/pytorch/vision/tree/main/references/classification"
-
-
-@dataclasses.dataclass(eq=False)
-class Weights:
-    """Published weights: the address of their file, what makes an input of an image, and facts about them."""
-
-    url: str
-    transforms: typing.Callable
-    meta: dict
-
-    def _facts(self):
-        made = self.transforms
-        if isinstance(made, functools.partial):  # two of these are equal only where they are one
-            made = (made.func, made.args, made.keywords)
-        return self.url, made, self.meta
-
-    def __eq__(self, other):
-        return self._facts() == other._facts() if isinstance(other, Weights) else NotImplemented
-
-    __hash__ = None
-
-
-class WeightsEnum(enum.Enum):
-    """Base of the weights of one model: each member's value is a Weights."""
-
-    @classmethod
-    def verify(cls, obj):
-        """A member of this class for None, a member, or the name of one.
-
-        raises: KeyError for a name that is none of its members', TypeError for another model's weights.
-        """
-        if isinstance(obj, str):
-            return cls[obj.removeprefix(cls.__name__ + ".")]
-        if obj is not None and not isinstance(obj, cls):
-            raise TypeError(
-                f"Invalid Weight class provided; expected {cls.__name__} but received {type(obj).__name__}."
-            )
-        return obj
-
-    def get_state_dict(self, *args, **kwargs):
-        """The state dict in the file of that name in torch.hub's cache.
-
-        raises: RuntimeError naming the address and the path where there is no such file.
-        """
-        from weft.torch import hub
-
-        return hub.load_state_dict_from_url(self.url, *args, **kwargs)
-
-    def __repr__(self):
-        return f"{type(self).__name__}.{self._name_}"
-
-    url = property(lambda self: self.value.url)
-    transforms = property(lambda self: self.value.transforms)
-    meta = property(lambda self: self.value.meta)
 
 
 @functools.cache
@@ -155,7 +101,6 @@ def model_builder(name, weights, make, *arguments, first="IMAGENET1K_V1", **sett
     """A registered builder name(*, weights=None, progress=True, **kwargs), which calls make(*arguments, weights=…, progress=…,
     **settings, **kwargs) with weights None or a member of the WeightsEnum `weights`. `first`: the member that pretrained=True
     means (None: that raises). The builder raises ValueError where a setting is given another value."""
-    from ._utils import _ovewrite_named_param, handle_legacy_interface
 
     def builder(*, weights=None, progress=True, **kwargs):
         for key, value in settings.items():
@@ -175,8 +120,6 @@ def model_builder(name, weights, make, *arguments, first="IMAGENET1K_V1", **sett
 
 def number_of_classes(kwargs, weights):
     """Sets kwargs["num_classes"] to that of published weights. raises: ValueError where it is another number."""
-    from ._utils import _ovewrite_named_param
-
     if weights is not None and weights.meta["categories"] is not None:
         _ovewrite_named_param(kwargs, "num_classes", len(weights.meta["categories"]))
 
@@ -208,10 +151,8 @@ def get_model_builder(name):
 
     raises: ValueError where there is none.
     """
-    from . import _find_builder
-
     key = name.lower()
-    builder = BUILTIN_MODELS.get(key) or _find_builder(key)
+    builder = BUILTIN_MODELS.get(key) or _families.find_builder(key)
     if builder is None:
         raise ValueError(f"Unknown model {name}")
     return builder
@@ -250,9 +191,7 @@ def get_weight(name):
 def list_models(module=None, include=None, exclude=None):
     """The sorted names of the models that are here: those of the package `module`, of the patterns `include` (* and ?; one or
     several), without those of `exclude`."""
-    from . import _import_all_families
-
-    _import_all_families()
+    _families.import_all()
     names = {
         name
         for name, builder in BUILTIN_MODELS.items()

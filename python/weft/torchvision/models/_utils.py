@@ -7,6 +7,8 @@ from collections import OrderedDict
 
 from weft import nn
 
+from ._weights import WeightsEnum
+
 
 class IntermediateLayerGetter(nn.ModuleDict):
     """The children of `model` up to the last of `return_layers` (a dictionary from a child's name to that of a result);
@@ -91,8 +93,6 @@ def handle_legacy_interface(**weights):
         @kwonly_to_pos_or_kw
         @functools.wraps(builder)
         def wrapper(*args, **kwargs):
-            from ._api import WeightsEnum
-
             for name, (former, default) in weights.items():
                 value = kwargs.get(name)
                 if isinstance(value, (WeightsEnum, str)) or (value is None and former not in kwargs):
