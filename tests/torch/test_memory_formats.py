@@ -33,7 +33,7 @@ KEPT = {
     "reflect": lambda y: F.pad(y, (1, 1, 1, 1), mode="reflect"),
     "replicate": lambda y: F.pad(y, (1, 1, 1, 1), mode="replicate"),
     "channel_shuffle": lambda y: F.channel_shuffle(y, 2),
-    "pixel_unshuffle": lambda y: F.pixel_unshuffle(y[:, :, :, :6], 2).contiguous(memory_format=LAST),
+    "pixel_unshuffle": lambda y: F.pixel_unshuffle(y[:, :, :, :6], 2),
     "batch_norm": lambda y: F.batch_norm(y, torch.zeros(4), torch.ones(4)),
     "batch_norm in training": lambda y: F.batch_norm(y, torch.zeros(4), torch.ones(4), training=True),
     "local_response_norm": lambda y: F.local_response_norm(y, 2),
