@@ -184,11 +184,24 @@ std::optional<InputView> GraphTracer::input_view(const Tensor& tensor) const {
   return view;
 }
 
+// Is it computed element by element of a view of another value, as a copy is? Where all operators on the way
+// are simplified away, what is left is the view.
+static bool copies_view(const Value* value, int depth = 0) {
+  constexpr int kDeepest = 8;
+  const Node* node = value->def;
+  if (!node || !node->op || depth > kDeepest) return false;
+  if (node->op->kind == ops::OpKind::View) return true;
+  return node->op->kind == ops::OpKind::Pointwise &&
+         std::any_of(node->inputs.begin(), node->inputs.end(),
+                     [&](const Value* input) { return copies_view(input, depth + 1); });
+}
+
 std::optional<BaseView> GraphTracer::base_view(const Tensor& tensor) const {
   if (!tensor.is_traced()) return std::nullopt;
   const TracedValue& traced = impl_->handle(tensor);
   if (traced.base->input >= 0) return std::nullopt;
-  BaseView view{impl_->as_it_is_now(traced.base), traced.base->generation > 0, {}};
+  BaseView view{
+      impl_->as_it_is_now(traced.base), traced.base->generation > 0, copies_view(traced.base->current), {}};
   for (const ViewStep& step : traced.chain) view.steps.emplace_back(step.op, step.attrs);
   return view;
 }

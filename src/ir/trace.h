@@ -26,6 +26,7 @@ struct InputView {
 struct BaseView {
   Tensor base;  // as it is now
   bool is_updated;
+  bool copies_view;  // the value is a copy of a view of another one
   ViewSteps steps;
 };
 

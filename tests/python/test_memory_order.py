@@ -138,3 +138,34 @@ def test_reductions_over_an_axis_of_one_element_keep_the_order_of_the_others(ufu
     result, expected = weft.compile(program)(x), program(x)
     assert result.strides == expected.strides == (8, 24)
     np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        lambda x: x[:, ::2].copy(),
+        lambda x: np.flip(x, 0).copy(),
+        lambda x: np.ascontiguousarray(x.T),
+        lambda x: x.T.copy(),
+        lambda x: np.asfortranarray(x[:, ::2]),
+        lambda x: +x[:, ::2],
+        lambda x: x[:, ::2] * 1,
+    ],
+    ids=["slice", "flip", "ascontiguousarray", "transpose", "asfortranarray", "positive", "times 1"],
+)
+def test_results_that_look_at_one_copy_of_a_view(copy):
+    """Where the graph simplifies the copy to the view, results still lie as NumPy's, and share memory."""
+
+    def program(x):
+        y = copy(x + 1)
+        return y, y[1:]
+
+    compiled = weft.compile(program)
+    for _ in range(3):
+        x = numbers((3, 4))
+        expected, results = program(x), compiled(x)
+        for a, b in zip(expected, results):
+            np.testing.assert_array_equal(a, b)
+            assert a.strides == b.strides
+        results[0][:] = 7
+        assert (results[1] == 7).all() and np.array_equal(x, numbers((3, 4)))

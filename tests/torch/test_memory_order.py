@@ -148,3 +148,45 @@ def test_dimensions_of_one_element_have_the_operands_strides(shape, dims):
     compiled = torch.compile(program)
     for _ in range(2):
         assert [r.stride() for r in compiled(x)] == [r.stride() for r in program(x)]
+
+
+def whole_and_part(value):
+    def program(x):
+        y = value(x + 1)
+        return y, y[1:], y.detach()
+
+    return program
+
+
+# What a graph simplifies to a view of x + 1 is an array of its own to the program.
+COPIES_OF_VIEWS = {
+    "flip": lambda x: x.flip(0),
+    "fliplr": lambda x: x.fliplr(),
+    "clone": lambda x: x[:, ::2].clone(),
+    "contiguous": lambda x: x.t().contiguous(),
+    "chunk": lambda x: x.chunk(2, 1)[1].contiguous(),
+    "channels_last": lambda x: x.view(1, 3, 2, 2).expand(3, 3, 2, 2).contiguous(memory_format=torch.channels_last),
+    "dtypes": lambda x: x[:, ::2].double().float(),
+    "times 1": lambda x: x[:, ::2] * 1,
+    "power 1": lambda x: x[:, ::2] ** 1,
+    "positive": lambda x: +x[:, ::2],
+    "maximum": lambda x: torch.maximum(x[:, ::2], x[:, ::2]),
+    "repeat": lambda x: x[:, ::2].repeat(1, 1),
+    "twice": lambda x: x[:, ::2].clone().t().clone().t().clone(),
+    "reshape": lambda x: x.t().reshape(2, 6),
+}
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("name", COPIES_OF_VIEWS)
+def test_results_that_look_at_one_copy_of_a_view_lie_and_share_memory_as_eagerly(name, dynamic):
+    program = whole_and_part(COPIES_OF_VIEWS[name])
+    compiled = torch.compile(program, dynamic=dynamic)
+    for _ in range(3):
+        x = torch.arange(12.0).view(3, 4)
+        expected, results = program(x), compiled(x)
+        for a, b in zip(expected, results):
+            assert torch.equal(a, b) and a.stride() == b.stride() and a.storage_offset() == b.storage_offset()
+        assert len({b.untyped_storage().data_ptr() for b in results}) == 1
+        results[0].fill_(7)
+        assert (results[1] == 7).all() and (results[2] == 7).all() and x.sum().item() == 66

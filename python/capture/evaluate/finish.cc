@@ -236,9 +236,9 @@ void Evaluator::keep_shared_roots() {
     if (!step.order.empty()) outputs_[output] = unordered_.at(output);
     step.order.clear();
     if (step.flavor != Flavor::NdArray) continue;
-    // After an update the graph may compute each from its own values.
+    // After an update the graph may compute each from its own values, and a copy of a view may be that view.
     std::optional<ir::BaseView> view = tracer_.base_view(outputs_[output]);
-    if (view && (view->is_updated || is_by_memory || !step.root_order.empty())) {
+    if (view && (view->is_updated || view->copies_view || is_by_memory || !step.root_order.empty())) {
       outputs_[output] = view->base;
       step.is_of_root = true;
       step.views = std::move(view->steps);
