@@ -45,7 +45,7 @@ struct OperatorObject {
   uint32_t refused;  // kinds of dtypes, under PyTorch's rules
 };
 
-PyTypeObject* g_operator_type = nullptr;
+PyTypeObject *g_operator_type = nullptr, *g_method_type = nullptr;
 
 // Elements from which on the interpreter's lock is released while an operator runs.
 constexpr int64_t kReleaseLock = 1 << 14;
@@ -366,9 +366,10 @@ PyObject* get_definition(PyObject* self, void*) {
 PyObject* repr(PyObject* self) {
   return PyUnicode_FromFormat("<weft operator %U>", reinterpret_cast<OperatorObject*>(self)->name);
 }
-// As a class attribute, the operator is a method.
+// As an attribute of tensors' class, the operator is a method; of other classes (`activation = torch.tanh`)
+// it is itself, as functions of C are.
 PyObject* bind_to(PyObject* self, PyObject* object, PyObject*) {
-  if (!object || object == Py_None) return Py_NewRef(self);
+  if (!object || !nb::isinstance<Tensor>(object)) return Py_NewRef(self);
   return PyMethod_New(self, object);
 }
 // Pickled by name, as functions are.
@@ -390,23 +391,32 @@ PyMemberDef kMembers[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(OperatorObject, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };
+// Functions, which are no methods of the classes that have them as attributes (`activation = torch.tanh`), as
+// functions of C are none; and methods of tensors.
+constexpr unsigned kFlags =
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION;
 PyType_Slot kSlots[] = {
     {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
-    {Py_tp_descr_get, reinterpret_cast<void*>(bind_to)},
     {Py_tp_getset, kAttributes},
     {Py_tp_members, kMembers},
     {Py_tp_methods, kMethods},
     {0, nullptr},
 };
-PyType_Spec kSpec = {"weft.Operator", sizeof(OperatorObject), 0,
-                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
-                         Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                     kSlots};
+PyType_Spec kSpec = {"weft.Operator", sizeof(OperatorObject), 0, kFlags | Py_TPFLAGS_BASETYPE, kSlots};
+PyType_Slot kMethodSlots[] = {
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_descr_get, reinterpret_cast<void*>(bind_to)},
+    {Py_tp_members, kMembers},
+    {0, nullptr},
+};
+PyType_Spec kMethodSpec = {"weft.OperatorMethod", sizeof(OperatorObject), 0,
+                           kFlags | Py_TPFLAGS_METHOD_DESCRIPTOR, kMethodSlots};
 
 // Operator objects live as long as the process.
-nb::object make_operator(const OpDef& op, const std::string& name, CallStyle style = CallStyle::Function) {
-  OperatorObject* object = PyObject_New(OperatorObject, g_operator_type);
+nb::object make_operator(PyTypeObject* type, const OpDef& op, const std::string& name,
+                         CallStyle style = CallStyle::Function) {
+  OperatorObject* object = PyObject_New(OperatorObject, type);
   if (!object) nb::raise_python_error();
   object->vectorcall = &vectorcall;
   object->op = &op;
@@ -459,23 +469,29 @@ std::vector<std::string> method_names(const OpDef& op, const std::string& name) 
 }  // namespace
 
 const OpDef* operator_of_python(nb::handle object) {
-  if (Py_TYPE(object.ptr()) != g_operator_type) return nullptr;
+  const PyTypeObject* const type = Py_TYPE(object.ptr());
+  if (type != g_operator_type && type != g_method_type) return nullptr;
   return reinterpret_cast<OperatorObject*>(object.ptr())->op;
 }
 
 void bind_operators(nb::module_& m) {
   g_operator_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kSpec));
   if (!g_operator_type) nb::raise_python_error();
+  g_method_type = reinterpret_cast<PyTypeObject*>(
+      PyType_FromSpecWithBases(&kMethodSpec, reinterpret_cast<PyObject*>(g_operator_type)));
+  if (!g_method_type) nb::raise_python_error();
   m.attr("Operator") = nb::borrow(reinterpret_cast<PyObject*>(g_operator_type));
   nb::object tensor = m.attr("Tensor");
   const auto add = [&](const OpDef& op, const std::string& name) {
-    const nb::object function = make_operator(op, name);
+    const nb::object function = make_operator(g_operator_type, op, name);
     // A dtype of the same name stays: weft.float is one in PyTorch too.
     if (!nb::hasattr(m, name.c_str())) m.attr(name.c_str()) = function;
     for (const std::string& method : method_names(op, name)) {
-      if (!nb::hasattr(tensor, method.c_str())) tensor.attr(method.c_str()) = make_operator(op, method);
+      if (!nb::hasattr(tensor, method.c_str()))
+        tensor.attr(method.c_str()) = make_operator(g_method_type, op, method);
       if (op.kind == OpKind::Pointwise && method.back() != '_') {
-        tensor.attr((method + "_").c_str()) = make_operator(op, method + "_", CallStyle::InPlace);
+        tensor.attr((method + "_").c_str()) =
+            make_operator(g_method_type, op, method + "_", CallStyle::InPlace);
       }
     }
   };
@@ -488,7 +504,7 @@ void bind_operators(nb::module_& m) {
     if (!op) continue;
     const auto set = [&](const char* prefix, CallStyle style) {
       const std::string name = fmt::format("__{}{}__", prefix, dunder.name);
-      tensor.attr(name.c_str()) = make_operator(*op, name, style);
+      tensor.attr(name.c_str()) = make_operator(g_method_type, *op, name, style);
     };
     set("", CallStyle::Operator);
     if (!dunder.binary_number) continue;

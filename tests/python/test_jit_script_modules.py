@@ -439,3 +439,20 @@ def test_errors():
     compiled = weft.jit.script(Scale(1.0))
     with pytest.raises(TypeError, match="weight"):
         compiled.weight = 3
+
+
+class WithDefault(nn.Module):
+    def forward(self, x: Tensor, state: Tensor = weft.ones(2), count: int = 3) -> Tensor:
+        return x + state * count
+
+
+def test_tensors_are_defaults_of_arguments():
+    module = weft.jit.script(WithDefault())
+    for _ in range(3):  # as written here, loaded, and loaded again
+        np.testing.assert_array_equal(array(module(weft.zeros(2))), [3, 3])
+        np.testing.assert_array_equal(array(module(weft.zeros(2), weft.ones(2) * 2, 1)), [2, 2])
+        assert "state: Tensor=CONSTANTS.c0" in module.code
+        file = io.BytesIO()
+        weft.jit.save(module, file)
+        file.seek(0)
+        module = weft.jit.load(file)

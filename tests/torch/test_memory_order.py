@@ -165,7 +165,9 @@ COPIES_OF_VIEWS = {
     "clone": lambda x: x[:, ::2].clone(),
     "contiguous": lambda x: x.t().contiguous(),
     "chunk": lambda x: x.chunk(2, 1)[1].contiguous(),
-    "channels_last": lambda x: x.view(1, 3, 2, 2).expand(3, 3, 2, 2).contiguous(memory_format=torch.channels_last),
+    "channels_last": lambda x: x.view(1, 3, 2, 2)
+    .expand(3, 3, 2, 2)
+    .contiguous(memory_format=torch.channels_last),
     "dtypes": lambda x: x[:, ::2].double().float(),
     "times 1": lambda x: x[:, ::2] * 1,
     "power 1": lambda x: x[:, ::2] ** 1,

@@ -41,7 +41,8 @@ def test_imports_of_torch_find_weft(program):
         from torch.nn.functional import relu
         import torch.nn.utils.rnn
         import safetensors.torch
-        assert torch.__name__ == "weft.torch" and nn is also is torch.nn and F is nn.functional and relu is F.relu
+        assert torch.__name__ == "torch" and torch.__spec__.name == "weft.torch"
+        assert nn is also is torch.nn and F is nn.functional and relu is F.relu
         assert torch.jit.script and torch.version.cuda is None
         print(torch.__version__, isinstance(torch.ones(1), Tensor))
         """

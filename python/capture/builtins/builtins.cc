@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "capture/builtins/named_tuples.h"
 #include "capture/builtins/sets.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/numpy/names.h"
@@ -558,6 +559,7 @@ void register_builtins() {
     register_lowering((std::string("builtins.") + name).c_str(), lowering);
   register_builtin_classes();
   register_lowering("builtins.tuple.__new__", tuple_new);
+  register_lowering("collections.namedtuple", builtin_namedtuple);
   register_lowering("functools.partial", builtin_partial);
   register_lowering("functools.update_wrapper", builtin_update_wrapper);
   register_lowering("weft._entered_library.ordering.order_of", order_of);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "capture/builtins/builtins.h"
+#include "capture/builtins/sets.h"
 #include "capture/objects/classes.h"
 #include "capture/objects/made_once.h"
 
@@ -56,6 +57,10 @@ Ref Evaluator::described(const V& value) {
       if (!items) return Ref();
       return real_exception(reinterpret_cast<PyObject*>(value->object_type),
                             checked(PyList_AsTuple(items.get())));
+    }
+    case Kind::Opaque: {
+      const V set = outside_set(*this, value);
+      return set ? set->object : Ref();
     }
     default: return Ref();
   }

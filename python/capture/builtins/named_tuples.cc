@@ -82,4 +82,33 @@ V make_named_tuple(Evaluator& ev, PyTypeObject* type, CallArgs& args) {
   return value;
 }
 
+// collections.namedtuple(typename, fields): the class is made once, and stands for those that the program
+// would make at each call.
+V builtin_namedtuple(Evaluator& ev, CallArgs& args) {
+  const auto known = [&](const V& value) {
+    Ref object = ev.described(ev.realize(value));
+    if (!object) graph_break("a class of named tuples of names that are not known");
+    return object;
+  };
+  const Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
+            keywords = checked(PyDict_New());
+  for (size_t i = 0; i < args.args.size(); ++i)
+    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), known(args.args[i]).release());
+  for (const auto& [key, value] : args.keywords)
+    if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
+  // The function would look at its caller's frame for it.
+  PyObject* const module = PyDict_GetItemString(ev.frame().globals.get(), "__name__");
+  if (module && !PyDict_GetItemString(keywords.get(), "module") &&
+      PyDict_SetItemString(keywords.get(), "module", module) < 0)
+    throw PythonError{};
+  const Ref collections = checked(PyImport_ImportModule("collections")),
+            make = checked(PyObject_GetAttrString(collections.get(), "namedtuple"));
+  Ref type = Ref::steal(PyObject_Call(make.get(), positional.get(), keywords.get()));
+  if (!type) {
+    clear_error();
+    graph_break("a class of named tuples that Python does not make");
+  }
+  return ev.pinned(type.get());
+}
+
 }  // namespace weft::capture

@@ -10,6 +10,7 @@ namespace weft::capture {
 V named_tuple_field(const V& tuple, PyObject* name);
 bool is_named_tuple_method(const std::string& name);
 V named_tuple_method(const V& tuple, const std::string& name, CallArgs& args);
+V builtin_namedtuple(Evaluator& ev, CallArgs& args);
 V make_named_tuple(Evaluator& ev, PyTypeObject* type, CallArgs& args);
 
 }  // namespace weft::capture

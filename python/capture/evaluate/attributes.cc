@@ -171,7 +171,7 @@ V Evaluator::class_attribute(const V& owner, PyObject* name, PyObject* found) {
     if (Py_TYPE(found) == &PyStaticMethod_Type) return pinned(function.get());
     return method(pinned(reinterpret_cast<PyObject*>(owner->object_type)), pinned(function.get()));
   }
-  if (Py_TYPE(found)->tp_descr_get == nullptr) return pinned(found);
+  if (Py_TYPE(found)->tp_descr_get == nullptr || is_weft_operator(found)) return pinned(found);
   if (type_name(found) == "cached_property") return cached_property(owner, name, found);
   if (V value = descriptor_value(owner, found)) return value;
   graph_break(fmt::format("attribute '{}' is computed by a descriptor", utf8(name)));

@@ -397,10 +397,9 @@ Ref absolute_name(PyObject* name, long level, PyObject* globals) {
 bool is_part_of_weft(const std::string& name) {
   if (name.starts_with("weft.")) return true;
   if (!name.starts_with("torch.")) return false;
-  PyObject* const torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
-  const char* const real = torch && PyModule_Check(torch) ? PyModule_GetName(torch) : nullptr;
-  if (!real) clear_error();
-  return real && std::string_view(real) == "weft.torch";
+  PyObject* const modules = PyImport_GetModuleDict();
+  PyObject* const torch = PyDict_GetItemString(modules, "torch");
+  return torch && torch == PyDict_GetItemString(modules, "weft.torch");
 }
 
 }  // namespace

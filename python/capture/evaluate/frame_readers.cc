@@ -42,7 +42,7 @@ std::string top_name(PyObject* name) {
 bool is_known_library(const std::string& module) {
   static constinit MadeOnce<std::set<std::string>> libraries;
   const auto read = [] {
-    std::set<std::string> found = {"numpy", "scipy", "weft"};
+    std::set<std::string> found = {"numpy", "scipy", "torch", "weft"};
     PyObject* names = PySys_GetObject("stdlib_module_names");  // borrowed
     const Ref iterator = names ? Ref::steal(PyObject_GetIter(names)) : Ref();
     while (Ref name = Ref::steal(iterator ? PyIter_Next(iterator.get()) : nullptr))

@@ -65,4 +65,5 @@ REPLACEMENTS = {
     "operator.itemgetter": calling.itemgetter,
     "operator.methodcaller": calling.methodcaller,
     "weft._C._is_recording": calling.is_recording,
+    "weft._C.as_tensor": calling.as_tensor,
 }

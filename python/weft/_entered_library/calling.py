@@ -60,6 +60,25 @@ def tensor_of_numbers(numbers, dtype):
     return weft.tensor(numbers, dtype=weft.get_default_dtype() if dtype is None else dtype)
 
 
+def as_tensor(data, dtype=None, device=None):
+    """weft.as_tensor: of a tensor or an array itself, where its dtype and device allow."""
+    import weft
+
+    if not weft.is_tensor(data):
+        if not _is_array(data):
+            return weft.tensor(data, dtype=dtype, device=device)
+        data = weft.from_numpy(data)
+    if dtype is not None:
+        data = data.to(dtype)
+    return data if device is None else data.to(device)
+
+
+def _is_array(data):
+    import numpy
+
+    return isinstance(data, numpy.ndarray)
+
+
 def construct(cls, *args, **keywords):
     """A call of a class that has its own __new__."""
     instance = cls.__new__(cls, *args, **keywords)

@@ -22,9 +22,23 @@ def _disabled_torch_function_impl(func, types, args=(), kwargs=None):
     return func(*args, **(kwargs or {}))
 
 
+def _are_functorch_transforms_active():
+    """False: torch.vmap and its like call operators of batches, and no mode is on."""
+    return False
+
+
+def _get_tracing_state():
+    """What is true while weft.jit.trace records, and None else."""
+    return jit.is_tracing() or None
+
+
 def _is_tracing():
     """Does weft.jit.trace record?"""
     return jit.is_tracing()
+
+
+def _log_api_usage_once(event):
+    """Nothing: no use is counted."""
 
 
 _TensorMeta = type(weft.Tensor)  # of which programs ask whether a class is a tensor's

@@ -14,6 +14,7 @@ from weft import Tensor  # noqa: F401
 from . import _absent, _aliases, _methods, _names, _table
 from .version import __version__  # noqa: F401
 
+_weft_looks_up = True  # capture may look for names at any time, whatever the module is called
 torch = _sys.modules[__name__]  # `from torch import torch` finds PyTorch, too
 newaxis = None
 
@@ -24,9 +25,9 @@ _absent.install()
 
 def _submodule(name):
     try:
-        return _importlib.import_module(f"{__name__}.{name}")
+        return _importlib.import_module(f"{__package__}.{name}")
     except ModuleNotFoundError as error:
-        if error.name != f"{__name__}.{name}":
+        if error.name != f"{__package__}.{name}":
             raise
         return None
 
@@ -36,9 +37,9 @@ def __getattr__(name):
     is_special = name.startswith("__") and name != "__config__"
     value = _table.find(where, name) if where else None if is_special else _submodule(name)
     if value is None and _names.FUNCTIONS.is_absent_class(name):
-        value = _absent.absent(f"torch.{name}", _names.FUNCTIONS.left_out[name], __name__)
+        value = _absent.absent(f"torch.{name}", _names.FUNCTIONS.left_out[name], __package__)
     if value is None:
-        raise AttributeError(_names.FUNCTIONS.why_missing(name), name=name, obj=_sys.modules[__name__])
+        raise AttributeError(_names.FUNCTIONS.why_missing(name), name=name, obj=_sys.modules[__package__])
     globals()[name] = value
     return value
 

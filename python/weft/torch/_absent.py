@@ -2,6 +2,7 @@
 whose names raise with the reason when they are used.
 """
 
+import abc
 import importlib
 import importlib.machinery
 import sys
@@ -11,6 +12,7 @@ import types
 REGROUPED = {
     "amp.autocast_mode": "weft.torch.amp",
     "amp.grad_scaler": "weft.torch.amp",
+    "autograd.forward_ad": "weft.torch.autograd._forward_ad",
     "autograd.function": "weft.torch.autograd",
     "autograd.grad_mode": "weft.torch.autograd",
     "autograd.variable": "weft.torch.autograd",
@@ -34,6 +36,8 @@ REGROUPED = {
     "distributed._tensor": "weft.torch.distributed.tensor",
     "distributed.tensor.placement_types": "weft.torch.distributed.tensor",
     "fx._compatibility": "weft.torch.fx",
+    "fx.graph_module": "weft.torch.fx",
+    "fx.experimental.proxy_tensor": "weft.torch._proxy_tensor",
     "jit._script": "weft.torch.jit weft.jit",
     "jit.annotations": "weft.torch.jit weft.jit typing",
     "_dynamo.decorators": "weft.torch._dynamo",
@@ -42,6 +46,7 @@ REGROUPED = {
     "functional": "weft.torch",
     "_compile": "weft.torch._dynamo",
     "nn.grad": "weft.nn.functional",
+    "onnx": "weft.torch._onnx",
     "nn.modules.adaptive": "weft.nn weft.nn.modules",
     "nn.modules.batchnorm": "weft.nn weft.nn.modules weft.nn.modules.normalization",
     "nn.modules.channelshuffle": "weft.nn",
@@ -52,6 +57,7 @@ REGROUPED = {
     "nn.modules.pixelshuffle": "weft.nn",
     "nn.modules.upsampling": "weft.nn",
     "nn.modules.utils": "weft.torch._nn_utils",
+    "_subclasses.fake_tensor": "weft.torch._fake_tensor",
     "profiler.profiler": "weft.torch.profiler",
     "profiler.itt": "weft.torch.profiler",
     "sparse": "weft.sparse._coo",
@@ -87,7 +93,7 @@ REGROUPED = {
 }
 
 
-class _Absent(type):
+class _Absent(abc.ABCMeta):
     """The class of stand-ins for what is not there: they can be named, subclassed and asked about, not called."""
 
     def __call__(cls, *args, **kwargs):

@@ -34,7 +34,7 @@ MODULES = {
             ASGD Adadelta Adagrad Adam AdamW Adamax NAdam RAdam RMSprop Rprop SGD partialclass""",
         "autograd.functional": "hessian hvp jacobian jvp vhp vjp",
         "autograd.forward_ad": """
-            UnpackedDualTensor dual_level enter_dual_level exit_dual_level make_dual unpack_dual""",
+            dual_level enter_dual_level exit_dual_level make_dual""",
         "autograd.gradcheck": """
             GradcheckError get_analytical_jacobian get_numerical_jacobian
             get_numerical_jacobian_wrt_specific_input gradcheck gradgradcheck""",
@@ -178,6 +178,7 @@ MODULES = {
             Softmax""",
         "nn.quantizable": "",
         "nn.quantized.dynamic": "",
+        "jit": "_get_trace_graph",
         "jit.quantized": """
             QuantizedGRU QuantizedGRUCell QuantizedLSTM QuantizedLSTMCell QuantizedLinear
             QuantizedLinearFP16 QuantizedRNNBase QuantizedRNNCell QuantizedRNNCellBase
@@ -315,7 +316,7 @@ MODULES = {
             AdditionalInputs Dim ShapesCollection dims refine_dynamic_shapes_from_suggested_fixes""",
         "onnx": """
             ExportableModule InputObserver JitScalarType ONNXProgram OnnxExporterError export
-            is_in_onnx_export register_custom_op_symbolic select_model_mode_for_export
+            register_custom_op_symbolic select_model_mode_for_export
             unregister_custom_op_symbolic""",
         "onnx.symbolic_helper": """
             args_have_same_dtype check_training_mode dequantize_helper is_complex_value parse_args
@@ -328,14 +329,14 @@ MODULES = {
         "onnx.operators": "",
         "onnx.errors": "OnnxExporterWarning SymbolicValueError UnsupportedOperatorError",
         "fx": """
-            CodeGen Graph GraphModule Interpreter Node Proxy ProxyableClassMeta Tracer Transformer
+            CodeGen Graph Interpreter Node Proxy ProxyableClassMeta Tracer Transformer
             has_side_effect map_arg replace_pattern symbolic_trace wrap""",
         "fx.proxy": """
             Attribute GraphAppendingTracer MetaProxy ParameterProxy Proxy Scope ScopeContextManager
             TraceError TracerBase assert_fn""",
         "fx.node": "Node has_side_effect map_aggregate map_arg",
         "fx.graph": "CodeGen Graph PythonCode",
-        "fx.graph_module": "GraphModule reduce_graph_module reduce_package_graph_module",
+        "fx.graph_module": "reduce_graph_module reduce_package_graph_module",
         "fx.interpreter": "Interpreter Transformer",
         "fx.passes": "",
         "fx.passes.shape_prop": "ShapeProp TensorMetadata",
@@ -344,7 +345,7 @@ MODULES = {
             DecompositionInterpreter PreDispatchTorchFunctionMode ProxyTorchDispatchMode
             PythonKeyTracer TorchFunctionMetadataMode decompose disable_autocast_cache
             disable_proxy_modes_tracing dispatch_trace extract_val fake_signature fetch_object_proxy
-            fetch_sym_proxy get_innermost_proxy_mode get_isolated_graphmodule get_proxy_mode
+            fetch_sym_proxy get_isolated_graphmodule
             get_proxy_slot get_torch_dispatch_modes handle_sym_dispatch has_proxy_slot is_sym_node
             make_fx maybe_disable_thunkify maybe_enable_thunkify maybe_handle_decomp proxy_call
             selective_decompose set_meta set_original_aten_op set_proxy_slot snapshot_fake thunkify
@@ -637,7 +638,7 @@ MODULES = {
             assert_metadata_eq contains_tensor_types disable_fake_tensor_cache dump_cache_stats
             evict_fake_tensor_cache_key extract_tensor_metadata get_fast_op_impls get_plain_tensors
             get_schema_info has_meta in_kernel_invocation_manager inferred_fake_kernel_from_real_out
-            init_gpu_context is_fake is_fake_tensor is_sparse_any is_sparse_compressed
+            init_gpu_context is_fake_tensor is_sparse_any is_sparse_compressed
             maybe_get_fake_constant maybe_get_fake_device maybe_get_fake_mode maybe_get_real_tensor
             maybe_to_dense_mkldnn ordered_set run_fallback_kernel should_allow_numbers_as_tensors
             stride_incorrect_op torch_decomp_decompositions tree_flatten_only unset_fake_temporarily""",

@@ -17,8 +17,9 @@ class _Loader:
     def exec_module(self, module):
         module.__spec__ = self.spec  # importlib has set the alias's
         # Modules below that are loaded already are not set as attributes again: a function may have the name.
-        for name in [name for name in sys.modules if name.startswith(module.__name__ + ".")]:
-            sys.modules.setdefault(self.alias + name[len(module.__name__) :], sys.modules[name])
+        real = self.spec.name if self.spec else module.__name__
+        for name in [name for name in sys.modules if name.startswith(real + ".")]:
+            sys.modules.setdefault(self.alias + name[len(real) :], sys.modules[name])
 
     def get_code(self, fullname):  # of `python -m`
         loader = self.spec.loader

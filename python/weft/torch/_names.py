@@ -228,7 +228,7 @@ FUNCTIONS = Namespace(
             native_channel_shuffle native_group_norm native_layer_norm poisson_nll_loss relu_ rnn_relu
             rnn_tanh segment_reduce selu_ softmax threshold threshold_ triplet_margin_loss""",
         "weft.torch._functions.settings": """
-            _assert are_deterministic_algorithms_enabled compile compiled_with_cxx11_abi cond dequantize
+            _assert _assert_async are_deterministic_algorithms_enabled compile compiled_with_cxx11_abi cond dequantize
             get_deterministic_debug_mode get_device get_float32_matmul_precision has_lapack has_mkl
             has_openmp has_spectral is_deterministic_algorithms_warn_only_enabled is_storage thread_safe_generator
             is_vulkan_available is_warn_always_enabled prepare_multiprocessing_environment

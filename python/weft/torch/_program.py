@@ -24,7 +24,7 @@ TORCHVISION_VERSION = "0.29.2"
 
 
 def stand_in():
-    """From now on `import torch` finds weft.torch."""
+    """From now on `import torch` finds weft.torch, which says that its name is torch."""
     for name in [name for name in sys.modules if name.split(".")[0] in STANDS_FOR]:
         del sys.modules[name]
     from . import _safetensors
@@ -36,6 +36,7 @@ def stand_in():
     }
     for alias, real in STANDS_FOR.items():
         _aliases.add(alias, real, versions[alias])
+    sys.modules["weft.torch"].__name__ = "torch"  # programs compare it with the names that they look up
 
 
 _kept = []  # the module of `python -m weft.torch`: what it holds must live on

@@ -21,6 +21,9 @@ class ConstantsSugar final : public SugaredValue {
   explicit ConstantsSugar(Find find) : find_(std::move(find)) {}
   std::string kind() const override { return "CONSTANTS"; }
   SugaredPtr attribute(Emitter&, const Range& range, const std::string& name) override {
+    return constant_attribute(range, name);
+  }
+  SugaredPtr constant_attribute(const Range& range, const std::string& name) override {
     size_t index = 0;
     const char* const end = name.data() + name.size();
     const bool is_index =

@@ -44,6 +44,8 @@ class SugaredValue : public std::enable_shared_from_this<SugaredValue> {
   virtual ir::Value* as_value(Emitter& emitter, const Range& range);
   virtual SugaredPtr attribute(Emitter& emitter, const Range& range, const std::string& name);
   virtual bool has_attribute(Emitter&, const std::string&) { return false; }
+  // As an argument's default, where there is no graph; null where it has no such constant.
+  virtual SugaredPtr constant_attribute(const Range&, const std::string&) { return nullptr; }
   virtual void set_attribute(Emitter& emitter, const Range& range, const std::string& name, ir::Value* value);
   // Calls whose arguments are not ordinary expressions (types, closures, ranges) override this one.
   virtual SugaredPtr call_expr(Emitter& emitter, const Range& range, const Expr::Call& call,

@@ -224,7 +224,7 @@ SugaredPtr constant_member(const Expr::Attribute& attribute, Resolver& resolver)
     return resolve_namespace_member(space->path(), attribute.name);
   if (const auto* type = dynamic_cast<const ClassSugar*>(object.get()))
     return type->constant_member(attribute.name);
-  return nullptr;
+  return object ? object->constant_attribute(attribute.object->range, attribute.name) : nullptr;
 }
 
 IValue evaluate_constant(const Expr& expr, const TypePtr& type, Resolver& resolver) {

@@ -7,11 +7,11 @@ from weft.nn import init
 from weft.nn.parameter import Parameter
 
 
-def tuple_of(value, count, owner=""):
-    """`count` numbers: one given stands for all."""
+def tuple_of(value, count, owner="", or_one=False):
+    """`count` numbers: one given stands for all. or_one: a sequence of one number, which stands for all, is kept."""
     if not isinstance(value, (tuple, list)):
         return (value,) * count
-    if len(value) != count:
+    if len(value) != count and not (or_one and len(value) == 1):
         raise ValueError(f"{owner + ': ' if owner else ''}expected one number or {count}, got {list(value)}")
     return tuple(value)
 

@@ -33,11 +33,11 @@ class _ConvNd(Module):
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = tuple_of(kernel_size, rank, owner)
-        self.stride = tuple_of(stride, rank, owner)
-        self.padding = padding if isinstance(padding, str) else tuple_of(padding, rank, owner)
-        self.dilation = tuple_of(dilation, rank, owner)
+        self.stride = tuple_of(stride, rank, owner, or_one=True)
+        self.padding = padding if isinstance(padding, str) else tuple_of(padding, rank, owner, or_one=True)
+        self.dilation = tuple_of(dilation, rank, owner, or_one=True)
         self.transposed = transposed
-        self.output_padding = tuple_of(output_padding, rank, owner)
+        self.output_padding = tuple_of(output_padding, rank, owner, or_one=True)
         self.groups = groups
         self.padding_mode = padding_mode
         self._reversed_padding_repeated_twice = self._padding_around()
@@ -69,10 +69,10 @@ class _ConvNd(Module):
         text = (
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         )
-        zeros, ones = (0,) * self._rank, (1,) * self._rank
-        text += f", padding={self.padding}" if self.padding != zeros else ""
-        text += f", dilation={self.dilation}" if self.dilation != ones else ""
-        text += f", output_padding={self.output_padding}" if self.output_padding != zeros else ""
+        text += f", padding={self.padding}" if self.padding != (0,) * len(self.padding) else ""
+        text += f", dilation={self.dilation}" if self.dilation != (1,) * len(self.dilation) else ""
+        others = self.output_padding
+        text += f", output_padding={others}" if others != (0,) * len(others) else ""
         text += f", groups={self.groups}" if self.groups != 1 else ""
         text += ", bias=False" if self.bias is None else ""
         return text + (f", padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "")

@@ -21,6 +21,18 @@ def _assert(condition: bool, message: str):
     assert condition, message
 
 
+def _assert_async(input, assert_msg="Expected Tensor with single nonzero value, but got zero"):
+    """A check of a value that is part of graphs: nothing is given back.
+
+    input: one element of any dtype.
+    raises: RuntimeError with the message where it is zero; RuntimeError for tensors of several elements or none.
+    """
+    if input.numel() != 1:
+        kind = "more than one value" if input.numel() else "no values"
+        raise RuntimeError(f"Boolean value of Tensor with {kind} is ambiguous")
+    _weft.require(input, input != 0, error=assert_msg)
+
+
 def use_deterministic_algorithms(mode, *, warn_only=False):
     """Notes the choice; weft's operators are deterministic."""
     _state["deterministic"], _state["deterministic_warn_only"] = bool(mode), bool(warn_only)

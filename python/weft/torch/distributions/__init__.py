@@ -3,7 +3,7 @@
 Numbers are drawn as PyTorch draws them on the CPU. source: PyTorch's documentation, the distributions' definitions.
 """
 
-from . import constraints, kl, transforms  # noqa: F401
+from . import constraint_registry, constraints, kl, transforms  # noqa: F401
 from ._base import Distribution, ExponentialFamily, Independent, kl_divergence, register_kl  # noqa: F401
 from ._continuous import (  # noqa: F401
     Beta,
@@ -15,7 +15,6 @@ from ._continuous import (  # noqa: F401
     Gamma,
     GeneralizedPareto,
     Laplace,
-    MultivariateNormal,
     Normal,
     StudentT,
     Uniform,
@@ -33,6 +32,7 @@ from ._discrete import (  # noqa: F401
     OneHotCategoricalStraightThrough,
     Poisson,
 )
+from ._matrices import LKJCholesky, LowRankMultivariateNormal, MultivariateNormal, Wishart  # noqa: F401
 from ._transformed import (  # noqa: F401
     Gumbel,
     HalfCauchy,
@@ -48,11 +48,13 @@ from ._transformed import (  # noqa: F401
     TransformedDistribution,
     Weibull,
 )
+from .constraint_registry import biject_to, transform_to  # noqa: F401
 from .transforms import (  # noqa: F401
     AbsTransform,
     AffineTransform,
     CatTransform,
     ComposeTransform,
+    CorrCholeskyTransform,
     CumulativeDistributionTransform,
     ExpTransform,
     IndependentTransform,
@@ -69,15 +71,3 @@ from .transforms import (  # noqa: F401
     Transform,
     identity_transform,
 )
-
-_LEFT_OUT = frozenset(
-    "CorrCholeskyTransform LKJCholesky LowRankMultivariateNormal Wishart biject_to transform_to".split()
-)
-
-
-def __getattr__(name):
-    if name in _LEFT_OUT:
-        from .. import _absent
-
-        return _absent.absent(f"torch.distributions.{name}", "not written yet", __name__)
-    raise AttributeError(f"module 'torch.distributions' has no attribute {name!r}")

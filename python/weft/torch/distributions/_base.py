@@ -78,7 +78,29 @@ class Distribution:
         given = {name: getattr(self, name).expand(tuple(batch_shape)) for name in self._parameters}
         if not given:
             raise NotImplementedError
-        return type(self)(**given, validate_args=False)
+        return self._made(_instance, **given)
+
+    def _get_checked_instance(self, cls, _instance=None):
+        """An object of self's class, not initialized, for an `expand` of class `cls` to fill; _instance where it is given.
+
+        raises: NotImplementedError where the class has another constructor than `cls`, and so needs an `expand` of its own.
+        """
+        if _instance is None and type(self).__init__ is not cls.__init__:
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also define a "
+                "custom .expand() method."
+            )
+        return type(self).__new__(type(self)) if _instance is None else _instance
+
+    def _made(self, _instance, *given, **named):
+        """What `expand` gives: the distribution of these parameters, or _instance, which becomes like it."""
+        own = next(each for each in type(self).__mro__ if each.__module__.startswith("weft."))
+        made = own(*given, **named, validate_args=False)
+        if _instance is None and type(self) is own:
+            return made
+        instance = self._get_checked_instance(own, _instance)
+        instance.__dict__.update(vars(made))
+        return instance
 
     def _extended_shape(self, sample_shape=()):
         return size((*sample_shape, *self._batch_shape, *self._event_shape))
@@ -140,7 +162,7 @@ def clamped(probs):
 
 
 class ExponentialFamily(Distribution):
-    pass
+    """Distributions of the exponential family: a class to ask about and derive from."""
 
 
 class Independent(Distribution):
@@ -164,7 +186,7 @@ class Independent(Distribution):
     def expand(self, batch_shape, _instance=None):
         event = tuple(self._event_shape)[: self.reinterpreted_batch_ndims]
         base = self.base_dist.expand((*batch_shape, *event))
-        return Independent(base, self.reinterpreted_batch_ndims, validate_args=False)
+        return self._made(_instance, base, self.reinterpreted_batch_ndims)
 
     has_rsample = property(lambda self: self.base_dist.has_rsample)
     has_enumerate_support = property(

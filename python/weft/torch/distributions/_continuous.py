@@ -32,6 +32,8 @@ class _LocationScale(Distribution):
 
 
 class Normal(_LocationScale, ExponentialFamily):
+    """Of a mean and a standard deviation."""
+
     @property
     def stddev(self):
         return self.scale
@@ -68,6 +70,8 @@ class Normal(_LocationScale, ExponentialFamily):
 
 
 class Laplace(_LocationScale):
+    """Of a median and a scale."""
+
     @property
     def variance(self):
         return 2 * self.scale.pow(2)
@@ -98,6 +102,8 @@ class Laplace(_LocationScale):
 
 
 class Cauchy(_LocationScale):
+    """Of a median and a scale."""
+
     @property
     def mean(self):
         return torch().full_like(self.loc, math.nan)
@@ -126,6 +132,8 @@ class Cauchy(_LocationScale):
 
 
 class StudentT(Distribution):
+    """Of degrees of freedom, a location and a scale."""
+
     has_rsample = True
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -180,6 +188,8 @@ class StudentT(Distribution):
 
 
 class Uniform(Distribution):
+    """Over [low, high)."""
+
     has_rsample = True
     arg_constraints = {"low": constraints.dependent, "high": constraints.dependent}
     _parameters = ("low", "high")
@@ -231,6 +241,8 @@ class Uniform(Distribution):
 
 
 class Exponential(ExponentialFamily):
+    """Of a rate."""
+
     has_rsample = True
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
@@ -351,6 +363,8 @@ class GeneralizedPareto(Distribution):
 
 
 class Gamma(ExponentialFamily):
+    """Of a concentration and a rate."""
+
     has_rsample = True
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
@@ -393,6 +407,8 @@ class Gamma(ExponentialFamily):
 
 
 class Chi2(Gamma):
+    """Of df degrees of freedom: Gamma(df / 2, 1 / 2)."""
+
     arg_constraints = {"df": constraints.positive}
     _parameters = ("df",)
 
@@ -405,6 +421,8 @@ class Chi2(Gamma):
 
 
 class Dirichlet(ExponentialFamily):
+    """Over the simplex, of concentrations in the last dimension."""
+
     has_rsample = True
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
@@ -417,7 +435,7 @@ class Dirichlet(ExponentialFamily):
         self._check_parameters()
 
     def expand(self, batch_shape, _instance=None):
-        return type(self)(self.concentration.expand((*batch_shape, *self._event_shape)), validate_args=False)
+        return self._made(_instance, self.concentration.expand((*batch_shape, *self._event_shape)))
 
     @property
     def mean(self):
@@ -456,6 +474,8 @@ class Dirichlet(ExponentialFamily):
 
 
 class Beta(ExponentialFamily):
+    """Over (0, 1), of two concentrations."""
+
     has_rsample = True
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
@@ -501,6 +521,8 @@ class Beta(ExponentialFamily):
 
 
 class FisherSnedecor(Distribution):
+    """The ratio of two Chi2, each by its degrees of freedom."""
+
     has_rsample = True
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
@@ -595,94 +617,3 @@ class VonMises(Distribution):
                 x = torch().where(is_taken, (u3 - 0.5).sign() * f.acos(), x)
                 is_done = is_done | is_taken
         return ((x + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)
-
-
-class MultivariateNormal(Distribution):
-    """Of a mean and a covariance matrix, its inverse, or its lower triangular root."""
-
-    has_rsample = True
-    arg_constraints = {
-        "loc": constraints.real_vector,
-        "covariance_matrix": constraints.positive_definite,
-        "precision_matrix": constraints.positive_definite,
-        "scale_tril": constraints.lower_cholesky,
-    }
-    support = constraints.real_vector
-
-    def __init__(
-        self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None
-    ):
-        names = ("covariance_matrix", "precision_matrix", "scale_tril")
-        matrices = dict(zip(names, (covariance_matrix, precision_matrix, scale_tril)))
-        given = {name: matrix for name, matrix in matrices.items() if matrix is not None}
-        if loc.dim() < 1:
-            raise ValueError("loc must be at least one-dimensional.")
-        if len(given) != 1:
-            raise ValueError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
-            )
-        ((name, matrix),) = given.items()
-        if matrix.dim() < 2:
-            raise ValueError(
-                f"{name} must be at least two-dimensional, with optional leading batch dimensions"
-            )
-        shape = torch().broadcast_shapes(tuple(loc.shape[:-1]), tuple(matrix.shape[:-2]))
-        self.loc = loc.expand((*shape, loc.shape[-1]))
-        matrix = matrix.expand((*shape, *matrix.shape[-2:]))
-        setattr(self, name, matrix)
-        super().__init__(shape, loc.shape[-1:], validate_args)
-        self._check_parameters()
-        if name == "scale_tril":
-            self._root = matrix
-        elif name == "covariance_matrix":
-            self._root = torch().linalg.cholesky(matrix)
-        else:
-            flipped = torch().linalg.cholesky(torch().flip(matrix, (-2, -1)))
-            upper = torch().transpose(torch().flip(flipped, (-2, -1)), -2, -1)
-            identity = torch().eye(matrix.shape[-1], dtype=matrix.dtype)
-            self._root = torch().linalg.solve_triangular(upper, identity, upper=False)
-
-    def __getattr__(self, name):
-        if name == "scale_tril":
-            self.scale_tril = self._root
-        elif name == "covariance_matrix":
-            self.covariance_matrix = torch().matmul(self._root, self._root.mT)
-        elif name == "precision_matrix":
-            self.precision_matrix = torch().cholesky_inverse(self._root)
-        else:
-            raise AttributeError(name)
-        return self.__dict__[name]
-
-    def expand(self, batch_shape, _instance=None):
-        loc = self.loc.expand((*batch_shape, *self._event_shape))
-        root = self._root.expand((*batch_shape, *self._root.shape[-2:]))
-        return type(self)(loc, scale_tril=root, validate_args=False)
-
-    @property
-    def mean(self):
-        return self.loc
-
-    mode = mean
-
-    @property
-    def variance(self):
-        return self._root.pow(2).sum(-1)
-
-    def rsample(self, sample_shape=()):
-        eps = torch().randn(self._extended_shape(sample_shape), dtype=self.loc.dtype)
-        return self.loc + torch().matmul(self._root, eps.unsqueeze(-1)).squeeze(-1)
-
-    def _half_log_det(self):
-        return torch().diagonal(self._root, dim1=-2, dim2=-1).log().sum(-1)
-
-    def log_prob(self, value):
-        self._check_value(value)
-        difference = (value - self.loc).unsqueeze(-1)
-        root = self._root.expand((*difference.shape[:-2], *self._root.shape[-2:]))
-        solved = torch().linalg.solve_triangular(root, difference, upper=False).squeeze(-1)
-        return (
-            -0.5 * (self.loc.shape[-1] * math.log(2 * math.pi) + solved.pow(2).sum(-1)) - self._half_log_det()
-        )
-
-    def entropy(self):
-        return 0.5 * self.loc.shape[-1] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()

@@ -54,10 +54,12 @@ class _Binary(_OfProbabilities):
 
     def expand(self, batch_shape, _instance=None):
         value = getattr(self, self._given).expand(tuple(batch_shape))
-        return type(self)(**{self._given: value}, validate_args=False)
+        return self._made(_instance, **{self._given: value})
 
 
 class Bernoulli(_Binary):
+    """0 or 1, of the probability of 1 or its logit."""
+
     has_enumerate_support = True
     support = constraints.boolean
 
@@ -110,7 +112,7 @@ class ContinuousBernoulli(_Binary):
 
     def expand(self, batch_shape, _instance=None):
         value = getattr(self, self._given).expand(tuple(batch_shape))
-        return type(self)(**{self._given: value}, lims=self._lims, validate_args=False)
+        return self._made(_instance, **{self._given: value}, lims=self._lims)
 
     def _outside(self):
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
@@ -177,6 +179,8 @@ class ContinuousBernoulli(_Binary):
 
 
 class Geometric(_Binary):
+    """How many fail before one succeeds, of the probability or its logit."""
+
     support = constraints.nonnegative_integer
 
     def __init__(self, probs=None, logits=None, validate_args=None):
@@ -228,12 +232,12 @@ class _Counted(_Binary):
 
     def expand(self, batch_shape, _instance=None):
         value = getattr(self, self._given).expand(tuple(batch_shape))
-        return type(self)(
-            self.total_count.expand(tuple(batch_shape)), **{self._given: value}, validate_args=False
-        )
+        return self._made(_instance, self.total_count.expand(tuple(batch_shape)), **{self._given: value})
 
 
 class Binomial(_Counted):
+    """How many of total_count succeed, of the probability or its logit."""
+
     has_enumerate_support = True
     arg_constraints = {
         "total_count": constraints.nonnegative_integer,
@@ -291,6 +295,8 @@ class Binomial(_Counted):
 
 
 class NegativeBinomial(_Counted):
+    """How many succeed before total_count fail, of the probability or its logit."""
+
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),
         "probs": constraints.half_open_interval(0.0, 1.0),
@@ -326,6 +332,8 @@ class NegativeBinomial(_Counted):
 
 
 class Categorical(_OfProbabilities):
+    """A number below n, of n probabilities or logits in the last dimension."""
+
     has_enumerate_support = True
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
@@ -359,7 +367,7 @@ class Categorical(_OfProbabilities):
 
     def expand(self, batch_shape, _instance=None):
         value = getattr(self, self._given).expand((*batch_shape, self._num_events))
-        return type(self)(**{self._given: value}, validate_args=False)
+        return self._made(_instance, **{self._given: value})
 
     @property
     def mode(self):
@@ -415,6 +423,8 @@ class _OverCategories(Distribution):
 
 
 class OneHotCategorical(_OverCategories):
+    """One of n as a vector of one 1, of probabilities or logits."""
+
     has_enumerate_support = True
     support = constraints.one_hot
 
@@ -422,7 +432,7 @@ class OneHotCategorical(_OverCategories):
         super().__init__(probs, logits, validate_args)
 
     def expand(self, batch_shape, _instance=None):
-        return type(self)(**self._expanded(batch_shape), validate_args=False)
+        return self._made(_instance, **self._expanded(batch_shape))
 
     @property
     def mean(self):
@@ -453,6 +463,8 @@ class OneHotCategorical(_OverCategories):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """OneHotCategorical whose rsample is its sample."""
+
     has_rsample = True
 
     def rsample(self, sample_shape=()):
@@ -461,6 +473,8 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 
 class Multinomial(_OverCategories):
+    """How often each of n comes in total_count draws, of probabilities or logits."""
+
     def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
@@ -472,7 +486,7 @@ class Multinomial(_OverCategories):
         return constraints.multinomial(self.total_count)
 
     def expand(self, batch_shape, _instance=None):
-        return type(self)(self.total_count, **self._expanded(batch_shape), validate_args=False)
+        return self._made(_instance, self.total_count, **self._expanded(batch_shape))
 
     @property
     def mean(self):
@@ -506,6 +520,8 @@ class Multinomial(_OverCategories):
 
 
 class Poisson(ExponentialFamily):
+    """Of a rate."""
+
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
     _parameters = ("rate",)

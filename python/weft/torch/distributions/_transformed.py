@@ -40,11 +40,9 @@ class TransformedDistribution(Distribution):
         return constraints.independent(found, rest) if rest > 0 else found
 
     def expand(self, batch_shape, _instance=None):
-        if type(self) is not TransformedDistribution:
-            return super().expand(batch_shape)
-        return TransformedDistribution(
-            self.base_dist.expand(batch_shape), self.transforms, validate_args=False
-        )
+        if self._parameters:
+            return super().expand(batch_shape, _instance)
+        return self._made(_instance, self.base_dist.expand(batch_shape), self.transforms)
 
     def sample(self, sample_shape=()):
         x = self.base_dist.sample(sample_shape)
@@ -92,6 +90,8 @@ class TransformedDistribution(Distribution):
 
 
 class LogNormal(TransformedDistribution):
+    """The exponential of a Normal."""
+
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
     _parameters = ("loc", "scale")
@@ -152,6 +152,8 @@ class _Half(TransformedDistribution):
 
 
 class HalfNormal(_Half):
+    """The absolute value of a Normal of a scale."""
+
     _whole = Normal
 
     @property
@@ -164,6 +166,8 @@ class HalfNormal(_Half):
 
 
 class HalfCauchy(_Half):
+    """The absolute value of a Cauchy of a scale."""
+
     _whole = Cauchy
 
     @property
@@ -176,6 +180,8 @@ class HalfCauchy(_Half):
 
 
 class Gumbel(TransformedDistribution):
+    """Of a location and a scale."""
+
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     _parameters = ("loc", "scale")
@@ -222,6 +228,8 @@ class Gumbel(TransformedDistribution):
 
 
 class InverseGamma(TransformedDistribution):
+    """The reciprocal of a Gamma."""
+
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
     _parameters = ("concentration", "rate")
@@ -252,6 +260,8 @@ class InverseGamma(TransformedDistribution):
 
 
 class Pareto(TransformedDistribution):
+    """Above scale, of a scale and alpha."""
+
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
     _parameters = ("scale", "alpha")
 
@@ -284,6 +294,8 @@ class Pareto(TransformedDistribution):
 
 
 class Weibull(TransformedDistribution):
+    """Of a scale and a concentration."""
+
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
     _parameters = ("scale", "concentration")
@@ -319,6 +331,8 @@ class Weibull(TransformedDistribution):
 
 
 class Kumaraswamy(TransformedDistribution):
+    """Over (0, 1), of two concentrations."""
+
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
     _parameters = ("concentration1", "concentration0")
@@ -375,7 +389,7 @@ class LogitRelaxedBernoulli(Distribution):
     logits = property(lambda self: self._bernoulli.logits)
 
     def expand(self, batch_shape, _instance=None):
-        return type(self)(self.temperature, probs=self.probs.expand(tuple(batch_shape)), validate_args=False)
+        return self._made(_instance, self.temperature, probs=self.probs.expand(tuple(batch_shape)))
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
@@ -397,10 +411,12 @@ class _Relaxed(TransformedDistribution):
 
     def expand(self, batch_shape, _instance=None):
         base = self.base_dist.expand(batch_shape)
-        return type(self)(base.temperature, probs=base.probs, validate_args=False)
+        return self._made(_instance, base.temperature, probs=base.probs)
 
 
 class RelaxedBernoulli(_Relaxed):
+    """A Bernoulli over (0, 1), of a temperature."""
+
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
 
@@ -425,7 +441,7 @@ class ExpRelaxedCategorical(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         probs = self.probs.expand((*batch_shape, *self._event_shape))
-        return type(self)(self.temperature, probs=probs, validate_args=False)
+        return self._made(_instance, self.temperature, probs=probs)
 
     def rsample(self, sample_shape=()):
         uniform = clamped(torch().rand(self._extended_shape(sample_shape), dtype=self.logits.dtype))
@@ -444,6 +460,8 @@ class ExpRelaxedCategorical(Distribution):
 
 
 class RelaxedOneHotCategorical(_Relaxed):
+    """A OneHotCategorical over the simplex, of a temperature."""
+
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
 
@@ -453,6 +471,8 @@ class RelaxedOneHotCategorical(_Relaxed):
 
 
 class LogisticNormal(TransformedDistribution):
+    """A Normal on the simplex, by stick breaking."""
+
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex
 
@@ -466,7 +486,7 @@ class LogisticNormal(TransformedDistribution):
 
     def expand(self, batch_shape, _instance=None):
         shape = (*batch_shape, self.loc.shape[-1])
-        return type(self)(self.loc.expand(shape), self.scale.expand(shape), validate_args=False)
+        return self._made(_instance, self.loc.expand(shape), self.scale.expand(shape))
 
 
 class MixtureSameFamily(Distribution):
@@ -515,7 +535,7 @@ class MixtureSameFamily(Distribution):
     def expand(self, batch_shape, _instance=None):
         mixture = self.mixture_distribution.expand(batch_shape)
         parts = self.component_distribution.expand((*batch_shape, mixture._num_events))
-        return type(self)(mixture, parts, validate_args=False)
+        return self._made(_instance, mixture, parts)
 
     @property
     def mean(self):

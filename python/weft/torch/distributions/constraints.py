@@ -2,6 +2,11 @@
 
 import weft
 
+__all__ = """Constraint boolean cat corr_cholesky dependent dependent_property greater_than greater_than_eq independent
+integer_interval interval half_open_interval is_dependent less_than lower_cholesky lower_triangular MixtureSameFamilyConstraint
+multinomial nonnegative nonnegative_integer one_hot positive positive_semidefinite positive_definite positive_integer real
+real_vector simplex square stack symmetric unit_interval""".split()
+
 
 class Constraint:
     """What values must satisfy. event_dim: how many of the last dimensions are one value."""
@@ -77,9 +82,11 @@ class _Compared(Constraint):
 
     _bounds = ()
 
-    def __init__(self, *bounds):
-        for name, value in zip(self._bounds, bounds):
-            setattr(self, name, value)
+    def __init__(self, *bounds, **named):
+        given = {**dict(zip(self._bounds, bounds)), **named}
+        if len(bounds) + len(named) != len(self._bounds) or set(given) != set(self._bounds):
+            raise TypeError(f"{type(self).__name__}() takes {', '.join(self._bounds)}")
+        self.__dict__.update(given)
 
     def __repr__(self):
         bounds = ", ".join(f"{name}={getattr(self, name)}" for name in self._bounds)
@@ -93,7 +100,9 @@ class _GreaterThan(_Compared):
         return value > self.lower_bound
 
 
-class _GreaterThanEq(_GreaterThan):
+class _GreaterThanEq(_Compared):
+    _bounds = ("lower_bound",)
+
     def check(self, value):
         return value >= self.lower_bound
 
@@ -244,6 +253,7 @@ class _Stack(Constraint):
 
 dependent = _Dependent()
 independent, mixture_same_family = _IndependentConstraint, _MixtureSameFamilyConstraint
+MixtureSameFamilyConstraint = _MixtureSameFamilyConstraint
 boolean, one_hot, real, simplex = _Boolean(), _OneHot(), _Real(), _Simplex()
 nonnegative_integer, positive_integer = _IntegerGreaterThan(0), _IntegerGreaterThan(1)
 integer_interval, interval, half_open_interval = _IntegerInterval, _Interval, _HalfOpenInterval

@@ -12,11 +12,11 @@ from ._continuous import (
     Exponential,
     Gamma,
     Laplace,
-    MultivariateNormal,
     Normal,
     Uniform,
 )
 from ._discrete import Bernoulli, Binomial, Categorical, Geometric, OneHotCategorical, Poisson
+from ._matrices import MultivariateNormal
 from ._transformed import Gumbel, HalfNormal, LogNormal, Pareto
 
 
@@ -154,8 +154,10 @@ def _multivariate_normal(p, q):
         raise ValueError(
             "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
         )
-    shape = torch().broadcast_shapes(tuple(p._root.shape), tuple(q._root.shape))
-    one, other = p._root.expand(shape), q._root.expand(shape)
+    shape = torch().broadcast_shapes(
+        tuple(p._unbroadcasted_scale_tril.shape), tuple(q._unbroadcasted_scale_tril.shape)
+    )
+    one, other = p._unbroadcasted_scale_tril.expand(shape), q._unbroadcasted_scale_tril.expand(shape)
     solve = torch().linalg.solve_triangular
     trace = solve(other, one, upper=False).pow(2).sum((-2, -1))
     difference = (q.loc - p.loc).expand(shape[:-1]).unsqueeze(-1)

@@ -1,21 +1,54 @@
 """torch.distributions.transforms: invertible functions, with the logarithm of how they stretch."""
 
+import copy
 import math
 
 import weft
 
 from . import constraints
 from ._base import torch
+from .utils import tril_matrix_to_vec, vec_to_tril_matrix
+
+__all__ = [
+    "AbsTransform",
+    "AffineTransform",
+    "CatTransform",
+    "ComposeTransform",
+    "CorrCholeskyTransform",
+    "CumulativeDistributionTransform",
+    "ExpTransform",
+    "IndependentTransform",
+    "LowerCholeskyTransform",
+    "PositiveDefiniteTransform",
+    "PowerTransform",
+    "ReshapeTransform",
+    "SigmoidTransform",
+    "SoftmaxTransform",
+    "SoftplusTransform",
+    "StackTransform",
+    "StickBreakingTransform",
+    "TanhTransform",
+    "Transform",
+    "identity_transform",
+]
 
 
 class Transform:
-    """y = transform(x), x = transform.inv(y); log_abs_det_jacobian(x, y) is log |dy / dx|."""
+    """y = transform(x), x = transform.inv(y); log_abs_det_jacobian(x, y) is log |dy / dx|.
+
+    cache_size: with 1 the last pair is kept, so that transform.inv(transform(x)) is x itself; 0 keeps none.
+    raises: ValueError for another cache_size.
+    """
 
     bijective = False
     domain = codomain = constraints.real
     sign = 1
 
     def __init__(self, cache_size=0):
+        if cache_size not in (0, 1):
+            raise ValueError("cache_size must be 0 or 1")
+        self._cache_size = cache_size
+        self._cached_x_y = None, None
         self._inverse_of_self = None
 
     @property
@@ -25,14 +58,23 @@ class Transform:
     @property
     def inv(self):
         if self._inverse_of_self is None:
-            self._inverse_of_self = _Inverse(self)
+            self._inverse_of_self = _InverseTransform(self)
         return self._inverse_of_self
 
     def with_cache(self, cache_size=1):
-        return self
+        """The transform with a cache of that size."""
+        if self._cache_size == cache_size:
+            return self
+        other = copy.copy(self)
+        Transform.__init__(other, cache_size)
+        return other
 
     def __call__(self, x):
-        return self._call(x)
+        if self._cache_size == 0:
+            return self._call(x)
+        if x is not self._cached_x_y[0]:
+            self._cached_x_y = x, self._call(x)
+        return self._cached_x_y[1]
 
     def __eq__(self, other):
         return self is other or (
@@ -42,7 +84,11 @@ class Transform:
     __hash__ = object.__hash__
 
     def _inv_call(self, y):
-        return self._inverse(y)
+        if self._cache_size == 0:
+            return self._inverse(y)
+        if y is not self._cached_x_y[1]:
+            self._cached_x_y = self._inverse(y), y
+        return self._cached_x_y[0]
 
     def forward_shape(self, shape):
         return shape
@@ -58,9 +104,9 @@ def _parameters(transform):
     return {name for name in vars(transform) if not name.startswith("_")}
 
 
-class _Inverse(Transform):
+class _InverseTransform(Transform):
     def __init__(self, transform):
-        super().__init__()
+        super().__init__(cache_size=transform._cache_size)
         self._inv = transform
 
     domain = property(lambda self: self._inv.codomain)
@@ -73,7 +119,7 @@ class _Inverse(Transform):
         return self._inv._inv_call(x)
 
     def __eq__(self, other):
-        return isinstance(other, _Inverse) and self._inv == other._inv
+        return isinstance(other, _InverseTransform) and self._inv == other._inv
 
     __hash__ = object.__hash__
 
@@ -94,12 +140,19 @@ def _summed(value, dims):
     return value.sum(tuple(range(-dims, 0))) if dims else value
 
 
+def _with_caches(parts, cache_size):
+    return [part.with_cache(cache_size) for part in parts] if cache_size else list(parts)
+
+
 class ComposeTransform(Transform):
     """Transforms one after another."""
 
     def __init__(self, parts, cache_size=0):
-        super().__init__()
-        self.parts = list(parts)
+        super().__init__(cache_size)
+        self.parts = _with_caches(parts, cache_size)
+
+    def with_cache(self, cache_size=1):
+        return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size)
 
     @property
     def domain(self):
@@ -170,8 +223,14 @@ class IndependentTransform(Transform):
     """A transform of which the last dimensions of the batch are part of the event."""
 
     def __init__(self, base_transform, reinterpreted_batch_ndims, cache_size=0):
-        super().__init__()
-        self.base_transform, self.reinterpreted_batch_ndims = base_transform, reinterpreted_batch_ndims
+        super().__init__(cache_size)
+        self.base_transform = base_transform.with_cache(cache_size)
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    def with_cache(self, cache_size=1):
+        if self._cache_size == cache_size:
+            return self
+        return IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size)
 
     domain = property(
         lambda self: constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
@@ -193,10 +252,12 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
+    """The last dimensions in another shape."""
+
     bijective = True
 
     def __init__(self, in_shape, out_shape, cache_size=0):
-        super().__init__()
+        super().__init__(cache_size)
         self.in_shape, self.out_shape = weft.Size(in_shape), weft.Size(out_shape)
         if math.prod(in_shape) != math.prod(out_shape):
             raise ValueError("in_shape, out_shape have different numbers of elements")
@@ -221,6 +282,8 @@ class ReshapeTransform(Transform):
 
 
 class ExpTransform(Transform):
+    """exp(x)."""
+
     bijective, codomain = True, constraints.positive
 
     def _call(self, x):
@@ -234,10 +297,12 @@ class ExpTransform(Transform):
 
 
 class PowerTransform(Transform):
+    """x to the power of exponent."""
+
     bijective, domain, codomain = True, constraints.positive, constraints.positive
 
     def __init__(self, exponent, cache_size=0):
-        super().__init__()
+        super().__init__(cache_size)
         self.exponent = exponent if isinstance(exponent, weft.Tensor) else weft.tensor(float(exponent))
 
     @property
@@ -255,6 +320,8 @@ class PowerTransform(Transform):
 
 
 class SigmoidTransform(Transform):
+    """The logistic function."""
+
     bijective, codomain = True, constraints.unit_interval
 
     def _call(self, x):
@@ -272,6 +339,8 @@ class SigmoidTransform(Transform):
 
 
 class SoftplusTransform(Transform):
+    """log(1 + exp(x))."""
+
     bijective, codomain = True, constraints.positive
 
     def _call(self, x):
@@ -285,6 +354,8 @@ class SoftplusTransform(Transform):
 
 
 class TanhTransform(Transform):
+    """tanh(x)."""
+
     bijective, codomain = True, constraints.interval(-1.0, 1.0)
 
     def _call(self, x):
@@ -298,6 +369,8 @@ class TanhTransform(Transform):
 
 
 class AbsTransform(Transform):
+    """|x|."""
+
     codomain = constraints.positive
 
     def _call(self, x):
@@ -313,7 +386,7 @@ class AffineTransform(Transform):
     bijective = True
 
     def __init__(self, loc, scale, event_dim=0, cache_size=0):
-        super().__init__()
+        super().__init__(cache_size)
         self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
     event_dim = property(lambda self: self._event_dim)
@@ -348,6 +421,8 @@ class AffineTransform(Transform):
 
 
 class SoftmaxTransform(Transform):
+    """The softmax over the last dimension."""
+
     domain, codomain = constraints.real_vector, constraints.simplex
 
     def _call(self, x):
@@ -388,6 +463,8 @@ class StickBreakingTransform(Transform):
 
 
 class LowerCholeskyTransform(Transform):
+    """Matrices to lower triangular ones with a positive diagonal."""
+
     domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
 
     def _call(self, x):
@@ -397,7 +474,52 @@ class LowerCholeskyTransform(Transform):
         return y.tril(-1) + torch().diag_embed(torch().diagonal(y, dim1=-2, dim2=-1).log())
 
 
+class CorrCholeskyTransform(Transform):
+    """n (n - 1) / 2 numbers to the Cholesky factor of a correlation matrix [n, n], row by row.
+
+    The numbers' tanh are partial correlations z: an element of the factor is z times what the squares to its left leave of
+    its row's length 1. source: the definition of the LKJ distribution's parameters.
+    """
+
+    domain, codomain, bijective = constraints.real_vector, constraints.corr_cholesky, True
+
+    def _call(self, x):
+        eps = torch().finfo(x.dtype).eps
+        partial = vec_to_tril_matrix(x.tanh().clamp(-1 + eps, 1 - eps), diag=-1)
+        left = (1 - partial * partial).sqrt().cumprod(-1)[..., :-1]
+        eye = torch().eye(partial.shape[-1], dtype=partial.dtype)
+        return (partial + eye) * _behind_ones(left)
+
+    def _inverse(self, y):
+        left = 1 - torch().cumsum(y * y, -1)[..., :-1]
+        partial = tril_matrix_to_vec(y, -1) / tril_matrix_to_vec(_behind_ones(left), -1).sqrt()
+        return (partial.log1p() - (-partial).log1p()) / 2
+
+    def log_abs_det_jacobian(self, x, y, intermediates=None):
+        left = tril_matrix_to_vec(1 - (y * y).cumsum(-1), -2)
+        of_tanh = x + weft.nn.functional.softplus(-2 * x) - math.log(2)
+        return 0.5 * left.log().sum(-1) - 2 * of_tanh.sum(-1)
+
+    def forward_shape(self, shape):
+        size = round((0.25 + 2 * shape[-1]) ** 0.5 + 0.5)
+        if size * (size - 1) // 2 != shape[-1]:
+            raise ValueError("Input is not a flattened lower-diagonal number")
+        return (*shape[:-1], size, size)
+
+    def inverse_shape(self, shape):
+        if shape[-2] != shape[-1]:
+            raise ValueError("Input is not square")
+        return (*shape[:-2], shape[-1] * (shape[-1] - 1) // 2)
+
+
+def _behind_ones(columns):
+    """Columns behind one of ones."""
+    return weft.nn.functional.pad(columns, [1, 0], value=1)
+
+
 class PositiveDefiniteTransform(Transform):
+    """Matrices to positive definite ones."""
+
     domain, codomain = constraints.independent(constraints.real, 2), constraints.positive_definite
 
     def _call(self, x):
@@ -412,13 +534,15 @@ class CatTransform(Transform):
     """Transforms of parts that lie one after another."""
 
     def __init__(self, tseq, dim=0, lengths=None, cache_size=0):
-        super().__init__()
-        self.transforms, self.dim = list(tseq), dim
+        super().__init__(cache_size)
+        self.transforms, self.dim = _with_caches(tseq, cache_size), dim
         self.lengths = list(lengths or [1] * len(self.transforms))
 
     bijective = property(lambda self: all(each.bijective for each in self.transforms))
 
     def _parts(self, value):
+        if value.size(self.dim) != sum(self.lengths):
+            raise AssertionError(f"{value.size(self.dim)} slices, but transforms of {sum(self.lengths)}")
         return value.split(self.lengths, self.dim)
 
     def _joined(self, parts):
@@ -439,9 +563,11 @@ class StackTransform(CatTransform):
     """Transforms of the slices of a dimension."""
 
     def __init__(self, tseq, dim=0, cache_size=0):
-        super().__init__(tseq, dim)
+        super().__init__(tseq, dim, cache_size=cache_size)
 
     def _parts(self, value):
+        if value.size(self.dim) != len(self.transforms):
+            raise AssertionError(f"{value.size(self.dim)} slices, but {len(self.transforms)} transforms")
         return value.unbind(self.dim)
 
     def _joined(self, parts):
@@ -454,7 +580,7 @@ class CumulativeDistributionTransform(Transform):
     bijective, codomain = True, constraints.unit_interval
 
     def __init__(self, distribution, cache_size=0):
-        super().__init__()
+        super().__init__(cache_size)
         self.distribution = distribution
 
     domain = property(lambda self: self.distribution.support)
