@@ -169,29 +169,31 @@ void reduce_rows(const Problem& problem, const ElementReader& reader, std::byte*
   std::byte* const totals = chunks == 1 ? partials : chunk_partials.data();
   parallel_for(
       0, problem.kept * chunks, std::max<int64_t>(1, kChunk / length), [&](int64_t begin, int64_t end) {
+        static_assert(kChunk / kBlock * kMaxElementSize <= sizeof(BlockBuffer));
         std::array<BlockBuffer, 3> scratch;
-        PairwiseStack stack(kernels, 1, size);
-        for (int64_t task = begin; task < end; ++task, stack.clear()) {
+        std::byte* const of_blocks = scratch[2].bytes;
+        for (int64_t task = begin; task < end; ++task) {
           const int64_t start = task / chunks * length, first = task % chunks * kChunk,
                         last = std::min(first + kChunk, length);
+          int64_t found = 0;  // blocks
           for (int64_t at = first; at < last;) {
             const int64_t count = std::min(block, last - at);
             ElementReader::Pieces blocks = reader.pieces_in_place(start + at, count, (last - at) / count);
             if (blocks.count == 0)
               blocks = {static_cast<const std::byte*>(reader.read(start + at, count, scratch.data())), 1,
                         count};
-            reduce(scratch[2].bytes, blocks, count);
-            for (int64_t i = 0; i < blocks.count; ++i) stack.push(scratch[2].bytes + i * size);
+            reduce(of_blocks + found * size, blocks, count);
+            found += blocks.count;
             at += blocks.count * count;
           }
-          std::copy_n(static_cast<const std::byte*>(stack.finish()), size, totals + task * size);
+          kernels.combine_pairs(of_blocks, found);
+          std::copy_n(of_blocks, size, totals + task * size);
         }
       });
   if (chunks == 1) return;
-  PairwiseStack stack(kernels, 1, size);
-  for (int64_t row = 0; row < problem.kept; ++row, stack.clear()) {
-    for (int64_t k = 0; k < chunks; ++k) stack.push(totals + (row * chunks + k) * size);
-    std::copy_n(static_cast<const std::byte*>(stack.finish()), size, partials + row * size);
+  for (int64_t row = 0; row < problem.kept; ++row) {
+    kernels.combine_pairs(totals + row * chunks * size, chunks);
+    std::copy_n(totals + row * chunks * size, size, partials + row * size);
   }
 }
 
