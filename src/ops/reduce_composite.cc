@@ -312,7 +312,13 @@ constexpr const char* kCorrected =
           const Reduce reduce{op, kept};
           const Tensor given = floating_operand(op, args);
           if (has_no_elements(given)) return {given.clone()};
-          if (const Tensor done = along_rows("softmax", given, args); done.defined()) return {done};
+          // Halves hold no weights from one pass over a row to the next.
+          const bool is_half = compute_dtype(given.dtype()) != given.dtype();
+          if (const Tensor done =
+                  is_half ? run_built_rows_wide("softmax", given, args.attrs.get_int("dim"), kLongestRow)
+                          : along_rows("softmax", given, args);
+              done.defined())
+            return {done};
           const Tensor x = cast_to(given, compute_dtype(given.dtype()));
           const Tensor weights = call1("exp", {call1("sub", {x, reduce("amax", x)})});
           return {cast_to(call1("true_divide", {weights, reduce("sum", weights)}), given.dtype())};
