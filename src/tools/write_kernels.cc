@@ -88,7 +88,9 @@ void write_pointwise(int vector_bytes, std::vector<Written>& all) {
         name != op->name)
       continue;
     // Instructions that every processor has know no extremes of long integers.
-    const bool has_integers = name == "clamp_between" || name == "maximum" || name == "minimum";
+    const bool is_arithmetic = name == "add" || name == "sub" || name == "mul";
+    const bool has_integers =
+        is_arithmetic || name == "clamp_between" || name == "maximum" || name == "minimum";
     for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::I64}) {
       if (!(op->dtypes & ops::dtype_bit(dtype)) || (is_integral(dtype) && !has_integers)) continue;
       size_t count = 0;
@@ -99,8 +101,16 @@ void write_pointwise(int vector_bytes, std::vector<Written>& all) {
         else
           attrs.set(param.name, param.default_value);
       }
+      const auto program = [&](const std::vector<Tensor>& operands) {
+        return ops::call(*op, {operands, attrs}).at(0);
+      };
       std::vector<DType> dtypes(count, dtype);
       if (name == "where") dtypes[0] = DType::Bool;
+      const auto add = [&](std::string_view form, const std::vector<std::vector<int>>& shapes) {
+        Written written = write_kernel(fmt::format("{}_{}_{}", name, weft::name(dtype), form), shapes, dtypes,
+                                       vector_bytes, program);
+        if (!written.name.empty()) all.push_back(std::move(written));
+      };
       // As they are, and with a number for some operands.
       std::vector<std::string> forms = {std::string(count, 'n')};
       if (count == 2) forms.insert(forms.end(), {"n1", "1n"});
@@ -108,10 +118,12 @@ void write_pointwise(int vector_bytes, std::vector<Written>& all) {
       for (const std::string& form : forms) {
         std::vector<std::vector<int>> shapes;
         for (char operand : form) shapes.push_back(operand == 'n' ? std::vector<int>{0} : std::vector<int>{});
-        Written written = write_kernel(
-            fmt::format("{}_{}_{}", name, weft::name(dtype), form), shapes, dtypes, vector_bytes,
-            [&](const std::vector<Tensor>& operands) { return ops::call(*op, {operands, attrs}).at(0); });
-        if (!written.name.empty()) all.push_back(std::move(written));
+        add(form, shapes);
+      }
+      // Rows, and one that is there for all of them.
+      if ((is_arithmetic || name == "true_divide") && (dtype == DType::F32 || dtype == DType::F64)) {
+        add("nr", {{0, 1}, {1}});
+        add("rn", {{1}, {0, 1}});
       }
     }
   }
