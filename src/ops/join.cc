@@ -166,8 +166,35 @@ Tensors concatenate(const OpDef& op, const OpArgs& args) {
   return {join(tensors, int_arg(args.attrs, "dim"), args.rules)};
 }
 
+// Few contiguous tensors of one shape and dtype, copied where they go; undefined for any others.
+Tensor stack_few(const Tensors& tensors, int64_t dim) {
+  constexpr int64_t kMost = 4096;  // elements, of all
+  const Tensor& first = tensors[0];
+  if (first.is_traced() || first.numel() == 0 || dim < -first.dim() - 1 || dim > first.dim() ||
+      first.numel() * static_cast<int64_t>(tensors.size()) > kMost)
+    return {};
+  for (const Tensor& x : tensors)
+    if (x.is_traced() || x.device() != Device() || x.dtype() != first.dtype() || x.shape() != first.shape() ||
+        !x.is_contiguous())
+      return {};
+  Shape shape = first.shape();
+  const auto place = shape.begin() + (dim < 0 ? dim + first.dim() + 1 : dim);
+  const int64_t rows = std::accumulate(shape.begin(), place, int64_t{1}, std::multiplies<>());
+  shape.insert(place, static_cast<int64_t>(tensors.size()));
+  const Tensor result = Tensor::empty(shape, first.dtype());
+  const auto bytes = static_cast<size_t>(first.numel() / rows * itemsize(first.dtype()));
+  auto* to = static_cast<std::byte*>(result.data());
+  for (size_t row = 0; row < static_cast<size_t>(rows); ++row)
+    for (const Tensor& x : tensors) {
+      std::memcpy(to, static_cast<const std::byte*>(x.data()) + row * bytes, bytes);
+      to += bytes;
+    }
+  return result;
+}
+
 Tensors stack(const OpDef& op, const OpArgs& args) {
   check_some(op, args);
+  if (Tensor done = stack_few(args.tensors, int_arg(args.attrs, "dim")); done.defined()) return {done};
   const SymShape first = sym_shape(args.tensors[0]);
   const int64_t dim = normalize_dim(op.name, int_arg(args.attrs, "dim"), args.tensors[0].dim() + 1);
   for (const Tensor& x : args.tensors) {

@@ -530,6 +530,35 @@ def test_arrays_joined(shape, dim, dtype):
         np.testing.assert_array_equal(got.numpy(), np.concatenate(given, dim))
 
 
+@pytest.mark.parametrize("columns", [1, 3, 255, 256, 257])
+@pytest.mark.parametrize("dtype", [weft.bool, weft.bfloat16, weft.float32, weft.int64])
+def test_few_tensors_stacked(columns, dtype):  # 4096 elements and fewer are copied at once
+    x = np.random.default_rng(4).integers(0, 2, (2, 4, 2, columns)).astype(np.float32)
+    first, second = (weft.from_numpy(each).to(dtype) for each in x)
+    for dim in range(-4, 4):
+        got = weft.stack([first, second], dim)
+        assert got.dtype == dtype and got.is_contiguous()
+        np.testing.assert_array_equal(got.to(weft.float32).numpy(), np.stack([*x], dim))
+        turned = weft.stack([first.transpose(0, 2), second.transpose(0, 2)], dim)
+        np.testing.assert_array_equal(
+            turned.to(weft.float32).numpy(), np.stack([each.transpose(2, 1, 0) for each in x], dim)
+        )
+    for dim in (-5, 4):
+        with pytest.raises(IndexError):
+            weft.stack([first, second], dim)
+    with pytest.raises(ValueError, match="same shape"):
+        weft.stack([first, second[:1]])
+
+
+def test_few_tensors_of_other_kinds_stacked():
+    numbers = [weft.tensor(1.5), weft.tensor(2.5)]
+    np.testing.assert_array_equal(weft.stack(numbers).numpy(), [1.5, 2.5])
+    mixed = weft.stack([weft.tensor([1, 2]), weft.tensor([0.5, 1.5])])
+    np.testing.assert_array_equal(mixed.numpy(), [[1, 2], [0.5, 1.5]])
+    assert weft.stack([weft.zeros(0, 3)] * 2, 1).shape == (0, 2, 3)
+    assert weft.stack([weft.zeros(3)]).shape == (1, 3)
+
+
 def test_tensors_filled_with_zero():
     for dtype in (weft.bool, weft.int64, weft.float16, weft.float32, weft.complex64):
         for shape in ((), (0,), (3, 0), (5, 7), (100, 1000)):
