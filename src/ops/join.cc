@@ -64,6 +64,15 @@ void put_into(std::byte* target, int64_t step, const Tensor& x, size_t dim, cons
     std::memcpy(target + row * step, from + row * bytes, static_cast<size_t>(bytes));
 }
 
+// A piece, line by line: the C library's copies of a few lines take some time before they begin.
+void copy_piece(std::byte* to, const std::byte* from, int64_t bytes) {
+  constexpr int64_t kLongest = 8192, kLine = 64;
+  int64_t at = 0;
+  if (bytes <= kLongest)
+    for (; at + kLine <= bytes; at += kLine) std::memcpy(to + at, from + at, kLine);
+  std::memcpy(to + at, from + at, static_cast<size_t>(bytes - at));
+}
+
 // Pieces of contiguous operands, one behind the other as they lie in the result; false where they are few
 // bytes each, or lie otherwise.
 bool join_in_order(std::span<const Tensor> operands, size_t dim, const Tensor& result) {
@@ -87,7 +96,7 @@ bool join_in_order(std::span<const Tensor> operands, size_t dim, const Tensor& r
     std::byte* to = target + begin * row;
     for (int64_t at = begin; at < end; ++at)
       for (const Piece& piece : pieces) {
-        std::memcpy(to, piece.from + at * piece.bytes, static_cast<size_t>(piece.bytes));
+        copy_piece(to, piece.from + at * piece.bytes, piece.bytes);
         to += piece.bytes;
       }
   });

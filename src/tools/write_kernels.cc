@@ -129,6 +129,21 @@ void write_pointwise(int vector_bytes, std::vector<Written>& all) {
   }
 }
 
+// The sign of halves by their bits: they need not become float32.
+void write_signs(int vector_bytes, std::vector<Written>& all) {
+  const auto write = [&](const char* name, DType dtype, const char* bitwise, int64_t mask) {
+    const std::string form = fmt::format("{}_{}_n", name, weft::name(dtype));
+    std::erase_if(all, [&](const Written& written) { return written.name == form; });
+    all.push_back(write_kernel(form, {{0}}, {DType::I16}, vector_bytes, [&](const std::vector<Tensor>& x) {
+      return ops::call1(bitwise, {x[0], Tensor::scalar(Scalar(mask), DType::I16)});
+    }));
+  };
+  for (const DType dtype : {DType::F16, DType::BF16}) {
+    write("abs", dtype, "bitwise_and", 0x7fff);
+    write("neg", dtype, "bitwise_xor", -0x8000);
+  }
+}
+
 // Operators along the last dimension of a matrix.
 void write_rows(int vector_bytes, std::vector<Written>& all) {
   const auto write = [&](const char* name, DType dtype, const auto& program) {
@@ -246,6 +261,7 @@ int main(int argc, char** argv) {
     const int vector_bytes = std::atoi(argv[2]), files = std::atoi(argv[3]);
     std::vector<Written> all;
     write_pointwise(vector_bytes, all);
+    write_signs(vector_bytes, all);
     write_rows(vector_bytes, all);
     write_columns(vector_bytes, all);
     std::erase_if(all, [](const Written& written) { return written.name.empty(); });

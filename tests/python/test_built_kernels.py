@@ -330,52 +330,6 @@ def test_softmax_of_half_precision_rounds_once(dim, dtype):
         np.testing.assert_allclose(got, expected, rtol=digits, atol=1e-6)
 
 
-@pytest.mark.parametrize("dtype", [weft.float16, weft.bfloat16])
-@pytest.mark.parametrize(
-    "shape", [(1, 1), (3, 5), (33, 63), (2049, 1), (5, 1024), (3, 2047), (3, 2048), (3, 2049)]
-)
-def test_softmax_of_half_precision_is_that_of_float32_rounded(shape, dtype):
-    x = weft.from_numpy(np.random.default_rng(3).standard_normal(shape).astype(np.float32)).to(dtype)
-    expected = weft.softmax(x.to(weft.float32), -1).to(dtype)
-    assert bits(weft.softmax(x, -1)) == bits(expected)
-    turned = x.contiguous().t().contiguous().t()
-    assert bits(weft.softmax(turned, -1)) == bits(expected)
-    x[0, 0] = np.nan
-    got = weft.softmax(x, -1).to(weft.float32).numpy()
-    assert np.isnan(got[0]).all() and not np.isnan(got[1:]).any()
-
-
-@pytest.mark.parametrize("blocks", [1, 2, 3, 4, 5, 7, 31, 32, 33, 64, 65, 100])
-@pytest.mark.parametrize("dtype", [weft.float32, weft.float64, weft.int64])
-def test_long_rows_in_any_number_of_blocks(blocks, dtype):
-    for length in (512 * blocks - 1, 512 * blocks, 512 * blocks + 1):
-        x = np.random.default_rng(blocks).integers(-99, 99, (2, length)).astype(np.float64)
-        rows = weft.from_numpy(x).to(dtype)
-        np.testing.assert_array_equal(weft.sum(rows, -1).to(weft.float64).numpy(), x.sum(-1))
-        np.testing.assert_array_equal(weft.amax(rows, -1).to(weft.float64).numpy(), x.max(-1))
-        np.testing.assert_array_equal(weft.amin(rows, -1).to(weft.float64).numpy(), x.min(-1))
-
-
-@pytest.mark.parametrize("size", [1, 15, 16, 17, 33, 1000])
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_clamps_between_any_numbers(size, dtype):
-    dtype = getattr(weft, dtype)
-    x = weft.from_numpy(np.resize(SPECIAL, size)).to(dtype)
-    for low, high in (
-        (-0.5, 0.5),
-        (0.0, -0.0),
-        (-0.0, 0.0),
-        (np.nan, 1.0),
-        (-1.0, np.nan),
-        (2.0, -2.0),
-        (-np.inf, np.inf),
-    ):
-        expected = weft.maximum(x, weft.full((size,), low, dtype=dtype))
-        both = weft.minimum(expected, weft.full((size,), high, dtype=dtype))
-        assert bits(weft.clip(x, low, high)) == bits(both)
-        assert bits(weft.maximum(x, weft.tensor(low, dtype=dtype))) == bits(expected)
-
-
 @pytest.mark.parametrize("size", [1, 5, 1023, 1024, 1025, 4096, 5000])
 @pytest.mark.parametrize("dtype", [weft.float32, weft.float64, weft.bfloat16])
 def test_the_norm_of_all_elements(size, dtype):
@@ -530,35 +484,6 @@ def test_arrays_joined(shape, dim, dtype):
         np.testing.assert_array_equal(got.numpy(), np.concatenate(given, dim))
 
 
-@pytest.mark.parametrize("columns", [1, 3, 255, 256, 257])
-@pytest.mark.parametrize("dtype", [weft.bool, weft.bfloat16, weft.float32, weft.int64])
-def test_few_tensors_stacked(columns, dtype):  # 4096 elements and fewer are copied at once
-    x = np.random.default_rng(4).integers(0, 2, (2, 4, 2, columns)).astype(np.float32)
-    first, second = (weft.from_numpy(each).to(dtype) for each in x)
-    for dim in range(-4, 4):
-        got = weft.stack([first, second], dim)
-        assert got.dtype == dtype and got.is_contiguous()
-        np.testing.assert_array_equal(got.to(weft.float32).numpy(), np.stack([*x], dim))
-        turned = weft.stack([first.transpose(0, 2), second.transpose(0, 2)], dim)
-        np.testing.assert_array_equal(
-            turned.to(weft.float32).numpy(), np.stack([each.transpose(2, 1, 0) for each in x], dim)
-        )
-    for dim in (-5, 4):
-        with pytest.raises(IndexError):
-            weft.stack([first, second], dim)
-    with pytest.raises(ValueError, match="same shape"):
-        weft.stack([first, second[:1]])
-
-
-def test_few_tensors_of_other_kinds_stacked():
-    numbers = [weft.tensor(1.5), weft.tensor(2.5)]
-    np.testing.assert_array_equal(weft.stack(numbers).numpy(), [1.5, 2.5])
-    mixed = weft.stack([weft.tensor([1, 2]), weft.tensor([0.5, 1.5])])
-    np.testing.assert_array_equal(mixed.numpy(), [[1, 2], [0.5, 1.5]])
-    assert weft.stack([weft.zeros(0, 3)] * 2, 1).shape == (0, 2, 3)
-    assert weft.stack([weft.zeros(3)]).shape == (1, 3)
-
-
 def test_tensors_filled_with_zero():
     for dtype in (weft.bool, weft.int64, weft.float16, weft.float32, weft.complex64):
         for shape in ((), (0,), (3, 0), (5, 7), (100, 1000)):
@@ -640,18 +565,6 @@ def test_rows_and_elements_added_where_an_index_says(columns):
         places[29, 0] = wrong
         with pytest.raises((IndexError, RuntimeError)):
             weft.scatter_add(weft.from_numpy(x), 1, weft.from_numpy(places), weft.from_numpy(values))
-
-
-@pytest.mark.parametrize("dtype", [np.int64, np.int32])
-@pytest.mark.parametrize("columns", [1, 47, 48, 49, 1000])
-def test_arithmetic_of_integers_wraps_around(columns, dtype):
-    ends = np.iinfo(dtype)
-    x = np.random.default_rng(5).integers(ends.min, ends.max, (9, columns), dtype, endpoint=True)
-    y = np.random.default_rng(6).integers(ends.min, ends.max, (9, columns), dtype, endpoint=True)
-    for function, name in ((np.add, "add"), (np.subtract, "sub"), (np.multiply, "mul")):
-        for a, b in ((x, y), (x, y[:, :1]), (x[:, :1], y), (x, y[0]), (x, y[:1, :1]), (x[:, ::2], y[:, ::2])):
-            got = getattr(weft, name)(weft.from_numpy(a), weft.from_numpy(b))
-            np.testing.assert_array_equal(got.numpy(), function(a, b))
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int8, np.uint8, np.float32])
