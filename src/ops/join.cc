@@ -10,6 +10,7 @@
 #include "core/memory_limit.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
+#include "ops/iteration_order.h"
 #include "ops/kept_order.h"
 #include "weft/parallel.h"
 
