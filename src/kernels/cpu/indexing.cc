@@ -182,11 +182,22 @@ void accumulate_blocks(const Tensor& result, const std::vector<Tensor>& indices,
   const BuiltKernel* const add =
       kHow == Combine::Add ? find_built({"add_", name(result.dtype()), "_nn"}) : nullptr;
   constexpr int64_t kShort = 64;
+  const bool is_row = block.shape.size() == 1 && block.strides[0] == 1 && block.count >= kShort;
   for (size_t b = 0; b < offsets.size(); ++b) {
     T* to = result.data_as<T>() + offsets[b];
     const T* from = source.data_as<T>() + static_cast<int64_t>(b) * block.count;
     if (block.shape.empty()) {
       combine_into<kHow>(*to, *from);
+      continue;
+    }
+    if (is_row && add != nullptr) {
+      // The next row may lie anywhere.
+      if (b + 1 < offsets.size())
+        for (int64_t line = 0; line < 4; ++line)
+          __builtin_prefetch(reinterpret_cast<const std::byte*>(result.data_as<T>() + offsets[b + 1]) +
+                             line * 64);
+      run_built(*add, to, std::array<const void*, 2>{to, from}, std::span(&block.count, 1),
+                /*is_parallel=*/false);
       continue;
     }
     for_each_row<2>(block.shape, {block.strides, dense}, 0, num_rows(block.shape), [&](const Row<2>& row) {
