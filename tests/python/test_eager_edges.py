@@ -110,3 +110,20 @@ def test_arithmetic_of_integers_wraps_around(columns, dtype):
         for a, b in ((x, y), (x, y[:, :1]), (x[:, :1], y), (x, y[0]), (x, y[:1, :1]), (x[:, ::2], y[:, ::2])):
             got = getattr(weft, name)(weft.from_numpy(a), weft.from_numpy(b))
             np.testing.assert_array_equal(got.numpy(), function(a, b))
+
+
+@pytest.mark.parametrize("columns", [1, 7, 100])
+def test_elements_scattered_to_ends_and_from_the_end(columns):
+    x = np.random.default_rng(9).integers(-9, 9, (3, columns)).astype(np.float32)
+    at = np.tile([0, columns - 1, -columns, -1], (3, 25))
+    values = np.arange(300, dtype=np.float32).reshape(3, 100)
+    expected = x.copy()
+    np.add.at(expected, (np.arange(3)[:, None], at), values)
+    tensors = [weft.from_numpy(each) for each in (x, at, values)]
+    np.testing.assert_array_equal(weft.scatter_add(tensors[0], 1, *tensors[1:]).numpy(), expected)
+    np.testing.assert_array_equal(tensors[0].numpy(), x)
+    for wrong in (columns, -columns - 1, 2**40, -(2**40)):
+        at[2, 99] = wrong
+        for function in (weft.scatter, weft.scatter_add):
+            with pytest.raises((IndexError, RuntimeError)):
+                function(tensors[0], 1, weft.from_numpy(at), tensors[2])

@@ -336,11 +336,15 @@ Tensor scattered(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
     for_each_row<3>(index.shape(), {strides, source.strides(), index.strides()}, 0, num_rows(index.shape()),
                     [&](const Row<3>& row) {
                       const int64_t* const at_of_row = positions + row.offset[2];
-                      if (stride == 1 && row.stride == std::array<int64_t, 3>{0, 1, 1} &&
-                          are_within(at_of_row, row.size, size)) {
+                      if (stride == 1 && row.stride == std::array<int64_t, 3>{0, 1, 1}) {
                         T* const to = target + row.offset[0];
                         const T* const values = from + row.offset[1];
-                        for (int64_t i = 0; i < row.size; ++i) write(to[at_of_row[i]], values[i]);
+                        for (int64_t i = 0; i < row.size; ++i) {
+                          int64_t at = at_of_row[i];
+                          if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(size)) [[unlikely]]
+                            at = checked_index(at, size, axis);
+                          write(to[at], values[i]);
+                        }
                         return;
                       }
                       for (int64_t i = 0; i < row.size; ++i) {
