@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "errors.h"
-#include "ops/build.h"
 #include "ops/iteration_order.h"
 #include "weft/error.h"
 
@@ -15,11 +15,11 @@ namespace {
 
 // The dimensions from the one that lies widest in memory to the one that lies densest. Of a traced tensor
 // with the sizes of this call, which are no guards: symbolic ones are neither 0 nor 1.
-std::vector<size_t> order_of(const Tensor& tensor, MemoryFormat format) {
+std::vector<int64_t> order_of(const Tensor& tensor, MemoryFormat format) {
   const Shape& shape = tensor.impl()->shape;
   const size_t ndim = shape.size();
-  std::vector<size_t> order(ndim);
-  for (size_t d = 0; d < ndim; ++d) order[d] = d;
+  std::vector<int64_t> order(ndim);
+  std::iota(order.begin(), order.end(), int64_t{0});
   if (format == MemoryFormat::Contiguous) return order;
   if (format != MemoryFormat::Preserve) {
     const size_t expected = format == MemoryFormat::ChannelsLast ? 4 : 5;
@@ -31,25 +31,13 @@ std::vector<size_t> order_of(const Tensor& tensor, MemoryFormat format) {
   }
   const ops::Operand operand = tensor;
   const std::vector<int64_t> found = ops::iteration_order({&operand, 1});
-  return found.empty() ? order : std::vector<size_t>(found.begin(), found.end());
-}
-
-Strides strides_in_order(const Shape& shape, const std::vector<size_t>& order) {
-  Strides strides(shape.size());
-  int64_t stride = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    strides[order[i]] = stride;
-    stride *= std::max<int64_t>(shape[order[i]], 1);
-  }
-  return strides;
+  return found.empty() ? order : found;
 }
 
 // A copy of a tensor while it is traced, with its dimensions in this order in memory.
-Tensor traced_in_order(const Tensor& tensor, const std::vector<size_t>& order) {
+Tensor traced_in_order(const Tensor& tensor, const std::vector<int64_t>& order) {
   if (std::is_sorted(order.begin(), order.end())) return tensor.clone();
-  std::vector<int64_t> inward(order.begin(), order.end()), outward(order.size());
-  for (size_t d = 0; d < order.size(); ++d) outward[order[d]] = static_cast<int64_t>(d);
-  return ops::build::permute(ops::build::permute(tensor, inward).clone(), outward);
+  return ops::with_order(ops::with_order(tensor, order).clone(), ops::inverse_order(order));
 }
 
 }  // namespace
@@ -67,22 +55,22 @@ MemoryFormat memory_format(nb::handle object, MemoryFormat otherwise) {
 }
 
 Tensor clone_in(const Tensor& tensor, MemoryFormat format) {
-  const std::vector<size_t> order = order_of(tensor, format);
+  const std::vector<int64_t> order = order_of(tensor, format);
   if (tensor.is_traced()) return traced_in_order(tensor, order);
   if (std::is_sorted(order.begin(), order.end())) return tensor.clone();
   const Tensor result = Tensor::empty(tensor.shape(), tensor.dtype(), tensor.device())
-                            .as_strided(tensor.shape(), strides_in_order(tensor.shape(), order), 0);
+                            .as_strided(tensor.shape(), ops::strides_in(order, tensor.shape()), 0);
   result.copy_from(tensor);
   return result;
 }
 
 Tensor in_order_of(const Tensor& tensor, const Tensor& other) {
-  const std::vector<size_t> order = order_of(other, MemoryFormat::Preserve);
+  const std::vector<int64_t> order = order_of(other, MemoryFormat::Preserve);
   if (tensor.impl()->shape != other.impl()->shape || std::is_sorted(order.begin(), order.end()))
     return tensor;
   if (tensor.is_traced()) return traced_in_order(tensor, order);
   const Tensor result = Tensor::empty(tensor.shape(), tensor.dtype(), tensor.device())
-                            .as_strided(tensor.shape(), strides_in_order(tensor.shape(), order), 0);
+                            .as_strided(tensor.shape(), ops::strides_in(order, tensor.shape()), 0);
   result.copy_from(tensor);
   return result;
 }
@@ -91,7 +79,7 @@ bool lies_in(const Tensor& tensor, MemoryFormat format) {
   if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve) return tensor.is_contiguous();
   if (tensor.dim() != (format == MemoryFormat::ChannelsLast ? 4 : 5)) return false;
   const Shape& shape = tensor.impl()->shape;
-  const Strides wanted = strides_in_order(shape, order_of(tensor, format));
+  const Strides wanted = ops::strides_in(order_of(tensor, format), shape);
   for (size_t d = 0; d < wanted.size(); ++d)
     if (shape[d] != 1 && tensor.strides()[d] != wanted[d]) return false;
   return true;

@@ -277,6 +277,10 @@ std::string ExpressionPrinter::apply(const KernelNode& node) {
       return fmt::format("({})({})", type_name(node.dtype), text);
     return text;
   }
+  if (const char* with = function_with_number(node)) {
+    const NodeId number = node.args[1];
+    return fmt::format("{}({}, {})", with, reference(node.args[0]), reference(number));
+  }
   for (NodeId arg : node.args) args.push_back(operand(node, arg, true));
   const char* function = prelude_function(node.prim, dtype);
   if (is_floating(dtype) && scalar::is_elementary(node.prim)) {
@@ -287,6 +291,16 @@ std::string ExpressionPrinter::apply(const KernelNode& node) {
   std::string text = std::string(function) + "(";
   for (size_t i = 0; i < args.size(); ++i) text += (i ? ", " : "") + args[i];
   return text + ")";
+}
+
+// For extremes of lanes and a number that is not known; null for other nodes.
+const char* ExpressionPrinter::function_with_number(const KernelNode& node) const {
+  if (node.prim != Prim::Min && node.prim != Prim::Max) return nullptr;
+  const KernelNode &lanes = nest_.node(node.args[0]), &number = nest_.node(node.args[1]);
+  const bool is_number = lanes.varying && !number.varying && number.kind != KernelNode::Kind::Constant;
+  if (!is_number || !is_floating(lanes.dtype) || compute_dtype(lanes.dtype) != compute_dtype(number.dtype))
+    return nullptr;
+  return node.prim == Prim::Min ? "minimum_with" : "maximum_with";
 }
 
 std::string ExpressionPrinter::math_call(const KernelNode& node, const std::vector<std::string>& args) {

@@ -66,6 +66,7 @@ class ExpressionPrinter {
   std::string cast(const KernelNode& node);
   // A value that is one of the dtype's, so that rounding to it changes nothing.
   bool holds(NodeId id, DType dtype) const;
+  const char* function_with_number(const KernelNode& node) const;
   std::string math_call(const KernelNode& node, const std::vector<std::string>& args);
   std::string literal(const KernelNode& node);
   std::string typed_literal(const KernelNode& node, DType dtype);

@@ -17,4 +17,8 @@ namespace weft::ops {
 Tensor run_built_rows(std::string_view name, const Tensor& x, int64_t dim, const Shape& result,
                       int64_t longest, std::optional<DType> dtype = {}, std::span<const Tensor> numbers = {});
 
+// The same of float16 and bfloat16 through the kernel for the dtype that they are computed in, a few rows at
+// a time: where it writes down what it would compute twice otherwise. The kernel may work in place.
+Tensor run_built_rows_wide(std::string_view name, const Tensor& x, int64_t dim, int64_t longest);
+
 }  // namespace weft::ops

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/memory_limit.h"
@@ -94,31 +96,35 @@ void count_in_bins(const T* values, int64_t count, T low, T high, std::vector<do
   }
 }
 
+// The least and the greatest of some values.
+template <class T>
+std::pair<double, double> ends_of(const T* values, int64_t count) {
+  return {*std::min_element(values, values + count), *std::max_element(values, values + count)};
+}
+
 std::vector<Tensor> histc(const OpDef& op, const OpArgs& args) {
   require_concrete(op, args.tensors[0]);
   const Tensor& given = args.tensors[0];
   WEFT_CHECK_TYPE(is_floating(given.dtype()),
                   fmt::format("histc: expected a floating tensor, got {}", describe(given)));
-  const Tensor x = given.to(DType::F64).contiguous();
+  const bool is_single = given.dtype() == DType::F32;
+  const Tensor x = (is_single ? given : given.to(DType::F64)).contiguous();
   const int64_t bins = int_arg(args.attrs, "bins");
   WEFT_CHECK(bins > 0, fmt::format("histc: bins must be positive, got {}", bins));
   double low = float_arg(args.attrs, "min"), high = float_arg(args.attrs, "max");
-  const double* values = x.data_as<double>();
-  if (low == high && x.numel() > 0) {
-    low = *std::min_element(values, values + x.numel());
-    high = *std::max_element(values, values + x.numel());
-  }
+  if (low == high && x.numel() > 0)
+    std::tie(low, high) =
+        is_single ? ends_of(x.data_as<float>(), x.numel()) : ends_of(x.data_as<double>(), x.numel());
   if (low == high) low -= 1, high += 1;
   WEFT_CHECK(low < high && high - low <= std::numeric_limits<double>::max(),
              fmt::format("histc: expected a finite range with min < max, got [{}, {}]", low, high));
   check_fits_memory(op.name, {bins}, DType::F64);
   std::vector<double> counts(static_cast<size_t>(bins), 0.0);
   // float32 is counted in float32, with its rounding, where the range does not vanish in it.
-  if (given.dtype() == DType::F32 && static_cast<float>(low) < static_cast<float>(high))
-    count_in_bins(given.contiguous().data_as<float>(), x.numel(), static_cast<float>(low),
-                  static_cast<float>(high), counts);
+  if (is_single && static_cast<float>(low) < static_cast<float>(high))
+    count_in_bins(x.data_as<float>(), x.numel(), static_cast<float>(low), static_cast<float>(high), counts);
   else
-    count_in_bins(values, x.numel(), low, high, counts);
+    count_in_bins(x.to(DType::F64).data_as<double>(), x.numel(), low, high, counts);
   return {Tensor::of(counts).to(given.dtype())};
 }
 

@@ -44,11 +44,6 @@ int compare(std::span<const Operand> operands, std::span<const int64_t> shape, i
   return 0;
 }
 
-Tensor in_order(const Tensor& x, const std::vector<int64_t>& order) {
-  if (x.is_traced()) return build::permute(x, order);
-  return with_dimensions(x, std::vector<size_t>(order.begin(), order.end()));
-}
-
 // Of as many dimensions.
 Tensor aligned(Tensor x, size_t ndim) {
   while (x.impl()->shape.size() < ndim) x = build::unsqueeze(x, 0);
@@ -56,6 +51,28 @@ Tensor aligned(Tensor x, size_t ndim) {
 }
 
 }  // namespace
+
+Strides strides_in(const std::vector<int64_t>& order, const Shape& shape) {
+  Strides strides(shape.size());
+  int64_t stride = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto d = static_cast<size_t>(order[i]);
+    strides[d] = stride;
+    stride *= std::max<int64_t>(shape[d], 1);
+  }
+  return strides;
+}
+
+Tensor with_order(const Tensor& x, const std::vector<int64_t>& order) {
+  if (x.is_traced()) return build::permute(x, order);
+  return with_dimensions(x, std::vector<size_t>(order.begin(), order.end()));
+}
+
+std::vector<int64_t> inverse_order(const std::vector<int64_t>& order) {
+  std::vector<int64_t> inverse(order.size());
+  for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  return inverse;
+}
 
 std::vector<int64_t> iteration_order(std::span<const Operand> operands) {
   bool is_plain = true;
@@ -99,10 +116,8 @@ Tensor in_order_of_operands(std::span<const Operand> operands,
   std::vector<Operand> seen(operands.begin(), operands.end());
   for (Operand& operand : seen)
     if (decisive(operand) != nullptr)
-      operand = in_order(aligned(std::get<Tensor>(operand), order.size()), order);
-  std::vector<int64_t> back(order.size());
-  for (size_t d = 0; d < order.size(); ++d) back[static_cast<size_t>(order[d])] = static_cast<int64_t>(d);
-  return in_order(compute(seen), back);
+      operand = with_order(aligned(std::get<Tensor>(operand), order.size()), order);
+  return with_order(compute(seen), inverse_order(order));
 }
 
 Tensor to_in_order(const Tensor& x, DType dtype) {

@@ -14,6 +14,13 @@ namespace weft::ops {
 // nothing. Empty: C order. Of traced tensors with the sizes of this call.
 std::vector<int64_t> iteration_order(std::span<const Operand> operands);
 
+// Strides of a tensor that lies so together, from the dimension that lies widest to the one that lies
+// densest.
+Strides strides_in(const std::vector<int64_t>& order, const Shape& shape);
+// The tensor with its dimensions in this order, and back; views.
+Tensor with_order(const Tensor& x, const std::vector<int64_t>& order);
+std::vector<int64_t> inverse_order(const std::vector<int64_t>& order);
+
 // What `compute` makes of the operands element by element, laid out so: it sees them in that order, and gives
 // its result in it.
 Tensor in_order_of_operands(std::span<const Operand> operands,

@@ -10,6 +10,7 @@
 #include "core/memory_limit.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
+#include "ops/iteration_order.h"
 #include "ops/kept_order.h"
 #include "weft/parallel.h"
 
@@ -64,6 +65,15 @@ void put_into(std::byte* target, int64_t step, const Tensor& x, size_t dim, cons
     std::memcpy(target + row * step, from + row * bytes, static_cast<size_t>(bytes));
 }
 
+// A piece, line by line: the C library's copies of a few lines take some time before they begin.
+void copy_piece(std::byte* to, const std::byte* from, int64_t bytes) {
+  constexpr int64_t kLongest = 8192, kLine = 64;
+  int64_t at = 0;
+  if (bytes <= kLongest)
+    for (; at + kLine <= bytes; at += kLine) std::memcpy(to + at, from + at, kLine);
+  std::memcpy(to + at, from + at, static_cast<size_t>(bytes - at));
+}
+
 // Pieces of contiguous operands, one behind the other as they lie in the result; false where they are few
 // bytes each, or lie otherwise.
 bool join_in_order(std::span<const Tensor> operands, size_t dim, const Tensor& result) {
@@ -87,7 +97,7 @@ bool join_in_order(std::span<const Tensor> operands, size_t dim, const Tensor& r
     std::byte* to = target + begin * row;
     for (int64_t at = begin; at < end; ++at)
       for (const Piece& piece : pieces) {
-        std::memcpy(to, piece.from + at * piece.bytes, static_cast<size_t>(piece.bytes));
+        copy_piece(to, piece.from + at * piece.bytes, piece.bytes);
         to += piece.bytes;
       }
   });
@@ -166,8 +176,35 @@ Tensors concatenate(const OpDef& op, const OpArgs& args) {
   return {join(tensors, int_arg(args.attrs, "dim"), args.rules)};
 }
 
+// Few contiguous tensors of one shape and dtype, copied where they go; undefined for any others.
+Tensor stack_few(const Tensors& tensors, int64_t dim) {
+  constexpr int64_t kMost = 4096;  // elements, of all
+  const Tensor& first = tensors[0];
+  if (first.is_traced() || first.numel() == 0 || dim < -first.dim() - 1 || dim > first.dim() ||
+      first.numel() * static_cast<int64_t>(tensors.size()) > kMost)
+    return {};
+  for (const Tensor& x : tensors)
+    if (x.is_traced() || x.device() != Device() || x.dtype() != first.dtype() || x.shape() != first.shape() ||
+        !x.is_contiguous())
+      return {};
+  Shape shape = first.shape();
+  const auto place = shape.begin() + (dim < 0 ? dim + first.dim() + 1 : dim);
+  const int64_t rows = std::accumulate(shape.begin(), place, int64_t{1}, std::multiplies<>());
+  shape.insert(place, static_cast<int64_t>(tensors.size()));
+  const Tensor result = Tensor::empty(shape, first.dtype());
+  const auto bytes = static_cast<size_t>(first.numel() / rows * itemsize(first.dtype()));
+  auto* to = static_cast<std::byte*>(result.data());
+  for (size_t row = 0; row < static_cast<size_t>(rows); ++row)
+    for (const Tensor& x : tensors) {
+      std::memcpy(to, static_cast<const std::byte*>(x.data()) + row * bytes, bytes);
+      to += bytes;
+    }
+  return result;
+}
+
 Tensors stack(const OpDef& op, const OpArgs& args) {
   check_some(op, args);
+  if (Tensor done = stack_few(args.tensors, int_arg(args.attrs, "dim")); done.defined()) return {done};
   const SymShape first = sym_shape(args.tensors[0]);
   const int64_t dim = normalize_dim(op.name, int_arg(args.attrs, "dim"), args.tensors[0].dim() + 1);
   for (const Tensor& x : args.tensors) {

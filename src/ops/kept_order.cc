@@ -4,9 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "ops/build.h"
 #include "ops/iteration_order.h"
-#include "ops/pointwise_loop.h"
 #include "ops/tracer.h"
 
 namespace weft::ops {
@@ -85,17 +83,6 @@ std::vector<int64_t> order_of_results(const OpDef& op, const OpArgs& args) {
   return iteration_order({&operand, 1});
 }
 
-Strides strides_in(const std::vector<int64_t>& order, const Shape& shape) {
-  Strides strides(shape.size());
-  int64_t stride = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    const auto d = static_cast<size_t>(order[i]);
-    strides[d] = stride;
-    stride *= std::max<int64_t>(shape[d], 1);
-  }
-  return strides;
-}
-
 }  // namespace
 
 bool lies_channels_last(const Tensor& x) {
@@ -120,17 +107,6 @@ std::vector<int64_t> channels_last_order(int64_t ndim) {
   for (int64_t d = 2; d < ndim; ++d) order.push_back(d);
   order.push_back(1);
   return order;
-}
-
-Tensor with_order(const Tensor& x, const std::vector<int64_t>& order) {
-  if (x.is_traced()) return build::permute(x, order);
-  return with_dimensions(x, std::vector<size_t>(order.begin(), order.end()));
-}
-
-std::vector<int64_t> inverse_order(const std::vector<int64_t>& order) {
-  std::vector<int64_t> inverse(order.size());
-  for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-  return inverse;
 }
 
 std::vector<Tensor> call_in_kept_order(const OpDef& op, OpArgs args) {

@@ -14,10 +14,6 @@ bool lies_channels_last(const Tensor& x);
 // The dimensions of such a tensor from the one that lies widest to the one that lies densest.
 std::vector<int64_t> channels_last_order(int64_t ndim);
 
-// The tensor with its dimensions in this order, and back; views.
-Tensor with_order(const Tensor& x, const std::vector<int64_t>& order);
-std::vector<int64_t> inverse_order(const std::vector<int64_t>& order);
-
 // `call` under PyTorch's rules.
 std::vector<Tensor> call_in_kept_order(const OpDef& op, OpArgs args);
 

@@ -178,6 +178,7 @@ std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::
   if (result.numel() == 0 || run_contiguous(chosen, operands, result)) return {result};
   std::vector<Tensor> readable;
   for (const Tensor& operand : operands) readable.push_back(in_reading_order(operand));
+  if (run_rows_with_one(chosen, readable, result)) return {result};
   if (run_beside_repeated_rows(chosen, readable, result)) return {result};
   if (row_length(readable, result) >= kShortRow)
     run_along_rows(chosen, readable, result);

@@ -74,6 +74,8 @@ int64_t row_length(std::span<const Tensor> operands, const Tensor& result);
 // Short rows beside one that is there for all of them: that one is repeated in a block, and rows are no
 // matter. False where operands lie otherwise.
 bool run_beside_repeated_rows(const Loops& loops, std::span<const Tensor> operands, const Tensor& result);
+// Longer rows beside one that is there for all of them, where the build has a kernel for both; else false.
+bool run_rows_with_one(const Loops& loops, std::span<const Tensor> operands, const Tensor& result);
 // `is_in_place`: operands may be the result itself.
 void run_along_rows(const Loops& loops, std::span<const Tensor> operands, const Tensor& result,
                     bool is_in_place = false);

@@ -178,6 +178,24 @@ bool run_beside_repeated_rows(const Loops& loops, std::span<const Tensor> operan
   return true;
 }
 
+bool run_rows_with_one(const Loops& loops, std::span<const Tensor> operands, const Tensor& result) {
+  constexpr int64_t kShortest = 512;  // rows of fewer elements are repeated in a block
+  if (operands.size() != 2 || !loops.has_defaults || loops.operand != result.dtype()) return false;
+  const StridedRows rows = rows_of(operands, result);
+  if (rows.length() < kShortest || !rows.has_one_outer() || !rows.is_flat(2)) return false;
+  const bool is_second = rows.is_flat(0) && rows.is_repeated(1);
+  if (!is_second && !(rows.is_repeated(0) && rows.is_flat(1))) return false;
+  for (const Tensor& operand : operands)
+    if (operand.dtype() != result.dtype()) return false;
+  const kernels::BuiltKernel* const kernel =
+      kernels::find_built({loops.op.name, "_", name(result.dtype()), is_second ? "_nr" : "_rn"});
+  if (kernel == nullptr) return false;
+  run_built(*kernel, result.data(), std::array<const void*, 2>{operands[0].data(), operands[1].data()},
+            is_second ? std::array{rows.count(), rows.length()} : std::array{rows.length(), rows.count()},
+            /*is_parallel=*/true);
+  return true;
+}
+
 void run_along_rows(const Loops& loops, std::span<const Tensor> operands, const Tensor& result,
                     bool is_in_place) {
   const StridedRows rows = rows_of(operands, result);

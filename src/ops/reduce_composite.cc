@@ -79,12 +79,13 @@ Tensor norm_of_all(const Tensor& x, const OpDef& op, const OpArgs& args) {
       args.attrs.get_bool("keepdim") ||
       static_cast<int64_t>(reduction_axes(op.name, args.attrs, x.dim()).size()) != x.dim())
     return {};
-  const Tensor flat = build::reshape(x.contiguous(), {Sym(x.numel())});
+  const Tensor elements = x.contiguous();
   const int64_t count = x.numel(), whole = count / kLongestNorm * kLongestNorm;
-  const auto rows_of = [&](std::string_view name, int64_t first, Shape shape, Shape result) {
-    const Strides strides = contiguous_strides(shape);
-    return run_built_rows(name, flat.as_strided(std::move(shape), strides, flat.offset() + first), -1, result,
-                          kLongestNorm, name == "square_sum" ? compute_dtype(x.dtype()) : x.dtype());
+  const auto rows_of = [&](std::string_view name, int64_t first, const Shape& shape, const Shape& result) {
+    const Tensor rows(elements.storage(), x.dtype(), shape, contiguous_strides(shape),
+                      elements.offset() + first);
+    return run_built_rows(name, rows, -1, result, kLongestNorm,
+                          name == "square_sum" ? compute_dtype(x.dtype()) : x.dtype());
   };
   if (is_complex(x.dtype())) return {};
   if (count <= kLongestNorm) return rows_of("vector_norm", 0, {1, count}, {});
@@ -211,6 +212,12 @@ Tensor floating_operand(const OpDef& op, const OpArgs& args) {
   return to_floating(args);
 }
 
+OpArgs keeping_dimensions(const OpArgs& args) {
+  OpArgs kept = args;
+  kept.attrs.set("keepdim", true);
+  return kept;
+}
+
 bool has_no_elements(const Tensor& x) {
   const SymShape shape = sym_shape(x);
   return std::any_of(shape.begin(), shape.end(), [](const Sym& size) { return sym_eq(size, Sym(0)); });
@@ -307,12 +314,17 @@ constexpr const char* kCorrected =
         "exp(x) / sum(exp(x)) along `dim`, without overflow. float16 and bfloat16 are computed in float32.",
         "numpy.exp(x) / numpy.sum(numpy.exp(x), axis=dim, keepdims=True)",
         [](const OpDef& op, const OpArgs& args) -> std::vector<Tensor> {
-          OpArgs kept = args;
-          kept.attrs.set("keepdim", true);
-          const Reduce reduce{op, kept};
           const Tensor given = floating_operand(op, args);
+          // Halves hold no weights from one pass over a row to the next.
+          const bool is_half = compute_dtype(given.dtype()) != given.dtype();
+          if (const Tensor done =
+                  is_half ? run_built_rows_wide("softmax", given, args.attrs.get_int("dim"), kLongestRow)
+                          : along_rows("softmax", given, args);
+              done.defined())
+            return {done};
           if (has_no_elements(given)) return {given.clone()};
-          if (const Tensor done = along_rows("softmax", given, args); done.defined()) return {done};
+          const OpArgs kept = keeping_dimensions(args);
+          const Reduce reduce{op, kept};
           const Tensor x = cast_to(given, compute_dtype(given.dtype()));
           const Tensor weights = call1("exp", {call1("sub", {x, reduce("amax", x)})});
           return {cast_to(call1("true_divide", {weights, reduce("sum", weights)}), given.dtype())};
@@ -321,13 +333,12 @@ constexpr const char* kCorrected =
                "x - log(sum(exp(x))) along `dim`, without overflow.",
                "x - numpy.log(numpy.sum(numpy.exp(x), axis=dim, keepdims=True))",
                [](const OpDef& op, const OpArgs& args) -> std::vector<Tensor> {
-                 OpArgs kept = args;
-                 kept.attrs.set("keepdim", true);
-                 const Reduce reduce{op, kept};
                  const Tensor given = floating_operand(op, args);
-                 if (has_no_elements(given)) return {given.clone()};
                  if (const Tensor done = along_rows("log_softmax", given, args); done.defined())
                    return {done};
+                 if (has_no_elements(given)) return {given.clone()};
+                 const OpArgs kept = keeping_dimensions(args);
+                 const Reduce reduce{op, kept};
                  const Tensor x = cast_to(given, compute_dtype(given.dtype()));
                  const Tensor shifted = call1("sub", {x, reduce("amax", x)});
                  const Tensor total = reduce("sum", call1("exp", {shifted}));

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <numeric>
 
 #include "kernels/cpu/built.h"
@@ -21,24 +22,26 @@ constexpr int64_t kChunk = 32 * 1024;  // elements per task; fixed, so that resu
 // Combines equal-sized partial results as a binary counter does: pairwise summation without recursion.
 class PairwiseStack {
  public:
-  PairwiseStack(const ReductionKernels& kernels, int64_t width, int64_t element_size)
-      : kernels_(kernels), width_(width), bytes_(static_cast<size_t>(width * element_size)) {}
+  // `width` accumulators, which fit into a BlockBuffer.
+  PairwiseStack(const ReductionKernels& kernels, int64_t width) : kernels_(kernels), width_(width) {}
 
-  // The next partial result (`width` accumulators).
-  void push(const void* partial) {
-    if (levels_.size() < (depth_ + 1) * bytes_) levels_.resize((depth_ + 4) * bytes_);
-    std::copy_n(static_cast<const std::byte*>(partial), bytes_, level(depth_++));
+  // Where the next partial result goes before push().
+  std::byte* next() {
+    if (levels_.size() == depth_) levels_.push_back(std::make_unique<BlockBuffer>());
+    return level(depth_);
+  }
+  void push() {
+    ++depth_;
     for (int64_t position = ++pushed_; position % 2 == 0; position /= 2) merge_top();
   }
-  void clear() { pushed_ = 0, depth_ = 0; }
   // The total; at least one partial must have been pushed.
   const void* finish() {
     while (depth_ > 1) merge_top();
-    return levels_.data();
+    return level(0);
   }
 
  private:
-  std::byte* level(size_t number) { return levels_.data() + number * bytes_; }
+  std::byte* level(size_t number) { return levels_[number]->bytes; }
   void merge_top() {
     kernels_.combine(level(depth_ - 2), level(depth_ - 1), width_);
     --depth_;
@@ -46,10 +49,9 @@ class PairwiseStack {
 
   const ReductionKernels& kernels_;
   const int64_t width_;
-  const size_t bytes_;
   int64_t pushed_ = 0;
   size_t depth_ = 0;
-  std::vector<std::byte> levels_;
+  std::vector<std::unique_ptr<BlockBuffer>> levels_;
 };
 
 // Reduces rows that lie equally far apart: what the build has written for it, or the plain loop.
@@ -169,29 +171,31 @@ void reduce_rows(const Problem& problem, const ElementReader& reader, std::byte*
   std::byte* const totals = chunks == 1 ? partials : chunk_partials.data();
   parallel_for(
       0, problem.kept * chunks, std::max<int64_t>(1, kChunk / length), [&](int64_t begin, int64_t end) {
+        static_assert(kChunk / kBlock * kMaxElementSize <= sizeof(BlockBuffer));
         std::array<BlockBuffer, 3> scratch;
-        PairwiseStack stack(kernels, 1, size);
-        for (int64_t task = begin; task < end; ++task, stack.clear()) {
+        std::byte* const of_blocks = scratch[2].bytes;
+        for (int64_t task = begin; task < end; ++task) {
           const int64_t start = task / chunks * length, first = task % chunks * kChunk,
                         last = std::min(first + kChunk, length);
+          int64_t found = 0;  // blocks
           for (int64_t at = first; at < last;) {
             const int64_t count = std::min(block, last - at);
             ElementReader::Pieces blocks = reader.pieces_in_place(start + at, count, (last - at) / count);
             if (blocks.count == 0)
               blocks = {static_cast<const std::byte*>(reader.read(start + at, count, scratch.data())), 1,
                         count};
-            reduce(scratch[2].bytes, blocks, count);
-            for (int64_t i = 0; i < blocks.count; ++i) stack.push(scratch[2].bytes + i * size);
+            reduce(of_blocks + found * size, blocks, count);
+            found += blocks.count;
             at += blocks.count * count;
           }
-          std::copy_n(static_cast<const std::byte*>(stack.finish()), size, totals + task * size);
+          kernels.combine_pairs(of_blocks, found);
+          std::copy_n(of_blocks, size, totals + task * size);
         }
       });
   if (chunks == 1) return;
-  PairwiseStack stack(kernels, 1, size);
-  for (int64_t row = 0; row < problem.kept; ++row, stack.clear()) {
-    for (int64_t k = 0; k < chunks; ++k) stack.push(totals + (row * chunks + k) * size);
-    std::copy_n(static_cast<const std::byte*>(stack.finish()), size, partials + row * size);
+  for (int64_t row = 0; row < problem.kept; ++row) {
+    kernels.combine_pairs(totals + row * chunks * size, chunks);
+    std::copy_n(totals + row * chunks * size, size, partials + row * size);
   }
 }
 
@@ -301,12 +305,11 @@ void reduce_columns(const Problem& problem, const ElementReader& reader, int64_t
   const int64_t blocks = (problem.inner + width - 1) / width;
   const int64_t grain = std::max<int64_t>(1, kChunk / (problem.reduced * width));
   parallel_for(0, outer * blocks, grain, [&](int64_t begin, int64_t end) {
-    std::array<BlockBuffer, 2 * ColumnSums::kAtOnce + 1> scratch;
-    std::byte* const sequential = scratch.back().bytes;
+    std::array<BlockBuffer, 2 * ColumnSums::kAtOnce> scratch;
     for (int64_t task = begin; task < end; ++task) {
       const int64_t group = task / blocks, column = task % blocks * width;
       const int64_t count = std::min(width, problem.inner - column);
-      PairwiseStack stack(kernels, count, size);
+      PairwiseStack stack(kernels, count);
       const auto read = [&](int64_t r, size_t place) {
         return reader.read((group * problem.reduced + r) * problem.inner + column, count,
                            &scratch[2 * place]);
@@ -318,7 +321,8 @@ void reduce_columns(const Problem& problem, const ElementReader& reader, int64_t
           sums.add(to, r, problem.reduced, count, read);
         continue;
       }
-      for (int64_t r = 0; r < problem.reduced; stack.push(sequential)) {
+      for (int64_t r = 0; r < problem.reduced; stack.push()) {
+        std::byte* const sequential = stack.next();
         const int64_t stop = std::min(r + kSequential, problem.reduced);
         if (sums.is_built()) {
           sums.start(sequential, count * size);

@@ -31,6 +31,16 @@ void combine_rows(void* accumulators, const void* elements, int64_t count) {
     target[i] = combine<kOp, T>(Number<T>(target[i]), Number<T>(source[i])).value;
 }
 
+template <ReduceOp kOp, class T>
+void combine_pairs(void* partials, int64_t count) {
+  T* const values = static_cast<T*>(partials);
+  for (; count > 1; count = (count + 1) / 2) {
+    for (int64_t i = 0; i < count / 2; ++i)
+      values[i] = combine<kOp, T>(Number<T>(values[2 * i]), Number<T>(values[2 * i + 1])).value;
+    if (count % 2 != 0) values[count / 2] = values[count - 1];
+  }
+}
+
 // Sixteen accumulators, then a tree over them.
 template <ReduceOp kOp, class T>
 void reduce_block(void* partial, const void* elements, int64_t count) {
@@ -65,7 +75,7 @@ ReductionKernels kernels_for(DType dtype) {
     if constexpr (half || (logical && !scalar::is_bool_v<T>))
       return {};
     else
-      return {&reduce_block<kOp, T>, &combine_rows<kOp, T>, &write_identity<kOp, T>};
+      return {&reduce_block<kOp, T>, &combine_rows<kOp, T>, &combine_pairs<kOp, T>, &write_identity<kOp, T>};
   });
 }
 

@@ -12,6 +12,8 @@ struct ReductionKernels {
   void (*block)(void* partial, const void* elements, int64_t count) = nullptr;
   // accumulators[i] = combine(accumulators[i], elements[i])
   void (*combine)(void* accumulators, const void* elements, int64_t count) = nullptr;
+  // partials[0] = the combination of `count` >= 1 partial results: neighbours, then neighbours among those, …
+  void (*combine_pairs)(void* partials, int64_t count) = nullptr;
   // The value of an empty reduction: sum, prod, any, all.
   void (*identity)(void* partial) = nullptr;
 };

@@ -88,7 +88,9 @@ void write_pointwise(int vector_bytes, std::vector<Written>& all) {
         name != op->name)
       continue;
     // Instructions that every processor has know no extremes of long integers.
-    const bool has_integers = name == "clamp_between" || name == "maximum" || name == "minimum";
+    const bool is_arithmetic = name == "add" || name == "sub" || name == "mul";
+    const bool has_integers =
+        is_arithmetic || name == "clamp_between" || name == "maximum" || name == "minimum";
     for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::I64}) {
       if (!(op->dtypes & ops::dtype_bit(dtype)) || (is_integral(dtype) && !has_integers)) continue;
       size_t count = 0;
@@ -99,8 +101,16 @@ void write_pointwise(int vector_bytes, std::vector<Written>& all) {
         else
           attrs.set(param.name, param.default_value);
       }
+      const auto program = [&](const std::vector<Tensor>& operands) {
+        return ops::call(*op, {operands, attrs}).at(0);
+      };
       std::vector<DType> dtypes(count, dtype);
       if (name == "where") dtypes[0] = DType::Bool;
+      const auto add = [&](std::string_view form, const std::vector<std::vector<int>>& shapes) {
+        Written written = write_kernel(fmt::format("{}_{}_{}", name, weft::name(dtype), form), shapes, dtypes,
+                                       vector_bytes, program);
+        if (!written.name.empty()) all.push_back(std::move(written));
+      };
       // As they are, and with a number for some operands.
       std::vector<std::string> forms = {std::string(count, 'n')};
       if (count == 2) forms.insert(forms.end(), {"n1", "1n"});
@@ -108,12 +118,29 @@ void write_pointwise(int vector_bytes, std::vector<Written>& all) {
       for (const std::string& form : forms) {
         std::vector<std::vector<int>> shapes;
         for (char operand : form) shapes.push_back(operand == 'n' ? std::vector<int>{0} : std::vector<int>{});
-        Written written = write_kernel(
-            fmt::format("{}_{}_{}", name, weft::name(dtype), form), shapes, dtypes, vector_bytes,
-            [&](const std::vector<Tensor>& operands) { return ops::call(*op, {operands, attrs}).at(0); });
-        if (!written.name.empty()) all.push_back(std::move(written));
+        add(form, shapes);
+      }
+      // Rows, and one that is there for all of them.
+      if ((is_arithmetic || name == "true_divide") && (dtype == DType::F32 || dtype == DType::F64)) {
+        add("nr", {{0, 1}, {1}});
+        add("rn", {{1}, {0, 1}});
       }
     }
+  }
+}
+
+// The sign of halves by their bits: they need not become float32.
+void write_signs(int vector_bytes, std::vector<Written>& all) {
+  const auto write = [&](const char* name, DType dtype, const char* bitwise, int64_t mask) {
+    const std::string form = fmt::format("{}_{}_n", name, weft::name(dtype));
+    std::erase_if(all, [&](const Written& written) { return written.name == form; });
+    all.push_back(write_kernel(form, {{0}}, {DType::I16}, vector_bytes, [&](const std::vector<Tensor>& x) {
+      return ops::call1(bitwise, {x[0], Tensor::scalar(Scalar(mask), DType::I16)});
+    }));
+  };
+  for (const DType dtype : {DType::F16, DType::BF16}) {
+    write("abs", dtype, "bitwise_and", 0x7fff);
+    write("neg", dtype, "bitwise_xor", -0x8000);
   }
 }
 
@@ -234,6 +261,7 @@ int main(int argc, char** argv) {
     const int vector_bytes = std::atoi(argv[2]), files = std::atoi(argv[3]);
     std::vector<Written> all;
     write_pointwise(vector_bytes, all);
+    write_signs(vector_bytes, all);
     write_rows(vector_bytes, all);
     write_columns(vector_bytes, all);
     std::erase_if(all, [](const Written& written) { return written.name.empty(); });

@@ -71,6 +71,25 @@ def test_a_row_for_all(length, rows, offset):
     same(row.expand(rows, length) * 2, repeated * 2)
 
 
+@pytest.mark.parametrize("length", [511, 512, 513, 527, 528, 529, 5000])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_longer_rows_beside_one(length, dtype):
+    flat = values(7 * length + 1, dtype=dtype)
+    for x in (flat[:-1].reshape(7, length), flat[1:].reshape(7, length), flat[:length].reshape(1, length)):
+        row = values(length + 1, dtype=dtype)[1:]
+        repeated = row.expand(x.shape[0], length).contiguous()
+        for function in (weft.add, weft.sub, weft.mul, weft.true_divide, weft.maximum):
+            same(function(x, row), function(x, repeated))
+            same(function(row, x), function(repeated, x))
+        same(weft.sub(x, row, alpha=3), weft.sub(x, repeated, alpha=3))
+    apart = values(7, length + 3, dtype=dtype)[:, 2:-1]
+    same(apart - row, apart.contiguous() - row.expand(7, length).contiguous())
+    same(row - apart, row.expand(7, length).contiguous() - apart.contiguous())
+    planes = values(2, 3, length, dtype=dtype)
+    same(planes - row, planes - row.expand(2, 3, length).contiguous())
+    assert (values(0, length, dtype=dtype) - row).shape == (0, length)
+
+
 def test_large_blocks_begin_huge_pages():
     below, above = weft.empty(2**18 - 2**14), weft.empty(2**18)  # just under and exactly 1 MiB
     assert below.data_ptr() % 64 == 0

@@ -182,11 +182,22 @@ void accumulate_blocks(const Tensor& result, const std::vector<Tensor>& indices,
   const BuiltKernel* const add =
       kHow == Combine::Add ? find_built({"add_", name(result.dtype()), "_nn"}) : nullptr;
   constexpr int64_t kShort = 64;
+  const bool is_row = block.shape.size() == 1 && block.strides[0] == 1 && block.count >= kShort;
   for (size_t b = 0; b < offsets.size(); ++b) {
     T* to = result.data_as<T>() + offsets[b];
     const T* from = source.data_as<T>() + static_cast<int64_t>(b) * block.count;
     if (block.shape.empty()) {
       combine_into<kHow>(*to, *from);
+      continue;
+    }
+    if (is_row && add != nullptr) {
+      // The next row may lie anywhere.
+      if (b + 1 < offsets.size())
+        for (int64_t line = 0; line < 4; ++line)
+          __builtin_prefetch(reinterpret_cast<const std::byte*>(result.data_as<T>() + offsets[b + 1]) +
+                             line * 64);
+      run_built(*add, to, std::array<const void*, 2>{to, from}, std::span(&block.count, 1),
+                /*is_parallel=*/false);
       continue;
     }
     for_each_row<2>(block.shape, {block.strides, dense}, 0, num_rows(block.shape), [&](const Row<2>& row) {
@@ -325,11 +336,15 @@ Tensor scattered(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
     for_each_row<3>(index.shape(), {strides, source.strides(), index.strides()}, 0, num_rows(index.shape()),
                     [&](const Row<3>& row) {
                       const int64_t* const at_of_row = positions + row.offset[2];
-                      if (stride == 1 && row.stride == std::array<int64_t, 3>{0, 1, 1} &&
-                          are_within(at_of_row, row.size, size)) {
+                      if (stride == 1 && row.stride == std::array<int64_t, 3>{0, 1, 1}) {
                         T* const to = target + row.offset[0];
                         const T* const values = from + row.offset[1];
-                        for (int64_t i = 0; i < row.size; ++i) write(to[at_of_row[i]], values[i]);
+                        for (int64_t i = 0; i < row.size; ++i) {
+                          int64_t at = at_of_row[i];
+                          if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(size)) [[unlikely]]
+                            at = checked_index(at, size, axis);
+                          write(to[at], values[i]);
+                        }
                         return;
                       }
                       for (int64_t i = 0; i < row.size; ++i) {
