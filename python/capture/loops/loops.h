@@ -109,6 +109,8 @@ struct NativeLoop {
   int costly_runs = 0;  // in a row, that took less time than their lists
 };
 
+class EntryPattern;
+
 enum class LoopOutcome { NotEntered, Advanced, Returned };
 
 class Loops {
@@ -136,13 +138,24 @@ class Loops {
     std::vector<std::shared_ptr<NativeLoop>> loops;
     bool rejected = false;
   };
+  // A loop's last entries that read() can recognize, each with what was found for it.
+  struct Known {
+    std::shared_ptr<const EntryPattern> pattern;
+    std::shared_ptr<NativeLoop> loop;
+    Candidates* candidates;  // of by_key_
+  };
+  static constexpr size_t kMaxKnown = 4;
   struct Rejections {
     int count = 0, in_vain = 0;  // in_vain: arrivals in a row with types that were rejected before
     std::string why;
     std::set<int64_t> steps;  // of the range that the loop goes over, other than 1
+    std::vector<Known> known;
   };
   static std::shared_ptr<NativeLoop> add_loop(Candidates& candidates, const LoopEntry& entry,
                                               const Report& report);
+  // Runs the loop from the entry of the state's innermost frame.
+  LoopOutcome run(const Known& known, LoopEntry& entry, State& state, Ref& result, Rejections& rejections,
+                  Clock::duration reading);
   bool note_mixed(const Frame& frame, const LoopEntry& entry, const LoopListMixed& list);
   static void note_conversion(NativeLoop& loop, const LoopEntry& entry, Clock::duration converting,
                               Clock::duration running, Rejections& rejections);
