@@ -554,6 +554,8 @@ Ref Variant::run(Registers& registers, State& state) const {
     frame.ip = recipe.ip;
     frame.on_return = recipe.on_return;
     frame.extra = Ref::borrow(builder.slot(recipe.extra));
+    frame.locals.reserve(recipe.locals.size());
+    frame.stack.reserve(recipe.stack.size());
     for (size_t i = 0; i < recipe.locals.size(); ++i) {
       PyObject* const local = builder.slot(recipe.locals[i]);
       const bool is_kept = local && (!recipe.fading[i] || !ends_quietly(local));

@@ -86,7 +86,8 @@ int64_t word_of_scalar(PyObject* scalar, DType dtype) {
 
 }  // namespace
 
-std::shared_ptr<const EntryPattern> EntryPattern::of(const Frame& frame, const LoopEntry& entry) {
+std::shared_ptr<const EntryPattern> EntryPattern::of(const Frame& frame, const LoopEntry& entry,
+                                                     size_t most_words) {
   if (layouts() == Layouts::Others || !entry.objects.empty() || !entry.lists.empty() || frame.extra)
     return nullptr;
   auto pattern = std::make_shared<EntryPattern>();
@@ -100,6 +101,8 @@ std::shared_ptr<const EntryPattern> EntryPattern::of(const Frame& frame, const L
   pattern->globals_ = read.globals;
   pattern->builtins_ = read.builtins;
   pattern->on_return_ = read.on_return;
+  pattern->most_words_ = std::max(most_words, entry.words.size());
+  pattern->num_array_words_ = entry.array_words.size();
   pattern->num_locals_ = frame.locals.size();
   pattern->stack_size_ = frame.stack.size();
   for (size_t i = 0; i < frame.locals.size(); ++i) {
@@ -167,6 +170,9 @@ bool EntryPattern::read(const Frame& frame, LoopEntry& entry) const {
   for (const int local : unread_)
     if (PyObject* held = frame.locals[static_cast<size_t>(local)].get(); held && PyCell_Check(held))
       return false;
+  entry.words.reserve(most_words_);
+  entry.array_words.reserve(num_array_words_);
+  entry.array_objects.reserve(arrays_.size());
   size_t at = 0;
   for (const int local : locals_)
     if (!read(frame.locals[static_cast<size_t>(local)].get(), at, entry)) return false;

@@ -12,8 +12,9 @@ namespace weft::capture {
 class EntryPattern {
  public:
   // Null where the entry has what is looked at anew each time: lists, objects, cells, functions, iterators of
-  // enumerate() and zip().
-  static std::shared_ptr<const EntryPattern> of(const Frame& frame, const LoopEntry& entry);
+  // enumerate() and zip(). `most_words`: what the loop's code needs room for.
+  static std::shared_ptr<const EntryPattern> of(const Frame& frame, const LoopEntry& entry,
+                                                size_t most_words);
 
   // True where the frame would give an entry with the key that this one had; then `entry` has its words,
   // arrays and array words. `entry` is empty before, and of no use after false.
@@ -49,7 +50,7 @@ class EntryPattern {
   OnReturn on_return_ = OnReturn::Push;
   std::vector<int> locals_;  // those that are read; in others no cell may be
   std::vector<int> unread_;
-  size_t num_locals_ = 0, stack_size_ = 0;
+  size_t num_locals_ = 0, stack_size_ = 0, most_words_ = 0, num_array_words_ = 0;
   std::vector<Expected> values_;  // of the locals, then of the stack
   std::vector<Array> arrays_;
   std::vector<Ref> kept_;

@@ -285,8 +285,7 @@ void rebuild(State& state, const LoopEntry& entry, const LoopCode& loop, const L
     at += 1 + one.num_words;
   }
   Rebuilder rebuilder(entry, words.data(), memory, loop, made);
-  std::vector<Frame> frames;
-  for (const LoopFrame& from : exit.frames) {
+  const auto rebuilt = [&](const LoopFrame& from) {
     Frame frame;
     frame.code = from.code;
     frame.globals = Ref::borrow(from.globals);
@@ -294,6 +293,8 @@ void rebuild(State& state, const LoopEntry& entry, const LoopCode& loop, const L
     frame.ip = from.ip;
     frame.on_return = from.on_return;
     const auto num_locals = static_cast<size_t>(from.code->num_locals);
+    frame.locals.reserve(num_locals);
+    frame.stack.reserve(from.stack.size());
     for (size_t i = 0; i < from.locals.size(); ++i) {
       Ref object = rebuilder.build(from.locals[i]);
       if (i < num_locals) {
@@ -307,8 +308,15 @@ void rebuild(State& state, const LoopEntry& entry, const LoopCode& loop, const L
     }
     for (const LoopValue& value : from.stack) frame.stack.push_back(rebuilder.build(value));
     frame.extra = rebuilder.build(from.extra);
-    frames.push_back(std::move(frame));
+    return frame;
+  };
+  if (exit.frames.size() == 1) {  // what the old one alone holds ends when all is in its place
+    Frame frame = rebuilt(exit.frames[0]);
+    std::swap(state.frames.back(), frame);
+    return;
   }
+  std::vector<Frame> frames;
+  for (const LoopFrame& from : exit.frames) frames.push_back(rebuilt(from));
   state.frames.pop_back();
   for (Frame& frame : frames) state.frames.push_back(std::move(frame));
 }
@@ -376,7 +384,8 @@ LoopOutcome Loops::run(State& state, Ref& result, const Report& report) {
       return LoopOutcome::NotEntered;
     }
   }
-  const Known known{EntryPattern::of(state.frames.back(), entry), std::move(loop), &candidates};
+  const Known known{EntryPattern::of(state.frames.back(), entry, loop->code.num_words + 1), loop,
+                    &candidates};
   if (known.pattern) {
     if (rejections.known.size() == kMaxKnown) rejections.known.pop_back();
     rejections.known.insert(rejections.known.begin(), known);
