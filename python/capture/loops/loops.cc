@@ -341,12 +341,12 @@ LoopOutcome Loops::run(State& state, Ref& result, const Report& report) {
   if (loop_end(*code, head) < 0) return LoopOutcome::NotEntered;
   Rejections& rejections = rejections_[{code, head}];
   if (rejections.count >= kMaxRejections || current_error_actions().handled) return LoopOutcome::NotEntered;
-  for (const Known& candidate : rejections.known) {
+  for (const Known& known : rejections.known) {
     LoopEntry entry;
-    if (!candidate.pattern->read(state.frames.back(), entry)) continue;
-    const Known known = candidate;  // looking names up may run code of the program
-    if (!names_hold(known.loop->code.names)) break;
-    return run(known, entry, state, result, rejections, {});
+    if (!known.pattern->read(state.frames.back(), entry)) continue;
+    const Found found = known.found;  // looking names up may run code of the program
+    if (!names_hold(found.loop->code.names)) break;
+    return run(found, entry, state, result, rejections, {});
   }
   const auto arrival = Clock::now();
   const bool any_step = rejections.steps.size() > kMaxSteps;
@@ -384,25 +384,27 @@ LoopOutcome Loops::run(State& state, Ref& result, const Report& report) {
       return LoopOutcome::NotEntered;
     }
   }
-  const Known known{EntryPattern::of(state.frames.back(), entry, loop->code.num_words + 1), loop,
-                    &candidates};
-  if (known.pattern) {
+  const Found found{loop, &candidates};
+  if (auto pattern = EntryPattern::of(state.frames.back(), entry, loop->code.num_words + 1)) {
     if (rejections.known.size() == kMaxKnown) rejections.known.pop_back();
-    rejections.known.insert(rejections.known.begin(), known);
+    rejections.known.insert(rejections.known.begin(), {std::move(pattern), found});
   }
-  return run(known, entry, state, result, rejections, reading);
+  return run(found, entry, state, result, rejections, reading);
 }
 
-LoopOutcome Loops::run(const Known& known, LoopEntry& entry, State& state, Ref& result,
+LoopOutcome Loops::run(const Found& found, LoopEntry& entry, State& state, Ref& result,
                        Rejections& rejections, Clock::duration reading) {
   const Code* code = state.frames.back().code;
   const int head = state.frames.back().ip;
-  NativeLoop& loop = *known.loop;
+  NativeLoop& loop = *found.loop;
   std::vector<int64_t> words = std::move(entry.words);
   words.resize(loop.code.num_words + 1);
   LoopMemory memory;
   entry.prepare_lists(loop.code.objects);
-  const auto start = Clock::now();
+  // The clock costs as much as a small loop.
+  const bool has_objects = !entry.objects.empty() || entry.num_list_items() > 0;
+  const bool is_timed = has_objects || loop.is_timed;
+  const auto start = is_timed ? Clock::now() : Clock::time_point::max();
   const int64_t number = [&] {
     const profiling::Span span([&] { return fmt::format("loop {}:{}", code->name(), code->line(head)); },
                                profiling::Kind::Kernel);
@@ -412,7 +414,7 @@ LoopOutcome Loops::run(const Known& known, LoopEntry& entry, State& state, Ref& 
   rejections.in_vain = 0;
   const LoopExit& exit = loop.code.exits[static_cast<size_t>(number)];
   const size_t depth = state.frames.size();
-  if (entry.lists.empty() && entry.objects.empty() && entry.num_list_items() == 0) {
+  if (!has_objects) {
     rebuild(state, entry, loop.code, exit, words, memory);
     loop.costly_runs = 0;
   } else {
@@ -434,11 +436,12 @@ LoopOutcome Loops::run(const Known& known, LoopEntry& entry, State& state, Ref& 
     // The jump to the loop's head.
     return step(state, result) == StepResult::Returned ? LoopOutcome::Returned : LoopOutcome::Advanced;
   }
-  const bool is_short = Clock::now() - start < std::chrono::microseconds(20);
+  loop.is_timed = true;
+  const bool is_short = !is_timed || Clock::now() - start < std::chrono::microseconds(20);
   was_useful_ = !is_short;
   loop.short_runs = is_short ? loop.short_runs + 1 : 0;
   if (loop.short_runs > kMaxShortRuns) {
-    known.candidates->rejected = true;
+    found.candidates->rejected = true;
     rejections.known.clear();
     if (entry.num_list_items() > kMaxReadInVain) rejections.count = kMaxRejections;
     rejections.why = "Python has to perform something in every round";

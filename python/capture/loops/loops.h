@@ -105,8 +105,9 @@ struct NativeLoop {
   std::shared_ptr<const void> module;
   int64_t (*function)(int64_t* io, const int64_t* arrays, const void* const* functions,
                       int64_t (*poll)()) = nullptr;
-  int short_runs = 0;   // in a row, that ended with an instruction for Python
-  int costly_runs = 0;  // in a row, that took less time than their lists
+  int short_runs = 0;     // in a row, that ended with an instruction for Python
+  int costly_runs = 0;    // in a row, that took less time than their lists
+  bool is_timed = false;  // one has ended with an instruction for Python
 };
 
 class EntryPattern;
@@ -139,10 +140,13 @@ class Loops {
     bool rejected = false;
   };
   // A loop's last entries that read() can recognize, each with what was found for it.
-  struct Known {
-    std::shared_ptr<const EntryPattern> pattern;
+  struct Found {
     std::shared_ptr<NativeLoop> loop;
     Candidates* candidates;  // of by_key_
+  };
+  struct Known {
+    std::shared_ptr<const EntryPattern> pattern;
+    Found found;
   };
   static constexpr size_t kMaxKnown = 4;
   struct Rejections {
@@ -154,7 +158,7 @@ class Loops {
   static std::shared_ptr<NativeLoop> add_loop(Candidates& candidates, const LoopEntry& entry,
                                               const Report& report);
   // Runs the loop from the entry of the state's innermost frame.
-  LoopOutcome run(const Known& known, LoopEntry& entry, State& state, Ref& result, Rejections& rejections,
+  LoopOutcome run(const Found& found, LoopEntry& entry, State& state, Ref& result, Rejections& rejections,
                   Clock::duration reading);
   bool note_mixed(const Frame& frame, const LoopEntry& entry, const LoopListMixed& list);
   static void note_conversion(NativeLoop& loop, const LoopEntry& entry, Clock::duration converting,

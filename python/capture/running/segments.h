@@ -61,6 +61,7 @@ struct Captures {
   std::shared_ptr<Loops> loops = std::make_shared<Loops>();
   std::shared_ptr<CallPace> calls = std::make_shared<CallPace>();
   std::vector<Fallback> fallbacks;
+  bool is_timed = false;  // calls are (Run::is_within)
 };
 
 // Everything weft.compile keeps for one function.
