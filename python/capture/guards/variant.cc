@@ -543,24 +543,32 @@ Ref Variant::run(Registers& registers, State& state) const {
       if (inputs[i].type == GraphInput::Type::Array) give_back_borrowed(std::move(tensors[i]));
     return returned;
   }
-  State next;
-  next.frames.resize(frames.size());
-  for (size_t f = 0; f < frames.size(); ++f) {
-    const FrameRecipe& recipe = frames[f];
-    Frame& frame = next.frames[f];
+  const auto rebuild = [&](const FrameRecipe& recipe, Frame& frame) {
     frame.code = recipe.code;
     frame.globals = recipe.globals;
     frame.builtins = recipe.builtins;
     frame.ip = recipe.ip;
     frame.on_return = recipe.on_return;
     frame.extra = Ref::borrow(builder.slot(recipe.extra));
+    frame.locals.reserve(recipe.locals.size());
+    frame.stack.reserve(recipe.stack.size());
     for (size_t i = 0; i < recipe.locals.size(); ++i) {
       PyObject* const local = builder.slot(recipe.locals[i]);
       const bool is_kept = local && (!recipe.fading[i] || !ends_quietly(local));
       frame.locals.push_back(is_kept ? Ref::borrow(local) : Ref());
     }
     for (int slot : recipe.stack) frame.stack.push_back(Ref::borrow(builder.slot(slot)));
+  };
+  if (frames.size() == 1 && state.frames.size() == 1) {  // the usual case, without another list of frames
+    Frame frame;
+    rebuild(frames[0], frame);
+    std::swap(state.frames[0], frame);
+    state.was_warning_raised = false;
+    return Ref();
   }
+  State next;
+  next.frames.resize(frames.size());
+  for (size_t f = 0; f < frames.size(); ++f) rebuild(frames[f], next.frames[f]);
   state = std::move(next);
   return Ref();
 }

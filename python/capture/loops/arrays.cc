@@ -43,10 +43,17 @@ LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValu
       index = as_index(indices[i]);
     } else {
       const std::string given = as_index(indices[i]);
-      index = given;
-      if (!is_nonnegative(indices[i]))
-        index = temporary("i64", fmt::format("{0} < 0 ? {0} + {1} : {0}", given, size));
-      require(fmt::format("(u64){} < (u64){}", index, size));
+      if (is_nonnegative(indices[i])) {
+        index = given;
+        require(fmt::format("(u64){} < (u64){}", index, size));
+      } else {  // few are negative
+        index = fmt::format("t{}", num_temporaries_++);
+        emit(fmt::format("i64 {} = {};", index, given));
+        const std::string is_outside =
+            fmt::format("if (__builtin_expect((u64){} >= (u64){}, 0))", index, size);
+        emit(fmt::format("{0} {{ {1} += {2}; {0} {3} }}", is_outside, index, size,
+                         exit_to(LoopExit::Kind::Perform, before_)));
+      }
     }
     if (!offset.empty()) offset += " + ";
     offset += stride == "1L" ? index : fmt::format("{} * {}", index, stride);

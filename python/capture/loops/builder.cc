@@ -399,7 +399,7 @@ std::string LoopBuilder::print(const std::string& name) const {
     text += blocks_[id].parallel;
     if (!blocks_[id].preheader.empty()) text += fmt::format("{}unchecked{}:", blocks_[id].preheader, id);
     text += fmt::format("  {{  // line {}\n{}  }}\n", frame.code->line(frame.ip), blocks_[id].code);
-    text += blocks_[id].checked;
+    text += with_several_rounds(blocks_[id].checked, static_cast<int>(id), blocks_[id].step);
   }
   return text + "}\n";
 }

@@ -128,6 +128,10 @@ struct LoopListMixed {
 LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopArray>& arrays,
                     LoopObjects objects);
 
+// The checked version of a loop, with several of its rounds at a time where that is of use
+// (several_rounds.cc).
+std::string with_several_rounds(const std::string& checked, int head, int64_t step);
+
 class LoopBuilder {
  public:
   LoopBuilder(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays, LoopObjects objects);
@@ -145,7 +149,8 @@ class LoopBuilder {
     bool has_arrays = false;  // statements on whole arrays
     std::string preheader;    // of an innermost loop's head: goes to the checked version if it can
     std::string
-        checked;  // the block in the checked version of the loop it heads, and that loop's other blocks
+        checked;       // the block in the checked version of the loop it heads, and that loop's other blocks
+    int64_t step = 1;  // of the range that the checked version goes over
     std::string parallel;  // of a loop's head: hands its rounds to threads if it can
     bool is_parallel = false;
   };

@@ -174,6 +174,7 @@ void LoopBuilder::add_checked_loop(int head) {
   Block& block = blocks_[static_cast<size_t>(head)];
   block.checked = std::move(code);
   block.preheader = entered;
+  block.step = loop.step;
   const std::string from = fmt::format("goto block{};", head), to = fmt::format("goto unchecked{};", head);
   for (int id : loop.blocks) {
     std::string& text = blocks_[static_cast<size_t>(id)].code;

@@ -85,9 +85,11 @@ bool LoopBuilder::is_counted(const ParallelLoop& loop, const std::string& name) 
     std::map<std::string, std::string> definitions;
     std::map<std::string, std::string> loaded;  // name -> where from
     for (const std::string& line : lines_of(step.code)) {
-      if (const std::string start = "    i64 const "; line.starts_with(start)) {
+      for (const std::string start : {"    i64 const ", "    i64 "}) {  // the latter: an index
         const size_t is = line.find(" = ");
+        if (!line.starts_with(start) || is == std::string::npos) continue;
         definitions[line.substr(start.size(), is - start.size())] = line.substr(is + 3);
+        break;
       }
       if (mentions(line, data) == 0) continue;
       const std::optional<CountStatement> found = count_statement(line, data);

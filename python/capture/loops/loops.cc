@@ -5,6 +5,7 @@
 #include <bit>
 #include <chrono>
 
+#include "capture/loops/entry_pattern.h"
 #include "capture/loops/memory.h"
 #include "capture/objects/error_actions.h"
 #include "capture/objects/numpy_api.h"
@@ -284,8 +285,7 @@ void rebuild(State& state, const LoopEntry& entry, const LoopCode& loop, const L
     at += 1 + one.num_words;
   }
   Rebuilder rebuilder(entry, words.data(), memory, loop, made);
-  std::vector<Frame> frames;
-  for (const LoopFrame& from : exit.frames) {
+  const auto rebuilt = [&](const LoopFrame& from) {
     Frame frame;
     frame.code = from.code;
     frame.globals = Ref::borrow(from.globals);
@@ -293,6 +293,8 @@ void rebuild(State& state, const LoopEntry& entry, const LoopCode& loop, const L
     frame.ip = from.ip;
     frame.on_return = from.on_return;
     const auto num_locals = static_cast<size_t>(from.code->num_locals);
+    frame.locals.reserve(num_locals);
+    frame.stack.reserve(from.stack.size());
     for (size_t i = 0; i < from.locals.size(); ++i) {
       Ref object = rebuilder.build(from.locals[i]);
       if (i < num_locals) {
@@ -306,8 +308,15 @@ void rebuild(State& state, const LoopEntry& entry, const LoopCode& loop, const L
     }
     for (const LoopValue& value : from.stack) frame.stack.push_back(rebuilder.build(value));
     frame.extra = rebuilder.build(from.extra);
-    frames.push_back(std::move(frame));
+    return frame;
+  };
+  if (exit.frames.size() == 1) {  // what the old one alone holds ends when all is in its place
+    Frame frame = rebuilt(exit.frames[0]);
+    std::swap(state.frames.back(), frame);
+    return;
   }
+  std::vector<Frame> frames;
+  for (const LoopFrame& from : exit.frames) frames.push_back(rebuilt(from));
   state.frames.pop_back();
   for (Frame& frame : frames) state.frames.push_back(std::move(frame));
 }
@@ -332,9 +341,16 @@ LoopOutcome Loops::run(State& state, Ref& result, const Report& report) {
   if (loop_end(*code, head) < 0) return LoopOutcome::NotEntered;
   Rejections& rejections = rejections_[{code, head}];
   if (rejections.count >= kMaxRejections || current_error_actions().handled) return LoopOutcome::NotEntered;
+  for (const Known& known : rejections.known) {
+    LoopEntry entry;
+    if (!known.pattern->read(state.frames.back(), entry)) continue;
+    const Found found = known.found;  // looking names up may run code of the program
+    if (!names_hold(found.loop->code.names)) break;
+    return run(found, entry, state, result, rejections, {});
+  }
   const auto arrival = Clock::now();
   const bool any_step = rejections.steps.size() > kMaxSteps;
-  const LoopEntry entry(state.frames.back(), mixed_[{code, head}], any_step);
+  LoopEntry entry(state.frames.back(), mixed_[{code, head}], any_step);
   if (!any_step && entry.step != 1) rejections.steps.insert(entry.step);
   const auto reading = Clock::now() - arrival;
   Candidates& candidates = by_key_[entry.key];
@@ -368,47 +384,71 @@ LoopOutcome Loops::run(State& state, Ref& result, const Report& report) {
       return LoopOutcome::NotEntered;
     }
   }
-  std::vector<int64_t> words = entry.words;
-  words.resize(loop->code.num_words + 1);
+  const Found found{loop, &candidates};
+  if (auto pattern = EntryPattern::of(state.frames.back(), entry, loop->code.num_words + 1)) {
+    if (rejections.known.size() == kMaxKnown) rejections.known.pop_back();
+    rejections.known.insert(rejections.known.begin(), {std::move(pattern), found});
+  }
+  return run(found, entry, state, result, rejections, reading);
+}
+
+LoopOutcome Loops::run(const Found& found, LoopEntry& entry, State& state, Ref& result,
+                       Rejections& rejections, Clock::duration reading) {
+  const Code* code = state.frames.back().code;
+  const int head = state.frames.back().ip;
+  NativeLoop& loop = *found.loop;
+  std::vector<int64_t> words = std::move(entry.words);
+  words.resize(loop.code.num_words + 1);
   LoopMemory memory;
-  entry.prepare_lists(loop->code.objects);
-  const auto start = Clock::now();
+  entry.prepare_lists(loop.code.objects);
+  // The clock costs as much as a small loop.
+  const bool has_objects = !entry.objects.empty() || entry.num_list_items() > 0;
+  const bool is_timed = has_objects || loop.is_timed;
+  const auto start = is_timed ? Clock::now() : Clock::time_point::max();
   const int64_t number = [&] {
-    const profiling::Span span(
-        [&] { return fmt::format("loop {}:{}", code->name(), code->line(entry.frames[0].ip)); },
-        profiling::Kind::Kernel);
-    return loop->function(words.data(), entry.array_words.data(), loop->code.functions.data(),
-                          look_for_signals);
+    const profiling::Span span([&] { return fmt::format("loop {}:{}", code->name(), code->line(head)); },
+                               profiling::Kind::Kernel);
+    return loop.function(words.data(), entry.array_words.data(), loop.code.functions.data(),
+                         look_for_signals);
   }();
-  const auto end = Clock::now();
   rejections.in_vain = 0;
-  const LoopExit& exit = loop->code.exits[static_cast<size_t>(number)];
+  const LoopExit& exit = loop.code.exits[static_cast<size_t>(number)];
   const size_t depth = state.frames.size();
-  rebuild(state, entry, loop->code, exit, words, memory);
-  note_conversion(*loop, entry, reading + (Clock::now() - end), end - start, rejections);
+  if (!has_objects) {
+    rebuild(state, entry, loop.code, exit, words, memory);
+    loop.costly_runs = 0;
+  } else {
+    const auto end = Clock::now();
+    rebuild(state, entry, loop.code, exit, words, memory);
+    note_conversion(loop, entry, reading + (Clock::now() - end), end - start, rejections);
+  }
+  if (exit.kind == LoopExit::Kind::Leave) {
+    was_useful_ = true;
+    return LoopOutcome::Advanced;
+  }
   if (exit.kind == LoopExit::Kind::Interrupted) {
     if (PyErr_Occurred() || !serve_interpreter()) {
       unwind(state);
       return LoopOutcome::Advanced;
     }
     if (loop_end(*state.frames.back().code, state.frames.back().ip) >= 0)
-      return perform(state, depth, code, loop->code, result);
+      return perform(state, depth, code, loop.code, result);
     // The jump to the loop's head.
     return step(state, result) == StepResult::Returned ? LoopOutcome::Returned : LoopOutcome::Advanced;
   }
-  const bool is_short = Clock::now() - start < std::chrono::microseconds(20);
-  was_useful_ = exit.kind == LoopExit::Kind::Leave || !is_short;
-  if (exit.kind == LoopExit::Kind::Leave) return LoopOutcome::Advanced;
-  loop->short_runs = is_short ? loop->short_runs + 1 : 0;
-  if (loop->short_runs > kMaxShortRuns) {
-    candidates.rejected = true;
+  loop.is_timed = true;
+  const bool is_short = !is_timed || Clock::now() - start < std::chrono::microseconds(20);
+  was_useful_ = !is_short;
+  loop.short_runs = is_short ? loop.short_runs + 1 : 0;
+  if (loop.short_runs > kMaxShortRuns) {
+    found.candidates->rejected = true;
+    rejections.known.clear();
     if (entry.num_list_items() > kMaxReadInVain) rejections.count = kMaxRejections;
     rejections.why = "Python has to perform something in every round";
-    log::write(log::Channel::GraphBreaks,
-               fmt::format("the loop at {}:{} is not native any more: {}", code->file(),
-                           code->line(entry.frames[0].ip), rejections.why));
+    log::write(log::Channel::GraphBreaks, fmt::format("the loop at {}:{} is not native any more: {}",
+                                                      code->file(), code->line(head), rejections.why));
   }
-  return perform(state, depth, code, loop->code, result);
+  return perform(state, depth, code, loop.code, result);
 }
 
 std::shared_ptr<NativeLoop> Loops::add_loop(Candidates& candidates, const LoopEntry& entry,

@@ -105,9 +105,12 @@ struct NativeLoop {
   std::shared_ptr<const void> module;
   int64_t (*function)(int64_t* io, const int64_t* arrays, const void* const* functions,
                       int64_t (*poll)()) = nullptr;
-  int short_runs = 0;   // in a row, that ended with an instruction for Python
-  int costly_runs = 0;  // in a row, that took less time than their lists
+  int short_runs = 0;     // in a row, that ended with an instruction for Python
+  int costly_runs = 0;    // in a row, that took less time than their lists
+  bool is_timed = false;  // one has ended with an instruction for Python
 };
+
+class EntryPattern;
 
 enum class LoopOutcome { NotEntered, Advanced, Returned };
 
@@ -136,13 +139,27 @@ class Loops {
     std::vector<std::shared_ptr<NativeLoop>> loops;
     bool rejected = false;
   };
+  // A loop's last entries that read() can recognize, each with what was found for it.
+  struct Found {
+    std::shared_ptr<NativeLoop> loop;
+    Candidates* candidates;  // of by_key_
+  };
+  struct Known {
+    std::shared_ptr<const EntryPattern> pattern;
+    Found found;
+  };
+  static constexpr size_t kMaxKnown = 4;
   struct Rejections {
     int count = 0, in_vain = 0;  // in_vain: arrivals in a row with types that were rejected before
     std::string why;
     std::set<int64_t> steps;  // of the range that the loop goes over, other than 1
+    std::vector<Known> known;
   };
   static std::shared_ptr<NativeLoop> add_loop(Candidates& candidates, const LoopEntry& entry,
                                               const Report& report);
+  // Runs the loop from the entry of the state's innermost frame.
+  LoopOutcome run(const Found& found, LoopEntry& entry, State& state, Ref& result, Rejections& rejections,
+                  Clock::duration reading);
   bool note_mixed(const Frame& frame, const LoopEntry& entry, const LoopListMixed& list);
   static void note_conversion(NativeLoop& loop, const LoopEntry& entry, Clock::duration converting,
                               Clock::duration running, Rejections& rejections);

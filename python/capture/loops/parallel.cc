@@ -500,8 +500,9 @@ std::string LoopBuilder::print_parallel(const ParallelLoop& loop, const std::str
     }
     code += fmt::format("block{}:\n", id);
     if (!block.preheader.empty()) code += fmt::format("{}unchecked{}:", block.preheader, id);
-    code += fmt::format("  {{  // line {}\n{}  }}\n{}",
-                        block.frames.back().code->line(block.frames.back().ip), text, checked);
+    code +=
+        fmt::format("  {{  // line {}\n{}  }}\n{}", block.frames.back().code->line(block.frames.back().ip),
+                    text, with_several_rounds(checked, id, block.step));
   }
   std::vector<std::string> sums = loop.carried;
   for (int array : loop.counted) add_counts(code, arrays_[static_cast<size_t>(array)].name, sums);

@@ -141,14 +141,13 @@ Ref CompiledFunction::Run::to_end() {
   // A break costs about a microsecond, as much as all of a small function. Native loops may be far from what
   // Python takes for them.
   constexpr double kSmall_ms = 0.03;
-  if (has_break_ && !has_native_loop_ && milliseconds_since(arrival_) < kSmall_ms)
-    function_.captures_.calls->suspect_small();
+  if (has_break_ && !has_native_loop_ && is_within(kSmall_ms)) function_.captures_.calls->suspect_small();
   return std::move(result_);
 }
 
 LoopOutcome CompiledFunction::Run::advance() {
   chosen_ = choices();
-  loops_ = function_.captures_.loops;
+  if (loops_ != function_.captures_.loops) loops_ = function_.captures_.loops;
   if (const LoopOutcome native = enter_native_loop(); native != LoopOutcome::NotEntered) {
     has_native_loop_ = true;
     return native;
@@ -291,8 +290,7 @@ LoopOutcome CompiledFunction::Run::run_variant(const Variant& variant) {
   if (is_timed) variant.run_ms = milliseconds_since(start);
   ++variant.runs;
   ++counters().runs;
-  if (++num_segments_ == kManySegments && milliseconds_since(arrival_) < kShort_ms)
-    function_.captures_.calls->suspect();
+  if (++num_segments_ == kManySegments && is_within(kShort_ms)) function_.captures_.calls->suspect();
   return variant.returns ? returned(std::move(result)) : LoopOutcome::NotEntered;
 }
 

@@ -70,6 +70,11 @@ class CompiledFunction::Run {
     }
     return nullptr;
   }
+  // Has the call taken less time so far? Not known of the first that asks.
+  bool is_within(double ms) const {
+    function_.captures_.is_timed = true;
+    return is_timed_ && milliseconds_since(arrival_) < ms;
+  }
   CaptureOutcome capture(Segment& here);
   // Says why, and that no more is to be captured there, where that would go on and on.
   bool gives_up_on(Segment& here);
@@ -85,7 +90,9 @@ class CompiledFunction::Run {
   Ref result_;
   int num_segments_ = 0;
   bool has_break_ = false, has_native_loop_ = false;
-  const Clock::time_point arrival_ = Clock::now();
+  // The clock costs as much as a small loop: calls are timed once one has come to where their time decides.
+  const bool is_timed_ = function_.captures_.is_timed;
+  const Clock::time_point arrival_ = is_timed_ ? Clock::now() : Clock::time_point();
 };
 
 }  // namespace weft::capture

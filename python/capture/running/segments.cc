@@ -25,6 +25,13 @@ std::set<CompiledFunction*>& all_functions() {
   return functions;
 }
 
+uint64_t bound_variables(const Frame& frame) {
+  uint64_t bound = 0;
+  for (const Ref& value : frame.locals) bound = bound * 2 + (value ? 1 : 0) + (bound >> 63);
+  for (const Ref& value : frame.stack) bound = bound * 2 + (value ? 1 : 0) + (bound >> 63);
+  return bound;
+}
+
 std::string key_of(const State& state, const Choices& chosen) {
   std::string key = chosen.str();
   key.reserve(state.frames.size() * 24);
@@ -34,10 +41,7 @@ std::string key_of(const State& state, const Choices& chosen) {
     add(parts, sizeof parts);
     const int numbers[] = {frame.ip, static_cast<int>(frame.on_return), static_cast<int>(frame.stack.size())};
     add(numbers, sizeof numbers);
-    uint64_t bound = 0;
-    for (size_t i = 0; i < frame.locals.size(); ++i)
-      bound = bound * 2 + (frame.locals[i] ? 1 : 0) + (bound >> 63);
-    for (const Ref& value : frame.stack) bound = bound * 2 + (value ? 1 : 0) + (bound >> 63);
+    const uint64_t bound = bound_variables(frame);
     add(&bound, sizeof bound);
   }
   return key;
@@ -65,8 +69,18 @@ Captures CompiledFunction::take() {
 }
 
 std::shared_ptr<Segment> CompiledFunction::segment(const State& state, const Choices& chosen) {
+  SegmentPlace place;
+  if (state.frames.size() == 1 && chosen.are_usual()) {
+    const Frame& frame = state.frames[0];
+    place = {frame.code,      frame.globals.get(), frame.ip,
+             frame.on_return, frame.stack.size(),  bound_variables(frame)};
+    for (const auto& [known, segment] : captures_.placed)
+      if (known == place) return segment;
+  }
   auto& entry = captures_.segments[key_of(state, chosen)];
   if (!entry) entry = std::make_shared<Segment>();
+  if (place.code && captures_.placed.size() < Captures::kMaxPlaced)
+    captures_.placed.emplace_back(place, entry);
   return entry;
 }
 

@@ -29,6 +29,18 @@ struct Segment {
   double captured_ms = 0, missed_ms = 0;
 };
 
+// What tells the segments of one function apart, where all of the state is one frame and the
+// choices are the usual ones.
+struct SegmentPlace {
+  const Code* code = nullptr;
+  PyObject* globals = nullptr;
+  int ip = 0;
+  OnReturn on_return = OnReturn::Push;
+  size_t stack_size = 0;
+  uint64_t bound = 0;
+  bool operator==(const SegmentPlace&) const = default;
+};
+
 // A place from which a function, or what is left of a call of it, is Python's.
 struct Fallback {
   std::string file;
@@ -41,11 +53,15 @@ struct Fallback {
 struct Captures {
   std::unordered_map<std::string, std::shared_ptr<Segment>> segments;
   std::shared_ptr<Segment> root;
+  // Some of `segments`, found without their keys.
+  static constexpr size_t kMaxPlaced = 8;
+  std::vector<std::pair<SegmentPlace, std::shared_ptr<Segment>>> placed;
   std::vector<std::shared_ptr<Variant>> in_order;
   std::shared_ptr<LoopPace> pace = std::make_shared<LoopPace>();
   std::shared_ptr<Loops> loops = std::make_shared<Loops>();
   std::shared_ptr<CallPace> calls = std::make_shared<CallPace>();
   std::vector<Fallback> fallbacks;
+  bool is_timed = false;  // calls are (Run::is_within)
 };
 
 // Everything weft.compile keeps for one function.
