@@ -52,6 +52,7 @@ REGROUPED = {
     "nn.modules.pixelshuffle": "weft.nn",
     "nn.modules.upsampling": "weft.nn",
     "nn.modules.utils": "weft.torch._nn_utils",
+    "onnx": "weft.torch._onnx",
     "profiler.profiler": "weft.torch.profiler",
     "profiler.itt": "weft.torch.profiler",
     "sparse": "weft.sparse._coo",
