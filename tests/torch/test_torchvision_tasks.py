@@ -432,3 +432,57 @@ def test_arguments_that_are_refused():
         models.segmentation.lraspp_mobilenet_v3_large(weights_backbone=None, aux_loss=True)
     with pytest.warns(UserWarning, match="no effect where no weights are given"), torch.device("meta"):
         detection.fcos_resnet50_fpn(weights_backbone=None, trainable_backbone_layers=2)
+
+
+# ---- feature_extraction -----------------------------------------------------------------------------------------
+
+
+def test_features_of_modules():
+    extraction = models.feature_extraction
+    model = models.resnet18(num_classes=3).eval()
+    nodes = {"layer1.0.relu": "a", "layer1.0.relu_1": "b", "layer2": "c", "layer1.0.bn1": "z"}
+    extractor = extraction.create_feature_extractor(model, nodes)
+    ran = []
+    model.fc.register_forward_hook(lambda *_: ran.append("fc"))
+    with torch.no_grad():
+        found = extractor(torch.ones(1, 3, 64, 64))
+        stem = model.maxpool(model.relu(model.bn1(model.conv1(torch.ones(1, 3, 64, 64)))))
+        block = model.layer1[0]
+        assert list(found) == ["z", "a", "b", "c"]
+        assert torch.equal(found["a"], block.relu(block.bn1(block.conv1(stem))))
+        assert torch.equal(found["z"], found["a"])  # relu works in place
+        assert torch.equal(found["b"], block(stem)) and torch.equal(
+            found["c"], model.layer2(model.layer1(stem))
+        )
+        compiled = torch.compile(extractor)(torch.ones(1, 3, 64, 64))
+        for key, value in found.items():
+            torch.testing.assert_close(compiled[key], value, rtol=1e-4, atol=1e-5)
+    assert not ran and extractor.layer1[0].conv1.weight is block.conv1.weight
+    assert list(extractor(torch.ones(1, 3, 64, 64))) == list(found)
+    names = extraction.create_feature_extractor(model, ["layer1", "layer4"])(torch.ones(1, 3, 32, 32))
+    assert {name: tuple(value.shape) for name, value in names.items()} == {
+        "layer1": (1, 64, 8, 8),
+        "layer4": (1, 512, 1, 1),
+    }
+
+
+def test_features_of_each_mode():
+    create = models.feature_extraction.create_feature_extractor
+    model = models.squeezenet1_1().eval()
+    extractor = create(
+        model, train_return_nodes=["features.0"], eval_return_nodes=["features.1", "features.3"]
+    )
+    x = torch.ones(1, 3, 32, 32)
+    assert list(extractor(x)) == ["features.1", "features.3"] and list(extractor.train()(x)) == ["features.0"]
+    assert not model.training
+    for wrong in (
+        {},
+        {"return_nodes": ["features"], "train_return_nodes": []},
+        {"eval_return_nodes": ["features"]},
+    ):
+        with pytest.raises(ValueError, match="should be specified"):
+            create(model, **wrong)
+    with pytest.raises(ValueError, match="'flatten' is not present in model, or is no module's result"):
+        create(model, ["flatten"])
+    with pytest.raises(NotImplementedError, match="names of modules"):
+        models.feature_extraction.get_graph_node_names(model)

@@ -32,9 +32,6 @@ MODULES = {
         "datasets.vision": "StandardTransform VisionDataset",
     },
     MODELS: {
-        "models.feature_extraction": """
-            DualGraphModule LeafModuleAwareTracer NodePathTracer create_feature_extractor
-            get_graph_node_names""",
         "models.optical_flow": "RAFT Raft_Large_Weights Raft_Small_Weights raft_large raft_small",
         "models.quantization": """
             GoogLeNet_QuantizedWeights Inception_V3_QuantizedWeights
