@@ -142,6 +142,31 @@ def test_out_in_the_operands_memory(call):
     )
 
 
+BOTH_PARTS = "max min median nanmedian mode sort kthvalue".split()
+
+
+@pytest.mark.parametrize("name", BOTH_PARTS)
+def test_out_of_values_and_indices(name):
+    def call(values, out):
+        options = {"sort": (1,), "kthvalue": (1, 1)}.get(name, (1,))
+        return getattr(torch, name)(
+            values.reshape(3, 1), *options, out=(out, torch.empty(0, dtype=torch.int64))
+        )[0]
+
+    memory = torch.arange(1.0, 9.0)
+    expected = call(memory[2:5], torch.empty(0)).flatten().tolist()
+    assert expected == [3, 4, 5]
+    for dtype in (torch.float64, torch.float16, torch.int64):
+        with pytest.raises(RuntimeError, match="dtype"):
+            call(x(), torch.empty(3, dtype=dtype))
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        call(memory[2:5], memory[3:6])
+    assert call(memory[2:5], memory[5:8]).flatten().tolist() == expected
+    if name == "kthvalue":
+        with pytest.raises(RuntimeError, match="refer to a single memory location"):
+            call(memory[2:5], memory[2:5])
+
+
 def test_out_in_captured_functions():
     def f(values, out):
         torch.gather(values, 0, torch.tensor([1, 0, 2]), out=out)

@@ -156,11 +156,11 @@ def refuse_overlap(out, *inputs):
             )
 
 
-def all_written(out, results):
-    """The results, a named tuple, or `out`'s tensors with them, under the same names."""
+def all_written(out, results, *inputs, **rules):
+    """The results, a named tuple, or `out`'s tensors with them, under the same names; inputs and rules: see written()."""
     if out is None:
         return results
-    pairs = [written(target, result) for target, result in zip(out, results)]
+    pairs = [written(target, result, *inputs, **rules) for target, result in zip(out, results)]
     return type(results).of_out(*pairs) if hasattr(results, "_fields") else tuple(pairs)
 
 
