@@ -107,6 +107,7 @@ POINTWISE = [
     lambda v, out: torch.mul(v, torch.ones(3), out=out),
 ]
 POINTWISE += [lambda v, out: torch.eq(v, v, out=out), lambda v, out: torch.lerp(v, v, 0.5, out=out)]
+POINTWISE += [lambda v, out: torch.add(v, 2, alpha=3, out=out), lambda v, out: torch.sub(v, v, out=out)]
 APART = [
     gather,
     masked_select,

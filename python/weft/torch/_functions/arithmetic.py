@@ -100,15 +100,17 @@ def _sum(function, operator, input, other, alpha, out):
         and alpha == 1
         and not isinstance(alpha, float)
     ):
-        return written(out, operator(input, other))
+        return written(out, operator(input, other), parts_of=(input, other))
     like = _weft.add(input, other)
     _check_alpha(function, like, alpha)
     if like.dtype == _weft.bool:
         other = other if alpha else _weft.zeros((), dtype=_weft.bool)
-        return written(out, operator(input, other))
+        return written(out, operator(input, other), parts_of=(input, other))
     if not isinstance(other, _Tensor):
-        return written(out, operator(input, other * alpha).to(like.dtype))
-    return written(out, operator(input, _weft.mul(other.to(like.dtype), alpha)).to(like.dtype))
+        return written(out, operator(input, other * alpha).to(like.dtype), parts_of=(input, other))
+    return written(
+        out, operator(input, _weft.mul(other.to(like.dtype), alpha)).to(like.dtype), parts_of=(input, other)
+    )
 
 
 def addcmul(input, tensor1, tensor2, *args, value=1, out=None):
