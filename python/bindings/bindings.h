@@ -72,6 +72,7 @@ void set_item(const Tensor& tensor, nb::handle index, nb::handle value, Promotio
 // Indexing of tensors is refused where PyTorch refuses it. Off, as weft's own tensors have it, until
 // weft.torch is imported.
 void set_torch_refusals(bool on);
+bool torch_refuses(Promotion rules);
 
 // ---- operators (ops.cc) ----------------------------------------------------------------------------------
 // The operator behind a function such as weft.add; null for any other object.

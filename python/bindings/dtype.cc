@@ -187,6 +187,7 @@ void bind_print_options(nb::module_& m) {
   m.def(
       "_set_printed_module", [](const std::string& name) { print_options().module = name; }, nb::arg("name"));
   m.def("_set_torch_refusals", &set_torch_refusals, nb::arg("on"));
+  m.def("_may_overlap", &may_overlap, nb::arg("a"), nb::arg("b"));
 }
 
 void bind_dtypes(nb::module_& m) {

@@ -378,6 +378,7 @@ bool is_recorded(const Tensor& tensor, nb::handle index) {
 }  // namespace
 
 void set_torch_refusals(bool on) { torch_refusals = on; }
+bool torch_refuses(Promotion rules) { return refuses(rules); }
 
 Tensor get_item(const Tensor& tensor, nb::handle index, Promotion rules) {
   if (is_recorded(tensor, index)) return RecordedSelector(tensor, index, rules).get();

@@ -43,6 +43,7 @@ struct OperatorObject {
   PyObject* name;
   CallStyle style;
   uint32_t refused;  // kinds of dtypes, under PyTorch's rules
+  uint8_t needed;    // tensors, where PyTorch takes no numbers
 };
 
 PyTypeObject *g_operator_type = nullptr, *g_method_type = nullptr;
@@ -99,13 +100,46 @@ void store(const OpDef& op, const Tensor& target, const Tensor& result, Promotio
   target.copy_from(result);
 }
 
+std::vector<Tensor> tensors_among(std::span<const ops::Operand> operands) {
+  std::vector<Tensor> found;
+  for (const auto& operand : operands)
+    if (const Tensor* tensor = std::get_if<Tensor>(&operand); tensor && tensor->defined())
+      found.push_back(*tensor);
+  return found;
+}
+
+// PyTorch writes into one of the inputs, or beside them, but not into a part of one. It looks at tensors
+// whose elements lie densely.
+void check_overlap(const OpDef& op, const Tensor& target, std::span<const Tensor> inputs) {
+  using Overlap = ops::OutRules::Overlap;
+  if (inputs.empty()) return;
+  const Overlap refused = ops::out_rules_of(op).refused;
+  if (refused == Overlap::None) return;
+  for (const Tensor& input : inputs) {
+    if (!may_overlap(target, input) || !target.is_contiguous() || !input.is_contiguous()) continue;
+    const bool is_input = target.data() == input.data() && target.shape() == input.shape();
+    if (!is_input || refused == Overlap::Any)
+      throw_error(
+          ErrorKind::Runtime,
+          fmt::format("{}: unsupported operation: some elements of the input tensor and the written-to "
+                      "tensor refer to a single memory location. Please clone() the tensor before "
+                      "performing the operation.\n  input: {}   out: {}",
+                      op.name, describe(input), describe(target)));
+  }
+}
+
 // out=: PyTorch gives a tensor of another shape the result's.
-void store_out(const OpDef& op, PyObject* out, const Tensor& result, Promotion rules) {
+void store_out(const OpDef& op, PyObject* out, const Tensor& result, Promotion rules,
+               std::span<const Tensor> inputs) {
   const Tensor* target = tensor_of_python(out);
   WEFT_CHECK_TYPE(target, fmt::format("{}: out must be a Tensor, got {}", op.name, Py_TYPE(out)->tp_name));
   const bool is_resized = rules == Promotion::Torch && !target->is_traced() && !result.is_traced() &&
                           target->shape() != result.shape();
   check_kind(op, *target, result, rules);
+  if (torch_refuses(rules) && target->dtype() != result.dtype() && ops::out_rules_of(op).own_dtype)
+    throw_error(ErrorKind::Runtime, fmt::format("{}: expected out of dtype {}, as the result has, got {}",
+                                                op.name, name(result.dtype()), describe(*target)));
+  if (!is_resized) check_overlap(op, *target, inputs);
   if (is_resized)
     *nb::inst_ptr<Tensor>(out) = Tensor::empty(result.shape(), target->dtype(), target->device());
   store(op, *target, result, rules);
@@ -185,10 +219,16 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
     ops::refuse_bool_subtraction(op, arguments.operands);
     if (self.refused) ops::refuse_kinds(op, self.refused, arguments.operands);
   };
+  const auto check_tensors = [&](const OpDef& op, const OpArguments& arguments) {
+    if (self.needed && torch_refuses(rules)) ops::refuse_numbers(op, self.needed, arguments.operands);
+  };
   if (self.style == CallStyle::Function) {
     OpArguments arguments = parse_arguments(*self.op, args, nargs, keywords, &out, rules);
     const OpDef& op = meant(*self.op, arguments, rules);
+    check_tensors(op, arguments);
     check(op, arguments);
+    const std::vector<Tensor> inputs =
+        out && torch_refuses(rules) ? tensors_among(arguments.operands) : std::vector<Tensor>();
     // What writes into a tensor given has its dtype.
     if (!out && rules == Promotion::Torch) ops::autocast_operands(op, arguments.operands, arguments.attrs);
     PyObject *const requires_grad = arguments.requires_grad, *const memory_format = arguments.memory_format;
@@ -201,7 +241,7 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
       return made(std::move(result), requires_grad, memory_format);
     }
     if (op.num_outputs == 1) {
-      store_out(op, out, results.at(0), rules);
+      store_out(op, out, results.at(0), rules, inputs);
       return nb::borrow(out);
     }
     WEFT_CHECK_TYPE(PySequence_Check(out) && !tensor_of_python(out) &&
@@ -211,7 +251,7 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
     nb::list written;
     for (size_t i = 0; i < results.size(); ++i) {
       const nb::object target = nb::steal(PySequence_GetItem(out, static_cast<Py_ssize_t>(i)));
-      store_out(op, target.ptr(), results[i], rules);
+      store_out(op, target.ptr(), results[i], rules, inputs);
       written.append(target);
     }
     return named(op, written, true);
@@ -423,6 +463,7 @@ nb::object make_operator(PyTypeObject* type, const OpDef& op, const std::string&
   object->name = PyUnicode_InternFromString(name.c_str());
   object->style = style;
   object->refused = ops::kinds_refused_by(op);
+  object->needed = ops::tensors_needed_by(op);
   return nb::steal(reinterpret_cast<PyObject*>(object));
 }
 

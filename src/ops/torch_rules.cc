@@ -129,6 +129,106 @@ void refuse_kinds(const OpDef& op, uint32_t kinds, std::span<const Operand> oper
               fmt::format("\"{}\" is not implemented for {}", op.name, first ? describe(*first) : "numbers"));
 }
 
+uint8_t tensors_needed_by(const OpDef& op) {
+  constexpr uint8_t first = 1, both = 3;
+  static const auto& found =
+      *new std::unordered_map<std::string_view, uint8_t>{{"atan2", both},
+                                                         {"maximum", both},
+                                                         {"minimum", both},
+                                                         {"fmax", both},
+                                                         {"fmin", both},
+                                                         {"gcd", both},
+                                                         {"lcm", both},
+                                                         {"hypot", both},
+                                                         {"logical_and", both},
+                                                         {"logical_or", both},
+                                                         {"logical_xor", both},
+                                                         {"eq", first},
+                                                         {"ne", first},
+                                                         {"lt", first},
+                                                         {"le", first},
+                                                         {"gt", first},
+                                                         {"ge", first},
+                                                         {"fmod", first},
+                                                         {"copysign", first},
+                                                         {"bitwise_and", kSomeTensor},
+                                                         {"bitwise_or", kSomeTensor},
+                                                         {"bitwise_xor", kSomeTensor},
+                                                         {"left_shift", kSomeTensor},
+                                                         {"right_shift", kSomeTensor},
+                                                         {"pow", kSomeTensor},
+                                                         {"float_power", kSomeTensor},
+                                                         {"remainder", kSomeTensor},
+                                                         {"xlogy", kSomeTensor},
+                                                         {"xlog1py", kSomeTensor},
+                                                         {"chebyshev_polynomial_t", kSomeTensor},
+                                                         {"chebyshev_polynomial_u", kSomeTensor},
+                                                         {"chebyshev_polynomial_v", kSomeTensor},
+                                                         {"chebyshev_polynomial_w", kSomeTensor},
+                                                         {"shifted_chebyshev_polynomial_t", kSomeTensor},
+                                                         {"shifted_chebyshev_polynomial_u", kSomeTensor},
+                                                         {"shifted_chebyshev_polynomial_v", kSomeTensor},
+                                                         {"shifted_chebyshev_polynomial_w", kSomeTensor},
+                                                         {"hermite_polynomial_h", kSomeTensor},
+                                                         {"hermite_polynomial_he", kSomeTensor},
+                                                         {"laguerre_polynomial_l", kSomeTensor},
+                                                         {"legendre_polynomial_p", kSomeTensor},
+                                                         {"zeta", kSomeTensor}};
+  const auto at = found.find(op.name);
+  return at == found.end() ? 0 : at->second;
+}
+
+void refuse_numbers(const OpDef& op, uint8_t needed, std::span<const Operand> operands) {
+  const auto is_number = [](const Operand& operand) { return std::holds_alternative<Scalar>(operand); };
+  if (needed == kSomeTensor) {
+    if (!std::all_of(operands.begin(), operands.end(), is_number)) return;
+    throw_error(ErrorKind::Type,
+                fmt::format("{}(): expected a Tensor among the operands, got numbers", op.name));
+  }
+  for (size_t i = 0; i < operands.size(); ++i)
+    if ((needed >> i & 1) != 0 && is_number(operands[i]))
+      throw_error(ErrorKind::Type,
+                  fmt::format("{}(): argument {} must be Tensor, not a number", op.name, i + 1));
+}
+
+OutRules out_rules_of(const OpDef& op) {
+  using Overlap = OutRules::Overlap;
+  static constexpr OutRules own{true}, own_apart{true, Overlap::Any}, own_free{true, Overlap::None};
+  static constexpr OutRules apart{false, Overlap::Any}, free{false, Overlap::None};
+  static const auto& found = *new std::unordered_map<std::string_view, OutRules>{{"abs", own},
+                                                                                 {"neg", own},
+                                                                                 {"sign", own},
+                                                                                 {"floor", own},
+                                                                                 {"ceil", own},
+                                                                                 {"trunc", own},
+                                                                                 {"index_select", own_apart},
+                                                                                 {"logcumsumexp", own},
+                                                                                 {"amax", own_free},
+                                                                                 {"amin", own_free},
+                                                                                 {"matmul", own_free},
+                                                                                 {"mm", own_free},
+                                                                                 {"mv", own_free},
+                                                                                 {"dot", own_free},
+                                                                                 {"bmm", own_free},
+                                                                                 {"tril", own_free},
+                                                                                 {"triu", own_free},
+                                                                                 {"softmax", own_free},
+                                                                                 {"sort", own},
+                                                                                 {"topk", own},
+                                                                                 {"cummax", own_free},
+                                                                                 {"cummin", own_free},
+                                                                                 {"concatenate", apart},
+                                                                                 {"stack", apart},
+                                                                                 {"sum", free},
+                                                                                 {"mean", free},
+                                                                                 {"prod", free},
+                                                                                 {"std", free},
+                                                                                 {"var", free},
+                                                                                 {"logsumexp", free}};
+  const auto at = found.find(op.name);
+  return at == found.end() ? OutRules() : at->second;
+}
+
 void refuse_order_of_complex(const OpDef& op, DType compute) {
   static const std::array<const OpDef*, 8> ordering{find_op("lt"),   find_op("le"),      find_op("gt"),
                                                     find_op("ge"),   find_op("maximum"), find_op("minimum"),

@@ -20,6 +20,18 @@ void refuse_bool_subtraction(const OpDef& op, std::span<const Operand> operands)
 // all operands are of such.
 uint32_t kinds_refused_by(const OpDef& op);
 void refuse_kinds(const OpDef& op, uint32_t kinds, std::span<const Operand> operands);
+// The operands that PyTorch takes as tensors only, as bits by position, or kSomeTensor for one of any;
+// TypeError where a number is given for them.
+constexpr uint8_t kSomeTensor = 1 << 7;
+uint8_t tensors_needed_by(const OpDef& op);
+void refuse_numbers(const OpDef& op, uint8_t needed, std::span<const Operand> operands);
+// What PyTorch asks of out=.
+struct OutRules {
+  bool own_dtype = false;  // the result's dtype, and no other
+  // Tensors that out may not share elements with: a part of an operand (mostly), any operand, none.
+  enum class Overlap : uint8_t { Part, Any, None } refused = Overlap::Part;
+};
+OutRules out_rules_of(const OpDef& op);
 void refuse_order_of_complex(const OpDef& op, DType compute);
 
 // Integer quotients and remainders: RuntimeError where a divisor is zero; also for `given`, the promoted

@@ -359,3 +359,32 @@ def test_vars_of_an_object():
     torch.testing.assert_close(compiled(X), X * 4 + 1)
     with pytest.raises(TypeError, match="__dict__"):
         torch.compile(lambda x: x + len(vars(x.shape[0])))(X)
+
+
+def test_dictionaries_made_by_dict_itself():
+    class Frozen(dict):  # as frozendict's class in Python makes its instances
+        def __new__(cls, *args, **kwargs):
+            self = dict.__new__(cls)
+            dict.__init__(self, *args, **kwargs)
+            self.mark = len(args)
+            return self
+
+        def __init__(self, *args, **kwargs):
+            pass
+
+        def __setitem__(self, key, value):
+            raise TypeError("frozen")
+
+    class Named(dict):
+        def __init__(self, values, **kwargs):
+            dict.__init__(self, values, **kwargs)
+            self.name = "n"
+
+    def f(x):
+        frozen, named = Frozen({"a": 2}, b=3), Named([("c", 4)], d=5)
+        none = Frozen()
+        return x * frozen["a"] + frozen["b"] + named["c"] * named["d"] + frozen.mark + len(none), named.name
+
+    x = torch.ones(2)
+    found, name = torch.compile(f, fullgraph=True)(x)
+    assert found.tolist() == f(x)[0].tolist() == [26, 26] and name == "n"

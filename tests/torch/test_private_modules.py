@@ -81,3 +81,51 @@ def test_modules_that_only_have_to_be_imported():
     assert collate_tensor_fn([torch.ones(2)] * 3).shape == (3, 2)
     with pytest.raises(NotImplementedError, match="sparse"):
         get_meta()
+
+
+def test_operators_that_are_no_functions():
+    aten = torch.ops.aten
+    x = torch.arange(6.0).reshape(2, 3)
+    assert aten._to_copy.default(x, dtype=torch.float64).dtype == torch.float64
+    copy = aten._to_copy(x)
+    copy.zero_()
+    assert x.sum() == 15
+    with pytest.raises(RuntimeError, match="accelerator"):
+        aten._pin_memory(x)
+    view = aten.alias.default(x)
+    view[0, 0] = 1
+    assert x[0, 0] == 1 and aten.lift_fresh(x) is x
+    assert aten.add_.Tensor(x, 1) is x and aten.slice(x, 1, 0, 2).shape == (2, 2)
+    sparse = torch.eye(2).to_sparse()
+    assert torch.equal(aten._sparse_addmm(x, sparse, x, beta=2, alpha=3), 5 * x)
+    with pytest.raises(NotImplementedError, match="compressed sparse rows"):
+        aten._sparse_mm_reduce_impl.default(sparse, x, "sum")
+
+
+def test_text_of_the_numbers():
+    from weft.torch._tensor_str import PRINT_OPTS, _str, _tensor_str
+
+    x = torch.arange(6.0).reshape(2, 3)
+    assert _tensor_str(x, 0) == "[[0., 1., 2.],\n [3., 4., 5.]]"
+    assert _tensor_str(x, 2) == "[[0., 1., 2.],\n   [3., 4., 5.]]"
+    assert (
+        _tensor_str(torch.tensor(3), 0) == "3" and _tensor_str(torch.zeros(0, dtype=torch.int64), 0) == "[]"
+    )
+    assert _str(x) == repr(x) and _str(x, tensor_contents="…") == "tensor(…)"
+    assert (PRINT_OPTS.precision, PRINT_OPTS.threshold) == (4, 1000)
+    try:
+        torch.set_printoptions(threshold=5, sci_mode=False)
+        assert (PRINT_OPTS.precision, PRINT_OPTS.threshold, PRINT_OPTS.sci_mode) == (4, 5, False)
+    finally:
+        torch.set_printoptions(profile="default")
+    assert PRINT_OPTS.threshold == 1000
+
+
+def test_modules_found_as_attributes():
+    import weft.torch.onnx  # noqa: F401
+
+    assert not torch.onnx.is_in_onnx_export()
+    assert torch.utils.data.sampler.Sampler is torch.utils.data.Sampler
+    assert torch.utils.data.dataset.Dataset is torch.utils.data.Dataset
+    with pytest.raises(NotImplementedError, match="use weft.compile"):
+        torch.onnx.export(None)

@@ -3,13 +3,12 @@
 python tests/torch/test_torchvision_models_2.py > tests/torch/test_torchvision_models_2.json   # by a Python with torchvision
 """
 
-import hashlib
 import importlib
-import json
-import pathlib
 from collections import OrderedDict
 
-EXPECTED = pathlib.Path(__file__).with_suffix(".json")
+from torchvision_models import Recorder, check_numbers, digest_of_values, numbers, print_facts
+
+RECORDER = Recorder(__name__, __file__)
 FAMILIES = (
     "convnext efficientnet maxvit mnasnet mobilenetv2 mobilenetv3 regnet shufflenetv2 swin_transformer "
     "vision_transformer"
@@ -57,66 +56,34 @@ COMPILED = [
 ]
 
 
-def models_package():
-    return importlib.import_module(("" if __name__ == "__main__" else "weft.") + "torchvision.models")
-
-
-def torch_package():
-    return importlib.import_module("torch" if __name__ == "__main__" else "weft.torch")
-
-
-def digest(*parts):
-    return hashlib.sha1(
-        b"".join(one if isinstance(one, bytes) else one.encode() for one in parts)
-    ).hexdigest()[:16]
-
-
-def described(name):
-    """Parameters, and digests of the state dict's keys, shapes and types, and of the text of a model."""
-    with torch_package().device("meta"):
-        model = models_package().get_model(name)
-    keys = [
-        f"{key} {tuple(value.shape)} {str(value.dtype).rpartition('.')[2]}\n"
-        for key, value in model.state_dict().items()
-    ]
-    return [sum(one.numel() for one in model.parameters()), digest(*keys), digest(repr(model))]
-
-
 def made(expression):
     """(the model after manual_seed(0), a digest of its initial values; the model then gets others; images)"""
-    torch, package = torch_package(), models_package().__name__
+    torch = RECORDER.torch
     torch.manual_seed(0)
-    model = eval(expression, {name: importlib.import_module(f"{package}.{name}") for name in FAMILIES})
-    state = model.state_dict()
-    values = [value.detach().numpy().tobytes() for value in state.values()]
+    model = eval(expression, RECORDER.families(FAMILIES))
+    values, state = digest_of_values(model), model.state_dict()
     torch.manual_seed(1)
     for key, value in state.items():
         if value.dtype == torch.float32 and not key.endswith("coords_table"):
             steps = torch.arange(value.numel(), dtype=torch.float32).reshape(value.shape)
             lower = 0 if key.endswith("running_var") else 3
             value.add_((steps % 7 - lower) / 20)
-    return model.eval(), digest(*values), torch.randn(2, 3, RUN[expression], RUN[expression])
-
-
-def numbers(result):
-    """At most 20 numbers of a tensor, evenly from all of it, and its largest one."""
-    flat = result.detach().reshape(-1)
-    return [*flat[:: -(-flat.shape[0] // 20)].tolist(), flat.abs().max().item()]
+    return model.eval(), values, torch.randn(2, 3, RUN[expression], RUN[expression])
 
 
 def run(expression):
     model, values, x = made(expression)
-    with torch_package().no_grad():
+    with RECORDER.torch.no_grad():
         return [values, numbers(model(x))]
 
 
 def resized(image_size, mode):
     """A position embedding of 2×2 patches for an image of patches of 4."""
-    torch = torch_package()
+    torch = RECORDER.torch
     state = OrderedDict(
         {"encoder.pos_embedding": torch.arange(15.0).reshape(1, 5, 3), "heads.a": torch.ones(1)}
     )
-    vision_transformer = importlib.import_module(models_package().__name__ + ".vision_transformer")
+    vision_transformer = RECORDER.families(["vision_transformer"])["vision_transformer"]
     state = vision_transformer.interpolate_embeddings(image_size, 4, state, mode, reset_heads=True)
     return [*state, list(state["encoder.pos_embedding"].shape), numbers(state["encoder.pos_embedding"])]
 
@@ -134,19 +101,11 @@ if __name__ == "__main__":
             return stages(**kwargs)
 
     torchvision.models.regnet.BlockParams.from_init_params = of_the_cpu
-    facts = {"described": {name: described(name) for name in BUILDERS}}
+    facts = {"described": {name: RECORDER.described(name) for name in BUILDERS}}
     torchvision.models.regnet.BlockParams.from_init_params = stages
     facts["run"] = {one: run(one) for one in RUN}
     facts["resized"] = {name: resized(*arguments) for name, arguments in RESIZED.items()}
-
-    def rows(table):
-        return ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in table.items())
-
-    print(
-        "{\n"
-        + ",\n".join(f"{json.dumps(key)}: {{\n{rows(table)}\n}}" for key, table in facts.items())
-        + "\n}"
-    )
+    print_facts(facts)
     raise SystemExit
 
 
@@ -154,18 +113,12 @@ import pytest  # noqa: E402
 import weft.torch as torch  # noqa: E402
 from weft.torchvision import models  # noqa: E402
 
-FACTS = json.loads(EXPECTED.read_text())
-
-
-def check_numbers(found, expected):
-    """Within 2e-5 of the largest value of the whole result, which is the last of the numbers."""
-    assert len(found) == len(expected) and expected[-1] > 0
-    assert max(abs(a - b) for a, b in zip(found, expected)) <= 2e-5 * expected[-1]
+FACTS = RECORDER.facts()
 
 
 @pytest.mark.parametrize("name", BUILDERS)
 def test_state_dict_and_text(name):
-    assert described(name) == FACTS["described"][name]
+    assert RECORDER.described(name) == FACTS["described"][name]
     assert FACTS["described"][name][0] in {
         one.meta["num_params"] for one in models.get_model_weights(name)
     } or name.startswith("vit_h")

@@ -388,6 +388,13 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
     args.args.erase(args.args.begin());
     return initialize_exception(exception, args);
   }
+  if (Py_TYPE(object) == &PyWrapperDescr_Type && PyDescr_TYPE(object) == &PyDict_Type && !args.args.empty()) {
+    // dict.__init__(self, …) in a subclass.
+    if (const V method = dict_attribute(*this, args.args[0], object)) {
+      args.args.erase(args.args.begin());
+      return call(method, std::move(args));
+    }
+  }
   if (is_cached_function(object)) return call_with_cache(object, args);
   // Methods of builtin classes: itertools.chain.from_iterable, dict.fromkeys.
   if (PyCFunction_Check(object) && PyCFunction_GET_SELF(object) &&

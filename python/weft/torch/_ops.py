@@ -45,7 +45,7 @@ def _functions(namespace):
     if namespace == "torchvision":
         return ["weft.torchvision.ops", "weft.torchvision"]
     if namespace in ("aten", "prims", "prim"):
-        return ["weft.torch._int4", "weft.torch", "weft.nn.functional"]
+        return ["weft.torch._int4", "weft.torch._aten", "weft.torch", "weft.nn.functional"]
     return []
 
 
@@ -65,9 +65,10 @@ def _find(namespace, name):
             continue
         if callable(function):
             return function
-    if name.startswith("_"):
-        if callable(getattr(weft, name, None)):
-            return getattr(weft, name)
+    if name.startswith("_") and callable(getattr(weft, name, None)):
+        return getattr(weft, name)
+    if namespace == "aten" and callable(method := getattr(weft.Tensor, name, None)):
+        return method
     try:
         return _builtin(namespace, name)
     except AttributeError:

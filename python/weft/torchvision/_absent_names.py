@@ -32,47 +32,6 @@ MODULES = {
         "datasets.vision": "StandardTransform VisionDataset",
     },
     MODELS: {
-        "models.detection": """
-            FCOS FCOS_ResNet50_FPN_Weights FasterRCNN
-            FasterRCNN_MobileNet_V3_Large_320_FPN_Weights
-            FasterRCNN_MobileNet_V3_Large_FPN_Weights FasterRCNN_ResNet50_FPN_V2_Weights
-            FasterRCNN_ResNet50_FPN_Weights KeypointRCNN KeypointRCNN_ResNet50_FPN_Weights
-            MaskRCNN MaskRCNN_ResNet50_FPN_V2_Weights MaskRCNN_ResNet50_FPN_Weights RetinaNet
-            RetinaNet_ResNet50_FPN_V2_Weights RetinaNet_ResNet50_FPN_Weights
-            SSD300_VGG16_Weights SSDLite320_MobileNet_V3_Large_Weights
-            fasterrcnn_mobilenet_v3_large_320_fpn fasterrcnn_mobilenet_v3_large_fpn
-            fasterrcnn_resnet50_fpn fasterrcnn_resnet50_fpn_v2 fcos_resnet50_fpn
-            keypointrcnn_resnet50_fpn maskrcnn_resnet50_fpn maskrcnn_resnet50_fpn_v2
-            retinanet_resnet50_fpn retinanet_resnet50_fpn_v2 ssd300_vgg16
-            ssdlite320_mobilenet_v3_large""",
-        "models.detection.anchor_utils": "AnchorGenerator DefaultBoxGenerator",
-        "models.detection.backbone_utils": "BackboneWithFPN mobilenet_backbone resnet_fpn_backbone",
-        "models.detection.faster_rcnn": """
-            FastRCNNConvFCHead FastRCNNPredictor FasterRCNN
-            FasterRCNN_MobileNet_V3_Large_320_FPN_Weights
-            FasterRCNN_MobileNet_V3_Large_FPN_Weights FasterRCNN_ResNet50_FPN_V2_Weights
-            FasterRCNN_ResNet50_FPN_Weights TwoMLPHead fasterrcnn_mobilenet_v3_large_320_fpn
-            fasterrcnn_mobilenet_v3_large_fpn fasterrcnn_resnet50_fpn fasterrcnn_resnet50_fpn_v2""",
-        "models.detection.generalized_rcnn": "GeneralizedRCNN",
-        "models.detection.image_list": "ImageList",
-        "models.detection.mask_rcnn": """
-            MaskRCNN MaskRCNNHeads MaskRCNNPredictor MaskRCNN_ResNet50_FPN_V2_Weights
-            MaskRCNN_ResNet50_FPN_Weights maskrcnn_resnet50_fpn maskrcnn_resnet50_fpn_v2""",
-        "models.detection.retinanet": """
-            RetinaNet RetinaNetClassificationHead RetinaNetHead RetinaNetRegressionHead
-            RetinaNet_ResNet50_FPN_V2_Weights RetinaNet_ResNet50_FPN_Weights
-            retinanet_resnet50_fpn retinanet_resnet50_fpn_v2""",
-        "models.detection.roi_heads": """
-            RoIHeads expand_boxes expand_masks expand_masks_tracing_scale fastrcnn_loss
-            heatmaps_to_keypoints keypointrcnn_inference keypointrcnn_loss keypoints_to_heatmap
-            maskrcnn_inference maskrcnn_loss paste_mask_in_image paste_masks_in_image
-            project_masks_on_boxes""",
-        "models.detection.rpn": """
-            RPNHead RegionProposalNetwork concat_box_prediction_layers permute_and_flatten""",
-        "models.detection.transform": "GeneralizedRCNNTransform resize_boxes resize_keypoints",
-        "models.feature_extraction": """
-            DualGraphModule LeafModuleAwareTracer NodePathTracer create_feature_extractor
-            get_graph_node_names""",
         "models.optical_flow": "RAFT Raft_Large_Weights Raft_Small_Weights raft_large raft_small",
         "models.quantization": """
             GoogLeNet_QuantizedWeights Inception_V3_QuantizedWeights
@@ -86,25 +45,5 @@ MODULES = {
             inception_v3 mobilenet_v2 mobilenet_v3_large resnet18 resnet50 resnext101_32x8d
             resnext101_64x4d shufflenet_v2_x0_5 shufflenet_v2_x1_0 shufflenet_v2_x1_5
             shufflenet_v2_x2_0""",
-        "models.segmentation": """
-            DeepLabV3 DeepLabV3_MobileNet_V3_Large_Weights DeepLabV3_ResNet101_Weights
-            DeepLabV3_ResNet50_Weights FCN FCN_ResNet101_Weights FCN_ResNet50_Weights LRASPP
-            LRASPP_MobileNet_V3_Large_Weights deeplabv3_mobilenet_v3_large deeplabv3_resnet101
-            deeplabv3_resnet50 fcn_resnet101 fcn_resnet50 lraspp_mobilenet_v3_large""",
-        "models.segmentation.deeplabv3": """
-            ASPP ASPPConv ASPPPooling DeepLabHead DeepLabV3 DeepLabV3_MobileNet_V3_Large_Weights
-            DeepLabV3_ResNet101_Weights DeepLabV3_ResNet50_Weights deeplabv3_mobilenet_v3_large
-            deeplabv3_resnet101 deeplabv3_resnet50""",
-        "models.segmentation.fcn": """
-            FCN FCNHead FCN_ResNet101_Weights FCN_ResNet50_Weights fcn_resnet101 fcn_resnet50""",
-        "models.video": """
-            MC3_18_Weights MViT MViT_V1_B_Weights MViT_V2_S_Weights R2Plus1D_18_Weights
-            R3D_18_Weights S3D S3D_Weights Swin3D_B_Weights Swin3D_S_Weights Swin3D_T_Weights
-            SwinTransformer3d VideoResNet mc3_18 mvit_v1_b mvit_v2_s r2plus1d_18 r3d_18 s3d
-            swin3d_b swin3d_s swin3d_t""",
-        "models.video.resnet": """
-            BasicBlock BasicStem Bottleneck Conv2Plus1D Conv3DNoTemporal Conv3DSimple
-            MC3_18_Weights R2Plus1D_18_Weights R2Plus1dStem R3D_18_Weights VideoResNet mc3_18
-            r2plus1d_18 r3d_18""",
     },
 }

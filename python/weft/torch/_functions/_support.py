@@ -112,24 +112,55 @@ def dimension(function, dim, rank):
     return dim % size
 
 
-def written(out, result):
-    """`result`, or `out` with the result in it and of the result's shape."""
+def written(out, result, *inputs, parts_of=(), own_dtype=False):
+    """`result`, or `out` with the result in it and of the result's shape.
+
+    raises: RuntimeError for an out that is one of `inputs` or shares memory with one, or that is a part of one of `parts_of`;
+    for a dtype that the result cannot be cast to, with own_dtype for every other dtype.
+    """
     if out is None:
         return result
     if not isinstance(out, _weft.Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
+    if own_dtype and result.dtype != out.dtype:
+        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
     if kind(result.dtype) > kind(out.dtype):
         raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {out.dtype}")
+    if not _weft.compiler.is_compiling():
+        refuse_overlap(out, *inputs)
+        refuse_overlap(out, *(one for one in parts_of if not _is_same(out, one)))
     if tuple(out.shape) != tuple(result.shape):
         out.resize_(tuple(result.shape))
     return out.copy_(result)
 
 
-def all_written(out, results):
-    """The results, a named tuple, or `out`'s tensors with them, under the same names."""
+def _is_same(out, one):
+    """Whether both are the same elements; numbers count as such."""
+    if not isinstance(one, _weft.Tensor):
+        return True
+    return out.data_ptr() == one.data_ptr() and tuple(out.shape) == tuple(one.shape)
+
+
+def refuse_overlap(out, *inputs):
+    """raises: RuntimeError where `out` shares memory with one of the inputs, and the elements of both lie densely."""
+    for one in inputs:
+        if (
+            isinstance(one, _weft.Tensor)
+            and out.is_contiguous()
+            and one.is_contiguous()
+            and _weft._C._may_overlap(out, one)
+        ):
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                "memory location. Please clone() the tensor before performing the operation."
+            )
+
+
+def all_written(out, results, *inputs, **rules):
+    """The results, a named tuple, or `out`'s tensors with them, under the same names; inputs and rules: see written()."""
     if out is None:
         return results
-    pairs = [written(target, result) for target, result in zip(out, results)]
+    pairs = [written(target, result, *inputs, **rules) for target, result in zip(out, results)]
     return type(results).of_out(*pairs) if hasattr(results, "_fields") else tuple(pairs)
 
 

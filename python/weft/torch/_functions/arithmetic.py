@@ -100,22 +100,26 @@ def _sum(function, operator, input, other, alpha, out):
         and alpha == 1
         and not isinstance(alpha, float)
     ):
-        return written(out, operator(input, other))
+        return written(out, operator(input, other), parts_of=(input, other))
     like = _weft.add(input, other)
     _check_alpha(function, like, alpha)
     if like.dtype == _weft.bool:
         other = other if alpha else _weft.zeros((), dtype=_weft.bool)
-        return written(out, operator(input, other))
+        return written(out, operator(input, other), parts_of=(input, other))
     if not isinstance(other, _Tensor):
-        return written(out, operator(input, other * alpha).to(like.dtype))
-    return written(out, operator(input, _weft.mul(other.to(like.dtype), alpha)).to(like.dtype))
+        return written(out, operator(input, other * alpha).to(like.dtype), parts_of=(input, other))
+    return written(
+        out, operator(input, _weft.mul(other.to(like.dtype), alpha)).to(like.dtype), parts_of=(input, other)
+    )
 
 
 def addcmul(input, tensor1, tensor2, *args, value=1, out=None):
     """input + value * tensor1 * tensor2. The older form is addcmul(input, value, tensor1, tensor2)."""
     if args:
         tensor1, tensor2, value = tensor2, args[0], tensor1
-    return written(out, _weft.addcmul(input, tensor1, tensor2, value=value))
+    return written(
+        out, _weft.addcmul(input, tensor1, tensor2, value=value), parts_of=(input, tensor1, tensor2)
+    )
 
 
 def addcdiv(input, tensor1, tensor2, *args, value=1, out=None):
@@ -126,7 +130,9 @@ def addcdiv(input, tensor1, tensor2, *args, value=1, out=None):
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true division of tensor1 and tensor2."
         )
-    return written(out, _weft.addcdiv(input, tensor1, tensor2, value=value))
+    return written(
+        out, _weft.addcdiv(input, tensor1, tensor2, value=value), parts_of=(input, tensor1, tensor2)
+    )
 
 
 # ---- bounds --------------------------------------------------------------------------------------------------
@@ -142,7 +148,7 @@ def clamp(input, min=None, max=None, *, out=None):
     result = _weft.clamp(input, min, max)
     if result.dtype == _weft.bool and not isinstance(min, _Tensor) and not isinstance(max, _Tensor):
         raise DTypeError("clamp is not supported for bool")
-    return written(out, result)
+    return written(out, result, parts_of=(input, min, max), own_dtype=True)
 
 
 clip = clamp
@@ -207,7 +213,7 @@ def complex(real, imag, *, out=None):
         real, imag = broadcast_tensors(real, imag)
     if real.dtype == _weft.float16:
         raise NotImplementedError("complex: weft has no complex numbers of float16 parts")
-    return written(out, _weft.complex(real, imag))
+    return written(out, _weft.complex(real, imag), own_dtype=True)
 
 
 def _check_parts(function, real, imag):
@@ -226,10 +232,10 @@ def angle(input, *, out=None):
     """The angle of complex numbers; of real ones 0, pi below zero and NaN for NaN."""
     need_tensor("angle", input)
     if input.is_complex():
-        return written(out, _weft.angle(input))
+        return written(out, _weft.angle(input), parts_of=(input,))
     x = input if is_inexact(input) else input.to(_weft.float32)
     turned = _weft.where(x < 0, _weft.full_like(x, 3.141592653589793), _weft.zeros_like(x))
-    return written(out, _weft.where(_weft.isnan(x), x, turned))
+    return written(out, _weft.where(_weft.isnan(x), x, turned), parts_of=(input,))
 
 
 def real(input):
@@ -254,7 +260,7 @@ def conj(input):
 
 def conj_physical(input, *, out=None):
     """The complex conjugate; a real tensor itself."""
-    return written(out, conj(input))
+    return written(out, conj(input), parts_of=(input,))
 
 
 def resolve_conj(input):
@@ -280,7 +286,9 @@ def isreal(input):
 def square(input, *, out=None):
     """input * input."""
     need_tensor("square", input)
-    return written(out, _weft.pow(input, 2) if input.dtype == _weft.bool else _weft.square(input))
+    return written(
+        out, _weft.pow(input, 2) if input.dtype == _weft.bool else _weft.square(input), parts_of=(input,)
+    )
 
 
 def sign(input, *, out=None):
@@ -290,28 +298,39 @@ def sign(input, *, out=None):
         raise DTypeError(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
         )
-    return written(out, input.clone() if input.dtype == _weft.bool else _weft.sign(input))
+    return written(
+        out,
+        input.clone() if input.dtype == _weft.bool else _weft.sign(input),
+        parts_of=(input,),
+        own_dtype=True,
+    )
 
 
 def sgn(input, *, out=None):
     """-1, 0 or 1; of complex numbers input / |input|."""
     need_tensor("sgn", input)
-    return written(out, input.clone() if input.dtype == _weft.bool else _weft.sgn(input))
+    return written(out, input.clone() if input.dtype == _weft.bool else _weft.sgn(input), parts_of=(input,))
 
 
 def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
     """NaN and infinities replaced, by default by 0 and the dtype's greatest and least numbers."""
     need_tensor("nan_to_num", input)
-    return written(out, _weft.nan_to_num(input, 0.0 if nan is None else nan, posinf, neginf))
+    return written(
+        out,
+        _weft.nan_to_num(input, 0.0 if nan is None else nan, posinf, neginf),
+        parts_of=(input,),
+        own_dtype=True,
+    )
 
 
 def nextafter(input, other, *, out=None):
     """The next number after the input towards `other`."""
     need_tensor("nextafter", input)
+    need_tensor("nextafter", other, "other", 2)
     dtype = promoted(input.dtype, other.dtype)
     need_floating("nextafter", _weft.empty((0,), dtype=dtype))
     if dtype not in (_weft.bfloat16, _weft.float16):
-        return written(out, _weft.nextafter(input, other))
+        return written(out, _weft.nextafter(input, other), parts_of=(input, other))
     x, y = input.to(dtype), other.to(dtype)
     bits = _weft.bitcast(x, _weft.int16)
     # The next number away from zero has the next bits.
@@ -320,19 +339,20 @@ def nextafter(input, other, *, out=None):
     tiny = _weft.where(y > 0, 1, -32767).to(_weft.int16)
     result = _weft.where(x == 0, _weft.bitcast(tiny, dtype), moved)
     result = _weft.where(x == y, y, result)
-    return written(out, _weft.where(_weft.isnan(x) | _weft.isnan(y), float("nan"), result).to(dtype))
+    return written(
+        out,
+        _weft.where(_weft.isnan(x) | _weft.isnan(y), float("nan"), result).to(dtype),
+        parts_of=(input, other),
+    )
 
 
 def ldexp(input, other, *, out=None):
     """input * 2**other."""
-    if (
-        isinstance(other, _Tensor)
-        and not is_inexact(other)
-        and isinstance(input, _Tensor)
-        and not input.is_complex()
-    ):
-        return written(out, _weft.ldexp(input, other))
-    return written(out, _weft.mul(input, _weft.pow(2.0, other)))
+    need_tensor("ldexp", input)
+    need_tensor("ldexp", other, "other", 2)
+    if not is_inexact(other) and not input.is_complex():
+        return written(out, _weft.ldexp(input, other), parts_of=(input, other))
+    return written(out, _weft.mul(input, _weft.pow(2.0, other)), parts_of=(input, other))
 
 
 def lerp(input, end, weight, *, out=None):
@@ -348,14 +368,18 @@ def lerp(input, end, weight, *, out=None):
     if isinstance(weight, bool):
         weight = float(weight)
     if not input.is_complex():
-        return written(out, _weft.lerp(input, end, weight))
+        return written(out, _weft.lerp(input, end, weight), parts_of=(input, end, weight))
     if isinstance(weight, _Tensor):
         near = _weft.abs(weight) < 0.5
         return written(
-            out, _weft.where(near, input + weight * (end - input), end - (end - input) * (1 - weight))
+            out,
+            _weft.where(near, input + weight * (end - input), end - (end - input) * (1 - weight)),
+            parts_of=(input, end, weight),
         )
     return written(
-        out, input + weight * (end - input) if abs(weight) < 0.5 else end - (end - input) * (1 - weight)
+        out,
+        input + weight * (end - input) if abs(weight) < 0.5 else end - (end - input) * (1 - weight),
+        parts_of=(input, end, weight),
     )
 
 
@@ -375,7 +399,9 @@ def logaddexp(input, other, *, out=None):
     is_infinite = ~_weft.isfinite(low) & (low == high)
     result = _weft.where(is_infinite & (low < 0), least, result)
     return written(
-        out, _weft.where(is_infinite & (low > 0), _weft.log(_weft.exp(least) + _weft.exp(greatest)), result)
+        out,
+        _weft.where(is_infinite & (low > 0), _weft.log(_weft.exp(least) + _weft.exp(greatest)), result),
+        parts_of=(input, other),
     )
 
 
@@ -388,9 +414,11 @@ def heaviside(input, values, *, out=None):
     if input.dtype != values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     if input.dtype == _weft.bool:
-        return written(out, input | values)
+        return written(out, input | values, parts_of=(input, values))
     # Zero for NaN.
-    return written(out, _weft.where(input == 0, values, (input > 0).to(input.dtype)))
+    return written(
+        out, _weft.where(input == 0, values, (input > 0).to(input.dtype)), parts_of=(input, values)
+    )
 
 
 # ---- comparison ----------------------------------------------------------------------------------------------

@@ -67,7 +67,9 @@ def where(condition, input=None, other=None, *, self=None, out=None):
         )
     if condition.dtype == _weft.uint8:
         condition = condition != 0
-    return written(out, _weft.where(condition, input, other))
+    return written(
+        out, _weft.where(condition, input, other), parts_of=(condition, input, other), own_dtype=True
+    )
 
 
 def nonzero(input, *, out=None, as_tuple=False):
@@ -103,7 +105,7 @@ def masked_select(input, mask, *, out=None):
     need_tensor("masked_select", input)
     if mask.dtype != _weft.bool:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    return written(out, _weft.masked_select(input, mask))
+    return written(out, _weft.masked_select(input, mask), input, mask, own_dtype=True)
 
 
 def masked_fill(input, mask, value):
@@ -163,8 +165,8 @@ def gather(input, dim=None, index=None, *, sparse_grad=False, out=None, axis=Non
     index = _not_negative(index, dim, input.shape[dim] if input.dim() else 1)
     if input.dim() == 0 or index.dim() == 0:
         found = _weft.gather(_with_dimension(input), dim, _with_dimension(index))
-        return written(out, found.reshape(index.shape))
-    return written(out, _weft.gather(input, dim, index))
+        return written(out, found.reshape(index.shape), input, index, own_dtype=True)
+    return written(out, _weft.gather(input, dim, index), input, index, own_dtype=True)
 
 
 def take(input, index, *, out=None):
@@ -172,7 +174,7 @@ def take(input, index, *, out=None):
     need_tensor("take", input)
     if index.dtype != _weft.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
-    return written(out, _weft.take(input, index))
+    return written(out, _weft.take(input, index), input, index, own_dtype=True)
 
 
 def take_along_dim(input, indices, dim=None, *, out=None):
@@ -192,7 +194,7 @@ def take_along_dim(input, indices, dim=None, *, out=None):
     if input.dim() == 0:
         input, indices = input.reshape(1), _with_dimension(indices)
     at = _weft.remainder(indices, size) if size else indices
-    return written(out, _weft.take_along_dim(input, at, dim))
+    return written(out, _weft.take_along_dim(input, at, dim), input, indices, own_dtype=True)
 
 
 def index_select(input, dim=None, index=None, *, out=None, axis=None):
@@ -200,7 +202,7 @@ def index_select(input, dim=None, index=None, *, out=None, axis=None):
     dim = dim if axis is None else axis
     need_tensor("index_select", input)
     index = _not_negative(_positions("index_select", index), dim, 0, "index out of range in self")
-    return written(out, _weft.index_select(input, dim, index))
+    return written(out, _weft.index_select(input, dim, index), input, index, own_dtype=True)
 
 
 # ---- writing -------------------------------------------------------------------------------------------------

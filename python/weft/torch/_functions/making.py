@@ -2,6 +2,7 @@
 
 import builtins
 import numbers
+import types
 
 import weft as _weft
 
@@ -172,6 +173,7 @@ def set_default_device(device):
     _weft._C._set_default_device(device)
 
 
+print_options = types.SimpleNamespace(precision=4, threshold=1000, edgeitems=3, linewidth=80, sci_mode=None)
 _PROFILES = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, 2**62, 3, 80)}
 
 
@@ -188,3 +190,6 @@ def set_printoptions(
         options = [given if given is not None else usual for given, usual in zip(options, _PROFILES[profile])]
     options = [None if given is None else int(min(given, 2**62)) for given in options]
     _weft._C._set_print_options(*options, sci_mode)
+    names = ("precision", "threshold", "edgeitems", "linewidth")
+    vars(print_options).update({name: given for name, given in zip(names, options) if given is not None})
+    print_options.sci_mode = sci_mode

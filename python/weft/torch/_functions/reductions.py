@@ -84,7 +84,7 @@ def _extreme(name, input, dim, keepdim, other, out):
         reduce(input, dim, keepdim=keepdim) if input.dim() else input.clone(),
         argument(ordered, dim, keepdim=keepdim) if input.dim() else argument(ordered),
     )
-    return all_written(out, result)
+    return all_written(out, result, parts_of=(input,), own_dtype=True)
 
 
 def max(input, dim=None, keepdim=False, *, other=None, out=None, axis=None, keepdims=False):
@@ -105,10 +105,12 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
         dim = dimension("aminmax", dim, input.dim())
     _refuse_empty("aminmax", input, dim)
     if input.dim() == 0:
-        return all_written(out, _types.aminmax(input.clone(), input.clone()))
+        return all_written(
+            out, _types.aminmax(input.clone(), input.clone()), parts_of=(input,), own_dtype=True
+        )
     axes = dim if dim is not None else list(range(input.dim()))
     least, greatest = _weft.amin(input, axes, keepdim=keepdim), _weft.amax(input, axes, keepdim=keepdim)
-    return all_written(out, _types.aminmax(least, greatest))
+    return all_written(out, _types.aminmax(least, greatest), parts_of=(input,), own_dtype=True)
 
 
 # ---- order statistics ----------------------------------------------------------------------------------------
@@ -128,7 +130,9 @@ def sort(input, dim=-1, descending=False, stable=False, *, out=None, axis=None):
     refuse_complex("sort", input)
     if isinstance(dim, bool):
         raise TypeError("sort(): argument 'dim' (position 2) must be int, not bool")
-    return all_written(out, _types.sort(*_weft.sort(input, dim, descending)))
+    return all_written(
+        out, _types.sort(*_weft.sort(input, dim, descending)), parts_of=(input,), own_dtype=True
+    )
 
 
 def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
@@ -136,7 +140,7 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
     need_tensor("kthvalue", input)
     refuse_complex("kthvalue", input)
     values, indices = _weft.kthvalue(input, k, dim, keepdim)
-    return all_written(out, _types.kthvalue(values.contiguous(), indices.contiguous()))
+    return all_written(out, _types.kthvalue(values.contiguous(), indices.contiguous()), input, own_dtype=True)
 
 
 def nanmedian(input, dim=None, keepdim=False, *, out=None):
@@ -154,7 +158,7 @@ def nanmedian(input, dim=None, keepdim=False, *, out=None):
         values, indices = input.clone(), _weft.zeros((), dtype=_weft.int64)
     else:
         values, indices = _weft.nanmedian_dim(input, dim, keepdim)
-    return all_written(out, _types.nanmedian(values, indices))
+    return all_written(out, _types.nanmedian(values, indices), parts_of=(input,), own_dtype=True)
 
 
 def median(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=False):
@@ -167,8 +171,15 @@ def median(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=Fals
         return written(out, _weft.median(input) if input.numel() else _no_median(input))
     dim = dimension("median", dim, input.dim())
     if input.dim() == 0:
-        return all_written(out, _types.median(input.clone(), _weft.zeros((), dtype=_weft.int64)))
-    return all_written(out, _types.median(*_weft.median(input, dim, keepdim)))
+        return all_written(
+            out,
+            _types.median(input.clone(), _weft.zeros((), dtype=_weft.int64)),
+            parts_of=(input,),
+            own_dtype=True,
+        )
+    return all_written(
+        out, _types.median(*_weft.median(input, dim, keepdim)), parts_of=(input,), own_dtype=True
+    )
 
 
 def mode(input, dim=-1, keepdim=False, *, out=None):
@@ -178,7 +189,12 @@ def mode(input, dim=-1, keepdim=False, *, out=None):
     dim = dimension("mode", dim, input.dim())
     _refuse_empty("mode", input, dim)
     if input.dim() == 0:
-        return all_written(out, _types.mode(input.clone(), _weft.zeros((), dtype=_weft.int64)))
+        return all_written(
+            out,
+            _types.mode(input.clone(), _weft.zeros((), dtype=_weft.int64)),
+            parts_of=(input,),
+            own_dtype=True,
+        )
     ordered, order = _weft.sort(input, dim, stable=True)
     size = input.shape[dim]
     shape = [1] * input.dim()
@@ -198,7 +214,7 @@ def mode(input, dim=-1, keepdim=False, *, out=None):
     values, indices = _weft.gather(ordered, dim, at), _weft.gather(order, dim, at)
     if not keepdim:
         values, indices = values.squeeze(dim), indices.squeeze(dim)
-    return all_written(out, _types.mode(values, indices))
+    return all_written(out, _types.mode(values, indices), parts_of=(input,), own_dtype=True)
 
 
 def _quantile(function, input, q, dim, keepdim, interpolation, ignore_nan):

@@ -1,6 +1,7 @@
 """torch.utils.data's names: data sets, samplers and the loader, which loads in the process itself."""
 
 import bisect
+import importlib
 import itertools
 import math
 
@@ -286,4 +287,11 @@ def __getattr__(name):
         raise AttributeError(
             f"torch.utils.data.{name} is PyTorch's, but not weft's: use Dataset and DataLoader"
         )
+    if name in (
+        "dataloader",
+        "dataset",
+        "distributed",
+        "sampler",
+    ):  # PyTorch's own regrouping of what is here
+        return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module 'torch.utils.data' has no attribute {name!r}")
