@@ -1,6 +1,7 @@
 """Functions of torch as attributes of classes, and what programs ask of torch without a graph of PyTorch's."""
 
 import collections
+import enum
 
 import pytest
 import weft
@@ -133,3 +134,21 @@ def test_answers_without_graphs_of_pytorchs():
     assert not isinstance(torch.nn.Linear(1, 1), GraphModule) and issubclass(GraphModule, torch.nn.Module)
     with pytest.raises(NotImplementedError, match="GraphModule"):
         GraphModule(torch.nn.Linear(1, 1), None)
+
+
+class Kind(enum.Enum):
+    LINEAR = 1
+    CUBIC = 2
+
+
+def test_members_of_enumerations():
+    def program(x, name):
+        known = [key for key in Kind.__members__]
+        if name not in Kind.__members__:
+            return x, known
+        return x * Kind[name].value + len(Kind.__members__), [member for member in Kind.__members__.values()]
+
+    compiled, x = torch.compile(program, fullgraph=True), torch.ones(2)
+    for name in ("LINEAR", "CUBIC", "NONE"):
+        (value, members), expected = compiled(x, name), program(x, name)
+        assert torch.equal(value, expected[0]) and members == expected[1]

@@ -275,8 +275,25 @@ V Evaluator::plain_attribute(const V& owner, PyObject* name) {
   throw AbstractRaise{error};
 }
 
+// Enum.__members__: the members of a class stay what they are.
+static V members_of_enum(PyObject* type) {
+  const Ref members = checked(PyObject_GetAttrString(type, "__members__")), dict = checked(PyDict_New());
+  if (PyDict_Update(dict.get(), members.get()) < 0) throw PythonError{};
+  V value = make_value(Kind::Dict);
+  Py_ssize_t at = 0;
+  PyObject *key = nullptr, *member = nullptr;
+  while (PyDict_Next(dict.get(), &at, &key, &member)) {
+    value->keys.push_back(const_value(Ref::borrow(key)));
+    value->items.push_back(const_value(Ref::borrow(member)));
+  }
+  return value;
+}
+
 V Evaluator::const_attribute(const V& owner, PyObject* name) {
   PyObject* object = owner->object.get();
+  if (PyType_Check(object) && is_enum_class(reinterpret_cast<PyTypeObject*>(object)) &&
+      PyUnicode_CompareWithASCIIString(name, "__members__") == 0)
+    return members_of_enum(object);
   if (is_enum_member(object)) return enum_attribute(*this, owner, name);
   if (PyModule_Check(object) && Py_TYPE(object)->tp_getattro == PyModule_Type.tp_getattro &&
       !_PyType_Lookup(Py_TYPE(object), name)) {
