@@ -200,15 +200,31 @@ const OpDef& meant(const OpDef& op, const OpArguments& arguments, Promotion rule
 
 size_t count_of(PyObject* keywords) { return keywords ? static_cast<size_t>(PyTuple_GET_SIZE(keywords)) : 0; }
 
-// x += y of large tensors, without one for the result.
-bool runs_in_place(const OpDef& op, OpArguments& arguments, Promotion rules) {
-  if (!takes_scalars(op) || arguments.operands.empty()) return false;
-  const Tensor* const target = std::get_if<Tensor>(&arguments.operands[0]);
-  if (!target || target->is_traced() || target->numel() < kReleaseLock) return false;
-  if (rules == Promotion::Torch) check_distinct_elements(*target);
+// Into a large tensor, without one for the result.
+bool runs_into(const OpDef& op, OpArguments& arguments, Promotion rules, const Tensor& target) {
+  if (!takes_scalars(op) || target.is_traced() || target.numel() < kReleaseLock) return false;
   const GilRelease no_gil;
   if (rules == Promotion::NumPy) ops::refuse_negative_powers(op, arguments.operands);
-  return ops::invoke_into(op, arguments.operands, arguments.attrs, rules, *target);
+  return ops::invoke_into(op, arguments.operands, arguments.attrs, rules, target);
+}
+
+// x += y
+bool runs_in_place(const OpDef& op, OpArguments& arguments, Promotion rules) {
+  const Tensor* const target =
+      arguments.operands.empty() ? nullptr : std::get_if<Tensor>(&arguments.operands[0]);
+  if (!target) return false;
+  if (rules == Promotion::Torch && takes_scalars(op) && !target->is_traced() &&
+      target->numel() >= kReleaseLock)
+    check_distinct_elements(*target);
+  return runs_into(op, arguments, rules, *target);
+}
+
+// out=. Where operands may not be written into at all, the usual way says so.
+bool runs_into_out(const OpDef& op, OpArguments& arguments, Promotion rules, PyObject* out) {
+  const Tensor* const target = op.num_outputs == 1 ? tensor_of_python(out) : nullptr;
+  if (!target || (torch_refuses(rules) && ops::out_rules_of(op).refused == ops::OutRules::Overlap::Any))
+    return false;
+  return runs_into(op, arguments, rules, *target);
 }
 
 nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs, PyObject* keywords) {
@@ -231,6 +247,7 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
         out && torch_refuses(rules) ? tensors_among(arguments.operands) : std::vector<Tensor>();
     // What writes into a tensor given has its dtype.
     if (!out && rules == Promotion::Torch) ops::autocast_operands(op, arguments.operands, arguments.attrs);
+    if (out && runs_into_out(op, arguments, rules, out)) return nb::borrow(out);
     PyObject *const requires_grad = arguments.requires_grad, *const memory_format = arguments.memory_format;
     const std::vector<Tensor> results = run(op, std::move(arguments), rules);
     if (!out) {

@@ -26,8 +26,11 @@ def _check_alpha(function, result, alpha):
 
 def add(input, other, *args, alpha=1, out=None):
     """input + alpha * other. The older form is add(input, alpha, other)."""
-    if not args and out is None and type(alpha) is int and alpha == 1:
-        return _weft.add(input, other)
+    if not args and type(alpha) is int and alpha == 1:
+        if out is None:
+            return _weft.add(input, other)
+        if type(out) is _Tensor:
+            return _weft.add(input, other, out=out)
     if args:
         if len(args) > 1:
             raise TypeError(f"add() takes 2 positional arguments but {2 + len(args)} were given")
@@ -39,9 +42,12 @@ def add(input, other, *args, alpha=1, out=None):
 
 def sub(input, other, *args, alpha=1, out=None):
     """input - alpha * other. The older form is sub(input, alpha, other)."""
-    if not args and out is None and type(alpha) is int and alpha == 1:
+    if not args and type(alpha) is int and alpha == 1:
         _refuse_bool_difference(input, other)
-        return _weft.sub(input, other)
+        if out is None:
+            return _weft.sub(input, other)
+        if type(out) is _Tensor:
+            return _weft.sub(input, other, out=out)
     if args:
         if len(args) > 1:
             raise TypeError(f"sub() takes 2 positional arguments but {2 + len(args)} were given")
