@@ -3,6 +3,7 @@
 import collections
 import enum
 
+import numpy as np
 import pytest
 import weft
 import weft.torch as torch
@@ -55,8 +56,6 @@ def test_assert_async(compiled):
 
 
 def test_as_tensor_is_part_of_graphs():
-    import numpy as np
-
     def program(x, array):
         number = torch.as_tensor(2.0, dtype=x.dtype, device=x.device)
         return (
@@ -152,3 +151,21 @@ def test_members_of_enumerations():
     for name in ("LINEAR", "CUBIC", "NONE"):
         (value, members), expected = compiled(x, name), program(x, name)
         assert torch.equal(value, expected[0]) and members == expected[1]
+
+
+def test_numbers_by_way_of_numpys_functions():
+    def program(x):
+        parts = x.chunk(int(np.ceil(x.shape[0] / 2)), 0)
+        return parts, int(np.floor(7.5)), float(np.sqrt(4.0)), int(np.log2(x.shape[1]))
+
+    whole = torch.compile(program, fullgraph=True, dynamic=False)
+    for shape in ((6, 8), (6, 8), (9, 16)):
+        x = torch.ones(*shape)
+        (parts, *numbers), expected = whole(x), program(x)
+        assert len(parts) == len(expected[0]) and numbers == list(expected[1:])
+        assert [type(number) for number in numbers] == [int, float, int]
+    compiled = torch.compile(program)
+    for rows in range(5, 9):
+        assert len(compiled(torch.ones(rows, 4))[0]) == (rows + 1) // 2
+    with pytest.raises(OverflowError):
+        torch.compile(lambda x: x + int(np.ceil(np.inf * 2)))(x)

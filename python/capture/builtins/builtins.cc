@@ -323,10 +323,21 @@ V single_element(Evaluator& ev, const V& array, DType dtype, WeakKind weak) {
   return data_scalar(cast_to(tensor, dtype), weak);
 }
 
+// What a function of Python's numbers gives for a scalar of NumPy's that follows from known numbers
+// (int(np.ceil(n / 2))); null for any other value.
+V of_known_scalar(Evaluator& ev, const V& value, PyObject* (*convert)(PyObject*)) {
+  if (value->kind != Kind::Array || value->flavor != Flavor::NumpyScalar || value->tensor.is_traced())
+    return nullptr;
+  Ref number = Ref::steal(convert(make_numpy_scalar(value->tensor).get()));
+  if (!number) ev.raise_pending();
+  return const_value(std::move(number));
+}
+
 V builtin_float(Evaluator& ev, CallArgs& args) {
   expect(args, 0, 1);
   if (args.args.empty()) return const_value(checked(PyFloat_FromDouble(0)));
   const V& value = ev.realize(args.args[0]);
+  if (const V known = of_known_scalar(ev, value, PyNumber_Float)) return known;
   if (value->kind == Kind::Array) return single_element(ev, value, DType::F64, WeakKind::Float);
   if (value->kind == Kind::Scalar && value->weak == WeakKind::Float) return value;
   if (value->kind == Kind::Scalar && value->weak != WeakKind::Complex)
@@ -359,6 +370,7 @@ V builtin_int(Evaluator& ev, CallArgs& args) {
     const V& value = ev.realize(args.args[0]);
     if (value->kind == Kind::SymInt) return value;
     if (Evaluator::is_derived_number(value)) return fold(ev, "builtins", "int", args);
+    if (const V known = of_known_scalar(ev, value, PyNumber_Long)) return known;
     if (value->kind == Kind::Array &&
         (is_integral(value->tensor.dtype()) || value->tensor.dtype() == DType::Bool) &&
         value->tensor.dtype() != DType::U64)
