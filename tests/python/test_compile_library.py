@@ -17,7 +17,6 @@ x = np.linspace(0.1, 1, 12).reshape(3, 4)
 PROGRAMS = {}
 # Performed by Python in part: sets, collections, containers that are classes of C, numbers behind caches.
 BREAKING = {
-    "ntuple",
     "ndenum",
 }
 
