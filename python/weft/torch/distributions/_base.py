@@ -99,7 +99,8 @@ class Distribution:
         if _instance is None and type(self) is own:
             return made
         instance = self._get_checked_instance(own, _instance)
-        instance.__dict__.update(vars(made))
+        for name, value in vars(made).items():
+            setattr(instance, name, value)
         return instance
 
     def _extended_shape(self, sample_shape=()):
