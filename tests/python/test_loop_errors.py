@@ -203,9 +203,9 @@ def interrupted(seconds):
 
     previous = signal.signal(signal.SIGALRM, handle)
     gc.disable()  # an exception in a callback of the collector (Hypothesis has one) is ignored by Python
-    signal.setitimer(signal.ITIMER_REAL, seconds, 20)
     try:
         with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, seconds, 20)
             yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
