@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "capture/builtins/known_calls.h"
 #include "capture/objects/made_once.h"
 
 namespace weft::capture {
@@ -90,20 +91,13 @@ V builtin_namedtuple(Evaluator& ev, CallArgs& args) {
     if (!object) graph_break("a class of named tuples of names that are not known");
     return object;
   };
-  const Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
-            keywords = checked(PyDict_New());
-  for (size_t i = 0; i < args.args.size(); ++i)
-    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), known(args.args[i]).release());
-  for (const auto& [key, value] : args.keywords)
-    if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
   // The function would look at its caller's frame for it.
+  const Ref more = checked(PyDict_New());
   PyObject* const module = PyDict_GetItemString(ev.frame().globals.get(), "__name__");
-  if (module && !PyDict_GetItemString(keywords.get(), "module") &&
-      PyDict_SetItemString(keywords.get(), "module", module) < 0)
-    throw PythonError{};
+  if (module && PyDict_SetItemString(more.get(), "module", module) < 0) throw PythonError{};
   const Ref collections = checked(PyImport_ImportModule("collections")),
             make = checked(PyObject_GetAttrString(collections.get(), "namedtuple"));
-  Ref type = Ref::steal(PyObject_Call(make.get(), positional.get(), keywords.get()));
+  const Ref type = call_with_known(args, make.get(), known, more);
   if (!type) {
     clear_error();
     graph_break("a class of named tuples that Python does not make");

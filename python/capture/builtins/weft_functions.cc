@@ -1,6 +1,7 @@
 // weft's functions that make tensors, sizes and devices, and those of dtypes and settings.
 #include "bindings.h"
 #include "capture/builtins/changing_numbers.h"
+#include "capture/builtins/known_calls.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/numpy_api.h"
@@ -36,19 +37,10 @@ static V tensor_of_array(Evaluator& ev, const CallArgs& args) {
   return tensor_value(array_value(copy_tensor(cast_to(args.args[0]->tensor, dtype))));
 }
 
-// What weft._C's `name` gives for these arguments, each as the object that `known` finds; null where it
-// raises.
-template <class F>
-static Ref call_with_known(const CallArgs& args, const char* name, const F& known) {
-  const Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.args.size()))),
-            keywords = checked(PyDict_New());
-  for (size_t i = 0; i < args.args.size(); ++i)
-    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), known(args.args[i]).release());
-  for (const auto& [key, value] : args.keywords)
-    if (PyDict_SetItemString(keywords.get(), key.c_str(), known(value).get()) < 0) throw PythonError{};
-  const Ref module = checked(PyImport_ImportModule("weft._C")),
-            function = checked(PyObject_GetAttrString(module.get(), name));
-  return Ref::steal(PyObject_Call(function.get(), positional.get(), keywords.get()));
+// A function of weft._C's.
+static Ref own_function(const char* name) {
+  const Ref module = checked(PyImport_ImportModule("weft._C"));
+  return checked(PyObject_GetAttrString(module.get(), name));
 }
 
 // A new tensor of numbers that are known.
@@ -58,7 +50,7 @@ static V new_tensor(Evaluator& ev, CallArgs& args) {
   for (const V& arg : args.args)
     if (!ev.constant(arg) && ev.realize(arg)->kind != Kind::List)
       graph_break("a tensor of what is not known");
-  const Ref made = call_with_known(args, "tensor", [&](const V& value) {
+  const Ref made = call_with_known(args, own_function("tensor").get(), [&](const V& value) {
     Ref object = ev.realize(value)->is_const() ? value->object : ev.described(value);
     if (!object) graph_break("a tensor of what is not known");
     return object;
@@ -82,7 +74,7 @@ static V new_size(Evaluator& ev, CallArgs& args) {
 
 // weft.device("cpu"), weft.device("cpu", 0)
 static V new_device(Evaluator& ev, CallArgs& args) {
-  return const_value(checked(call_with_known(args, "device", [&](const V& value) {
+  return const_value(checked(call_with_known(args, own_function("device").get(), [&](const V& value) {
                                Ref object = ev.constant(value);
                                if (!object) graph_break("a device that is not known");
                                return object;
@@ -107,9 +99,7 @@ static V constant_call(Evaluator& ev, CallArgs& args) {
     if (!argument) graph_break("a function of dtypes with an argument that is not known");
     PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i), argument.release());
   }
-  const Ref module = checked(PyImport_ImportModule("weft._C")),
-            function = checked(PyObject_GetAttrString(module.get(), kName));
-  return const_value(checked(PyObject_Call(function.get(), given.get(), nullptr)));
+  return const_value(checked(PyObject_Call(own_function(kName).get(), given.get(), nullptr)));
 }
 
 constexpr const char* kPromoteTypes = "promote_types";

@@ -47,6 +47,21 @@ def _make_divisible(v, divisor, min_value=None):
     return nearest + divisor if nearest < 0.9 * v else nearest
 
 
+def initialize_rectified(module):
+    """Draws a module's weights for rectified units, as VGG's authors do: convolutions by what they give, layers of numbers small,
+    biases 0. Of other modules nothing."""
+    if isinstance(module, (nn.Conv2d, nn.Conv3d)):
+        nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+    elif isinstance(module, (nn.BatchNorm2d, nn.BatchNorm3d)):
+        nn.init.ones_(module.weight)
+    elif isinstance(module, nn.Linear):
+        nn.init.normal_(module.weight, 0, 0.01)
+    else:
+        return
+    if module.bias is not None:
+        nn.init.zeros_(module.bias)
+
+
 def _listed(names):
     """'a', 'b', and 'c'."""
     quoted = [f"'{name}'" for name in names]

@@ -3,6 +3,7 @@
 from weft import nn
 
 from ._api import load_published, model_builder, number_of_classes, published_weights
+from ._utils import initialize_rectified
 
 __all__ = [
     "VGG",
@@ -57,20 +58,7 @@ class VGG(nn.Module):
         )
         if init_weights:
             for module in self.modules():
-                self._initialize(module)
-
-    @staticmethod
-    def _initialize(module):
-        if isinstance(module, nn.Conv2d):
-            nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-        elif isinstance(module, nn.BatchNorm2d):
-            nn.init.ones_(module.weight)
-        elif isinstance(module, nn.Linear):
-            nn.init.normal_(module.weight, 0, 0.01)
-        else:
-            return
-        if module.bias is not None:
-            nn.init.zeros_(module.bias)
+                initialize_rectified(module)
 
     def forward(self, x):
         return self.classifier(self.avgpool(self.features(x)).flatten(1))

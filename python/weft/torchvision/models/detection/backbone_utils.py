@@ -103,6 +103,23 @@ def stage_starts(features):
     return [0, *halving, len(features) - 1]
 
 
+def freeze_below(
+    features, trainable_layers, described="Trainable layers should be in the range [0,{}], got {} "
+):
+    """Takes requires_grad from all but the last trainable_layers stages of a MobileNet's features; gives stage_starts.
+
+    raises: ValueError, with the text `described`, for fewer than none and more than all.
+    """
+    starts = stage_starts(features)
+    if not 0 <= trainable_layers <= len(starts):
+        raise ValueError(described.format(len(starts), trainable_layers))
+    for layer in features[
+        : len(features) if trainable_layers == 0 else starts[len(starts) - trainable_layers]
+    ]:
+        _freeze(layer)
+    return starts
+
+
 def _mobilenet_extractor(
     backbone, fpn, trainable_layers, returned_layers=None, extra_blocks=None, norm_layer=None
 ):
@@ -112,14 +129,7 @@ def _mobilenet_extractor(
     raises: ValueError for numbers outside these.
     """
     features = backbone.features
-    starts = stage_starts(features)
-    if not 0 <= trainable_layers <= len(starts):
-        raise ValueError(
-            f"Trainable layers should be in the range [0,{len(starts)}], got {trainable_layers} "
-        )
-    frozen = len(features) if trainable_layers == 0 else starts[len(starts) - trainable_layers]
-    for layer in features[:frozen]:
-        _freeze(layer)
+    starts = freeze_below(features, trainable_layers)
     if not fpn:
         trunk = nn.Sequential(features, nn.Conv2d(features[-1].out_channels, 256, 1))
         trunk.out_channels = 256

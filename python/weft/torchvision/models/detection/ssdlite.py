@@ -10,7 +10,7 @@ from .._task_weights import published_task_weights, task_builder
 from ..mobilenetv3 import MobileNet_V3_Large_Weights, mobilenet_v3_large
 from ._utils import retrieve_out_channels
 from .anchor_utils import DefaultBoxGenerator
-from .backbone_utils import _freeze, _validate_trainable_layers, stage_starts
+from .backbone_utils import _validate_trainable_layers, freeze_below
 from .rpn import initialize_convolutions
 from .ssd import SSD, SSDScoringHead, ignore_size
 
@@ -109,14 +109,8 @@ class SSDLiteFeatureExtractorMobileNet(nn.Module):
 def _mobilenet_extractor(backbone, trainable_layers, norm_layer):
     """SSDLiteFeatureExtractorMobileNet of a MobileNetV3, whose last trainable_layers stages keep requires_grad."""
     features = backbone.features
-    starts = stage_starts(features)
-    if not 0 <= trainable_layers <= len(starts):
-        raise ValueError(
-            f"trainable_layers should be in the range [0, {len(starts)}], instead got {trainable_layers}"
-        )
-    frozen = len(features) if trainable_layers == 0 else starts[len(starts) - trainable_layers]
-    for layer in features[:frozen]:
-        _freeze(layer)
+    described = "trainable_layers should be in the range [0, {}], instead got {}"
+    starts = freeze_below(features, trainable_layers, described)
     return SSDLiteFeatureExtractorMobileNet(features, starts[-2], norm_layer)
 
 

@@ -5,6 +5,7 @@ from weft import nn
 
 from .._api import load_published, model_builder, number_of_classes
 from .._task_weights import published_task_weights
+from .._utils import initialize_rectified
 
 __all__ = [
     "MC3_18_Weights",
@@ -151,22 +152,9 @@ class VideoResNet(nn.Module):
         self.avgpool = nn.AdaptiveAvgPool3d((1, 1, 1))
         self.fc = nn.Linear(512 * block.expansion, num_classes)
         for module in self.modules():
-            self._initialize(module)
+            initialize_rectified(module)
             if zero_init_residual and isinstance(module, Bottleneck):
                 nn.init.zeros_(module.conv3[1].weight)
-
-    @staticmethod
-    def _initialize(module):
-        if isinstance(module, nn.Conv3d):
-            nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-        elif isinstance(module, nn.BatchNorm3d):
-            nn.init.ones_(module.weight)
-        elif isinstance(module, nn.Linear):
-            nn.init.normal_(module.weight, 0, 0.01)
-        else:
-            return
-        if module.bias is not None:
-            nn.init.zeros_(module.bias)
 
     def _make_layer(self, block, conv_builder, planes, blocks, stride=1):
         wide = planes * block.expansion
