@@ -68,6 +68,7 @@ struct GraphTracer::Impl {
     impl->dtype = type.dtype;
     impl->device = type.device;
     impl->shape = hints(type.shape);
+    numel(impl->shape);  // which raises, as eagerly, where it does not fit 64 bits
     impl->strides = std::move(strides);
     impl->trace = std::make_shared<TracedValue>(id, std::move(base), std::move(chain), value);
     return Tensor(std::move(impl));

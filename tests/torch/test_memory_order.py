@@ -192,3 +192,19 @@ def test_results_that_look_at_one_copy_of_a_view_lie_and_share_memory_as_eagerly
         assert len({b.untyped_storage().data_ptr() for b in results}) == 1
         results[0].fill_(7)
         assert (results[1] == 7).all() and (results[2] == 7).all() and x.sum().item() == 66
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_views_of_more_elements_than_64_bits_count(dynamic):
+    def program(x, times):
+        for _ in range(times):
+            x = x.expand(2, *x.shape)
+        return x.shape
+
+    compiled = torch.compile(program, dynamic=dynamic)
+    assert compiled(torch.ones(2), 3) == (2, 2, 2, 2)
+    with pytest.raises(ValueError) as expected:
+        program(torch.ones(2), 70)
+    with pytest.raises(ValueError, match="64 bits") as found:
+        compiled(torch.ones(2), 70)
+    assert str(found.value) == str(expected.value)
