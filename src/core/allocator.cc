@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "core/allocation_failure.h"
+#include "core/control_group.h"
 #include "core/memory_limit.h"
 #include "weft/env.h"
 #include "weft/error.h"
@@ -68,12 +70,19 @@ void system_free(void* data, size_t capacity) {
     munmap(data, capacity);
 }
 
+// A quarter of what the process may have: of the machine's memory, of its control group's, of its address
+// space.
 size_t default_limit() {
   if (const std::optional<int64_t> bytes = env::number("WEFT_ALLOCATOR_LIMIT"))
     return static_cast<size_t>(*bytes);
   const long pages = sysconf(_SC_PHYS_PAGES), page_size = sysconf(_SC_PAGE_SIZE);
-  return pages > 0 && page_size > 0 ? static_cast<size_t>(pages) / 4 * static_cast<size_t>(page_size)
-                                    : size_t{1} << 30;
+  size_t memory = pages > 0 && page_size > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(page_size)
+                                             : size_t{4} << 30;
+  memory = smaller_limit(memory, cgroup_memory_limit("/proc/self/cgroup", "/sys/fs/cgroup"));
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+    memory = std::min(memory, static_cast<size_t>(space.rlim_cur));
+  return memory / 4;
 }
 
 class Allocator {

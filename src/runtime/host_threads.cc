@@ -6,10 +6,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 #include <thread>
 
+#include "core/control_group.h"
 #include "runtime/host.h"
 #include "runtime/launcher.h"
 #include "runtime/log.h"
@@ -19,28 +19,8 @@
 namespace weft::runtime {
 namespace {
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 int whole_cpus(double quota, double period) {
   return quota > 0 && period > 0 ? std::max(1, static_cast<int>(std::ceil(quota / period - 1e-9))) : 0;
-}
-
-int smaller_limit(int a, int b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
-
-// The smallest limit of the group and its ancestors, each a folder below `base`.
-template <typename ReadLimit>
-int limit_along(const std::string& base, std::string group, ReadLimit read) {
-  int limit = read(base);
-  while (group.size() > 1) {
-    limit = smaller_limit(limit, read(base + group));
-    group.resize(group.rfind('/'));
-  }
-  return limit;
 }
 
 int affinity_cores() {
@@ -75,25 +55,18 @@ int threads_from(const char* variable) {
 }  // namespace
 
 int cgroup_cpu_limit(const std::string& cgroup_file, const std::string& mount) {
-  std::ifstream file(cgroup_file);
   int limit = 0;
-  for (std::string line; std::getline(file, line);) {
-    // "0::/group" (version 2), or "4:cpu,cpuacct:/group" (version 1).
-    const size_t first = line.find(':');
-    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const std::string group = line.substr(second + 1);
-    if (controllers == ",,") {
+  for (const ControlGroup& group : control_groups(cgroup_file)) {
+    if (group.controllers == ",,") {
       limit = smaller_limit(
-          limit, limit_along(mount, group, [](const std::string& folder) {
+          limit, limit_along(mount, group.path, [](const std::string& folder) {
             std::istringstream words(first_line(folder + "/cpu.max"));  // "200000 100000" or "max 100000"
             double quota = 0, period = 0;
             return words >> quota >> period ? whole_cpus(quota, period) : 0;
           }));
-    } else if (controllers.find(",cpu,") != std::string::npos) {
+    } else if (group.controllers.find(",cpu,") != std::string::npos) {
       for (const char* name : {"/cpu", "/cpu,cpuacct"}) {
-        limit = smaller_limit(limit, limit_along(mount + name, group, [](const std::string& folder) {
+        limit = smaller_limit(limit, limit_along(mount + name, group.path, [](const std::string& folder) {
                                 const std::string quota =
                                     first_line(folder + "/cpu.cfs_quota_us");  // -1: none
                                 const std::string period = first_line(folder + "/cpu.cfs_period_us");

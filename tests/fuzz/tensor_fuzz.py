@@ -298,6 +298,7 @@ def run_seeds(options, seeds, state):
             print(found, end="\n\n", flush=True)
         if seed % 16 == 0:
             weft.compiler.reset()
+        weft.empty_cache()  # of a program that takes all memory there is, the next ones need some
 
 
 def show_crash(options, seed):

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/control_group.h"
 #include "runtime/host.h"
 #include "runtime/interop.h"
 #include "support.h"
@@ -328,6 +329,7 @@ struct ControlGroups : testing::Test {
     std::ofstream(root / path) << text;
   }
   int limit() { return runtime::cgroup_cpu_limit((root / "self").string(), (root / "fs").string()); }
+  size_t memory_limit() { return cgroup_memory_limit((root / "self").string(), (root / "fs").string()); }
   std::filesystem::path root;
 };
 
@@ -351,7 +353,27 @@ TEST_F(ControlGroups, VersionOne) {
   EXPECT_EQ(limit(), 4);
 }
 
-TEST_F(ControlGroups, NoneAtAll) { EXPECT_EQ(limit(), 0); }
+TEST_F(ControlGroups, NoneAtAll) {
+  EXPECT_EQ(limit(), 0);
+  EXPECT_EQ(memory_limit(), 0U);
+}
+
+TEST_F(ControlGroups, MemoryOfVersionTwo) {
+  write("self", "0::/outer/inner\n");
+  write("fs/outer/inner/memory.max", "max\n");
+  EXPECT_EQ(memory_limit(), 0U);
+  write("fs/outer/memory.max", "4294967296\n");
+  EXPECT_EQ(memory_limit(), size_t{4} << 30);
+  write("fs/memory.max", "1073741824\n");
+  EXPECT_EQ(memory_limit(), size_t{1} << 30);
+}
+
+TEST_F(ControlGroups, MemoryOfVersionOne) {
+  write("self", "12:memory:/a\n4:cpu,cpuacct:/b\n");
+  write("fs/memory/a/memory.limit_in_bytes", "2147483648\n");
+  write("fs/memory/b/memory.limit_in_bytes", "1024\n");
+  EXPECT_EQ(memory_limit(), size_t{2} << 30);
+}
 
 }  // namespace
 }  // namespace weft

@@ -20,6 +20,7 @@
 #include "core/default_dtype.h"
 #include "ops/build.h"
 #include "ops/range.h"
+#include "ops/torch_rules.h"
 #include "requires_grad.h"
 
 // After the array API, which it uses.
@@ -168,6 +169,26 @@ V truth_of(Evaluator& ev, const V& tensor) {
   return truth;
 }
 
+// Numbers that PyTorch does not take for tensors: changing ones would be tensors in the graph.
+bool gives_number_for_tensor(Evaluator& ev, const ops::OpDef& op, const std::vector<V>& all,
+                             const CallArgs& args) {
+  const uint8_t needed = ops::tensors_needed_by(op);
+  if (needed == 0 || needed == ops::kSomeTensor || !python::torch_refuses(Promotion::Torch))
+    return false;
+  const auto is_wrong = [&](size_t position, const V& value) {
+    if (position >= 8 || (needed >> position & 1) == 0) return false;
+    ev.realize(value);
+    return value->kind == Kind::SymInt || value->kind == Kind::Scalar ||
+           (value->is_const() && PyNumber_Check(value->object.get()));
+  };
+  for (size_t i = 0; i < all.size(); ++i)
+    if (is_wrong(i, all[i])) return true;
+  for (const auto& [key, value] : args.keywords)
+    for (size_t i = 0; i < op.params.size(); ++i)
+      if (op.params[i].name == key && is_wrong(i, value)) return true;
+  return false;
+}
+
 V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const std::vector<V>& all,
               size_t first, const CallArgs& args, Changes changes, Beside beside = Beside::Nothing,
               const Ref& self = Ref()) {
@@ -175,6 +196,8 @@ V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const
       PyMethod_Check(function.get()) ? PyMethod_GET_FUNCTION(function.get()) : function.get();
   const auto* const op = python::operator_of_python(plain);
   const bool is_truth = op && op->schema.ends_with("-> bool");
+  if (op && gives_number_for_tensor(ev, *op, all, args))
+    graph_break(fmt::format("'{}' of a number, where PyTorch takes tensors", name));
   const V out = args.keyword("out");
   const bool writes_out = out && !ev.is_none(out);
   if (writes_out && ev.realize(out)->kind != Kind::Tensor) graph_break(fmt::format("'{}' with out=", name));

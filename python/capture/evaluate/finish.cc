@@ -184,10 +184,12 @@ static bool is_computed(const ir::ViewSteps& views) {
   });
 }
 
-// What is computed in another order of dimensions than C's is a permutation of what the graph computes.
+// What is computed in another order of dimensions than C's is a permutation of what the graph computes, and a
+// product of several dimensions another shape of it.
 static bool is_only_in_another_order(const ir::ViewSteps& views) {
-  return std::all_of(views.begin(), views.end(),
-                     [](const auto& view) { return view.first->name == "permute"; });
+  return std::all_of(views.begin(), views.end(), [](const auto& view) {
+    return view.first->name == "permute" || view.first->name == "reshape";
+  });
 }
 
 // A single view that is in one piece in NumPy, in C or Fortran order, stays so whatever the graph makes it
