@@ -169,3 +169,16 @@ def test_results_that_look_at_one_copy_of_a_view(copy):
             assert a.strides == b.strides
         results[0][:] = 7
         assert (results[1] == 7).all() and np.array_equal(x, numbers((3, 4)))
+
+
+def test_parts_of_arrays_that_were_updated():
+    def program(x):
+        y = x * 2 + x
+        y[...] = 1
+        return y[:, 1:3]
+
+    compiled = weft.compile(program)
+    for _ in range(2):
+        result, expected = compiled(np.ones((5, 4))), program(np.ones((5, 4)))
+        assert result.strides == expected.strides == (32, 8)
+        np.testing.assert_array_equal(result, expected)

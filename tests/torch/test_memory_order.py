@@ -208,3 +208,31 @@ def test_views_of_more_elements_than_64_bits_count(dynamic):
     with pytest.raises(ValueError, match="64 bits") as found:
         compiled(torch.ones(2), 70)
     assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: torch.broadcast_to(torch.tensordot(x[0], torch.cat([x, x], 1), ([0], [0])), (2, 3, 8)),
+        lambda x: (x + 1)[:1].expand(3, 4),
+        lambda x: torch.broadcast_to((x + 1).reshape(16), (2, 16)),
+    ],
+    ids=["tensordot", "row", "reshape"],
+)
+def test_results_that_are_broadcast_are_views(program):
+    x = torch.arange(16.0).view(4, 4)
+    for dynamic in (None, False, True):
+        result, expected = torch.compile(program, dynamic=dynamic)(x), program(x)
+        assert torch.equal(result, expected) and result.stride() == expected.stride()
+
+
+def test_parts_of_tensors_that_numpy_has_written_to():
+    def program(x):
+        y = x * 2 + x
+        y.numpy()[...] = 1
+        return y[:, 1:3]
+
+    compiled, x = torch.compile(program), torch.ones(5, 4)
+    for _ in range(2):
+        result = compiled(x)
+        assert result.stride() == program(x).stride() == (4, 1) and (result == 1).all()

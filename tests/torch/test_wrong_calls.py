@@ -176,3 +176,16 @@ def test_out_in_captured_functions():
     out = torch.empty(3)
     found = torch.compile(f, fullgraph=True)(x(), out)
     assert torch.allclose(found, torch.exp(x()[[1, 0, 2]]) + 1) and torch.allclose(out, found - 1)
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("name", ["maximum", "logical_and", "atan2"])
+def test_changing_numbers_in_captured_functions(name, dynamic):
+    operator = function(name)
+    compiled = torch.compile(lambda a, b: operator(a, b), dynamic=dynamic)
+    assert torch.equal(compiled(x(), x()), operator(x(), x()))
+    for number in (2.0, 3, 4, 2.5):
+        for wrong in ((x(), number), (number, x())):
+            with pytest.raises(TypeError, match="must be Tensor"):
+                compiled(*wrong)
+    assert torch.compile(lambda a, n: a > n, dynamic=dynamic)(x(), 2.0).tolist() == [False, False, True]

@@ -227,10 +227,10 @@ void Evaluator::keep_shared_roots() {
       const std::optional<ir::BaseView> view = tracer_.base_view(outputs_[output]);
       return view && view->is_updated && !view->steps.empty();
     };
-    // A single view of an array in another order than C's has that array's strides, and a tensor those of the
-    // one that it was an updated part of.
-    if (count[step.root] == 1 && !(step.is_view && (is_by_memory || !step.root_order.empty() ||
-                                                    (step.is_tensor && is_updated_view())))) {
+    // A single view of an array in another order than C's has that array's strides, and so has an updated
+    // part.
+    if (count[step.root] == 1 &&
+        !(step.is_view && (is_by_memory || !step.root_order.empty() || is_updated_view()))) {
       if (step.is_view) keep_in_one_piece(step, outputs_[output]);
       continue;
     }

@@ -1,5 +1,7 @@
 """Functions that functools and operator make, and calls of classes."""
 
+from .._entered import plainly
+
 
 def itemgetter(item, *items):
     if not items:
@@ -65,8 +67,10 @@ def as_tensor(data, dtype=None, device=None):
     import weft
 
     if not weft.is_tensor(data):
-        if not _is_array(data):
+        if isinstance(data, (bool, int, float, complex, list, tuple)):
             return weft.tensor(data, dtype=dtype, device=device)
+        if not _is_array(data):
+            return plainly(weft.as_tensor, data, dtype, device)
         data = weft.from_numpy(data)
     if dtype is not None:
         data = data.to(dtype)
