@@ -212,7 +212,9 @@ def test_the_largest_allocation_is_found():
     q, rel = weft.torch.randn(2, 1024, 8), weft.torch.randn(2, 32, 32, 32)
     with profile(profile_memory=True, with_stack=True) as profiled:
         attention(q, rel, rel)
-    largest = max(profiled.allocations(), key=lambda block: block["bytes"])
+    # Parameters of modules that other tests still hold are there, too.
+    made = [block for block in profiled.allocations() if block["category"] != "parameter"]
+    largest = max(made, key=lambda block: block["bytes"])
     assert largest["type"].startswith("f32[2, ") and largest["bytes"] >= 2 * 1024 * 1024 * 4
     assert largest["stack"].split("\n")[0].endswith("attention")
 
