@@ -184,9 +184,9 @@ static bool is_computed(const ir::ViewSteps& views) {
   });
 }
 
-// What is computed in another order of dimensions than C's is a permutation of what the graph computes, and a
-// product of several dimensions another shape of it.
-static bool is_only_in_another_order(const ir::ViewSteps& views) {
+// Is it all of what the graph computes, in another order of dimensions than C's or, of a product of several
+// dimensions, in another shape?
+static bool keeps_all_elements(const ir::ViewSteps& views) {
   return std::all_of(views.begin(), views.end(), [](const auto& view) {
     return view.first->name == "permute" || view.first->name == "reshape";
   });
@@ -210,7 +210,7 @@ void Evaluator::keep_shared_roots() {
   std::unordered_set<int> by_memory;  // roots of views that the graph would compute as copies
   std::unordered_set<int> whole;      // roots that are no part of another value of the graph
   for (const auto& [root, number] : root_numbers_)
-    if (const auto view = tracer_.base_view(root->tensor); view && is_only_in_another_order(view->steps))
+    if (const auto view = tracer_.base_view(root->tensor); view && keeps_all_elements(view->steps))
       whole.insert(number);
   for (const BuildStep& step : variant_->steps) {
     if (step.op != BuildOp::Output || step.is_scalar || step.root < 0) continue;

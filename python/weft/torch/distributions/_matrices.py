@@ -7,17 +7,36 @@ from ._base import Distribution, broadcast_all, torch
 from ._continuous import Beta
 
 
-class MultivariateNormal(Distribution):
-    """Of a mean and a covariance matrix, its inverse, or its lower triangular root."""
+class _NormalVectors(Distribution):
+    """What normal distributions of vectors share: `loc`, and _half_log_det(), half the logarithm of the covariance's
+    determinant."""
 
     has_rsample = True
+    support = constraints.real_vector
+
+    @property
+    def mean(self):
+        return self.loc
+
+    mode = mean
+
+    def _density(self, distance):
+        """log_prob of vectors whose squared Mahalanobis distance from the mean this is."""
+        return -0.5 * (self.loc.shape[-1] * math.log(2 * math.pi) + distance) - self._half_log_det()
+
+    def entropy(self):
+        return 0.5 * self.loc.shape[-1] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
+
+
+class MultivariateNormal(_NormalVectors):
+    """Of a mean and a covariance matrix, its inverse, or its lower triangular root."""
+
     arg_constraints = {
         "loc": constraints.real_vector,
         "covariance_matrix": constraints.positive_definite,
         "precision_matrix": constraints.positive_definite,
         "scale_tril": constraints.lower_cholesky,
     }
-    support = constraints.real_vector
 
     def __init__(
         self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None
@@ -73,12 +92,6 @@ class MultivariateNormal(Distribution):
         return self._made(_instance, loc, scale_tril=root)
 
     @property
-    def mean(self):
-        return self.loc
-
-    mode = mean
-
-    @property
     def variance(self):
         return self._unbroadcasted_scale_tril.pow(2).sum(-1)
 
@@ -96,31 +109,24 @@ class MultivariateNormal(Distribution):
             (*difference.shape[:-2], *self._unbroadcasted_scale_tril.shape[-2:])
         )
         solved = torch().linalg.solve_triangular(root, difference, upper=False).squeeze(-1)
-        return (
-            -0.5 * (self.loc.shape[-1] * math.log(2 * math.pi) + solved.pow(2).sum(-1)) - self._half_log_det()
-        )
-
-    def entropy(self):
-        return 0.5 * self.loc.shape[-1] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
+        return self._density(solved.pow(2).sum(-1))
 
 
 def _column(vector):
     return vector.unsqueeze(-1)
 
 
-class LowRankMultivariateNormal(Distribution):
+class LowRankMultivariateNormal(_NormalVectors):
     """Of a mean [n] and the covariance matrix cov_factor @ cov_factor.mT + diag(cov_diag), of cov_factor [n, k], cov_diag [n].
 
     The matrix [n, n] is not made for samples and densities: one of [k, k] is (Woodbury's identity).
     """
 
-    has_rsample = True
     arg_constraints = {
         "loc": constraints.real_vector,
         "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),
     }
-    support = constraints.real_vector
 
     def __init__(self, loc, cov_factor, cov_diag, validate_args=None):
         if loc.dim() < 1:
@@ -156,12 +162,6 @@ class LowRankMultivariateNormal(Distribution):
         )
 
     @property
-    def mean(self):
-        return self.loc
-
-    mode = mean
-
-    @property
     def variance(self):
         return (self.cov_factor.pow(2).sum(-1) + self.cov_diag).expand(self._batch_shape + self._event_shape)
 
@@ -195,11 +195,7 @@ class LowRankMultivariateNormal(Distribution):
         root = self._small_root.expand((*small.shape[:-2], *self._small_root.shape[-2:]))
         solved = torch().linalg.solve_triangular(root, small, upper=False).squeeze(-1)
         distance = (difference.pow(2) / self.cov_diag).sum(-1) - solved.pow(2).sum(-1)
-        return -0.5 * (self.loc.shape[-1] * math.log(2 * math.pi) + distance) - self._half_log_det()
-
-    def entropy(self):
-        result = 0.5 * self.loc.shape[-1] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
-        return result.expand(self._batch_shape) if self._batch_shape else result
+        return self._density(distance)
 
 
 class LKJCholesky(Distribution):
