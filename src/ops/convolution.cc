@@ -247,7 +247,8 @@ Tensor product_f32(const kernels::ConvGeometry& g, const Tensor& input, const Te
   return y;
 }
 
-// Through channels-last images; a channels-last input gives a channels-last result.
+// Through channels-last images; channels-last images give channels-last ones, sequences as in PyTorch C
+// order.
 Tensor convolution_f32(const kernels::ConvGeometry& g, const Tensor& input, const Tensor& weight,
                        const Tensor& bias, const Shape& shape, size_t channel_dim) {
   const int64_t pixels_in = g.input[0] * g.input[1] * g.input[2],
@@ -269,7 +270,8 @@ Tensor convolution_f32(const kernels::ConvGeometry& g, const Tensor& input, cons
   const Tensor y = Tensor::empty(shape, DType::F32);
   kernels::convolve_f32(g, x.data_as<float>(), weight.data_as<float>(),
                         bias.defined() ? bias.data_as<float>() : nullptr, y.data_as<float>());
-  if (last) return y.as_strided(shape, channels_last_strides(shape, channel_dim), 0);
+  const bool is_sequence = shape.size() == channel_dim + 2;
+  if (last && !is_sequence) return y.as_strided(shape, channels_last_strides(shape, channel_dim), 0);
   if (g.out_channels == 1 || pixels_out == 1) return y;
   const Tensor result = Tensor::empty(shape, DType::F32);
   kernels::to_channels_first(g.batch, g.out_channels, pixels_out, y.data_as<float>(),

@@ -25,6 +25,8 @@ Kept kept_by(const OpDef& op) {
       {"max_pool2d_with_indices", ChannelsLast},
       {"max_pool3d", ChannelsLast},
       {"max_pool3d_with_indices", ChannelsLast},
+      {"avg_pool2d", ChannelsLast},
+      {"adaptive_avg_pool2d", ChannelsLast},
       {"adaptive_max_pool2d", ChannelsLast},
       {"adaptive_max_pool2d_with_indices", ChannelsLast},
       {"max_unpool2d", ChannelsLast},
@@ -32,6 +34,7 @@ Kept kept_by(const OpDef& op) {
       {"interpolate", ChannelsLast},
       {"upsample", ChannelsLast},
       {"pad", ChannelsLast},
+      {"pixel_shuffle", ChannelsLast},
       {"pixel_unshuffle", ChannelsLast},
       {"channel_shuffle", ChannelsLast},
       {"local_response_norm", ChannelsLast},
@@ -67,8 +70,6 @@ std::vector<int64_t> order_of_results(const OpDef& op, const OpArgs& args) {
   if (args.tensors.empty() || !args.tensors[0].defined()) return {};
   const Tensor& first = args.tensors[0];
   if (has_weight(op)) {
-    // Graphs decide for themselves how images lie, and give them in C order.
-    if (first.is_traced()) return {};
     const Tensor& weight = args.tensors[1];
     const bool lies_so = (!first.is_contiguous() && lies_channels_last(first)) ||
                          (!weight.is_contiguous() && lies_channels_last(weight));

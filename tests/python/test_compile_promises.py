@@ -186,6 +186,22 @@ def test_buffers_are_assigned_in_one_graph():
     assert set(module.state_dict()) == {"mean", "count", "cache"}
 
 
+def test_a_name_that_is_a_buffer_and_a_parameter():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.shift = nn.Parameter(weft.ones([2]))
+
+        def forward(self, x):
+            self._buffers["shift"] = x
+            self.shift = self.shift * 2
+            return x
+
+    for call in (Net(), weft.compile(Net())):
+        with pytest.raises(TypeError, match="shift"):
+            call(weft.zeros([2]))
+
+
 def test_a_buffer_is_replaced_between_calls():
     module = Running()
     compiled = weft.compile(module, fullgraph=True)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import weft
 import weft.torch as torch
+import weft.torch.nn.functional as F
 
 # Over x of 2 x 3 x 4 and p, its dimensions permuted to 4 x 2 x 3; the strides are PyTorch's.
 CASES = [
@@ -236,3 +237,70 @@ def test_parts_of_tensors_that_numpy_has_written_to():
     for _ in range(2):
         result = compiled(x)
         assert result.stride() == program(x).stride() == (4, 1) and (result == 1).all()
+
+
+# Over images x of 2 x 8 x 6 x 6 and weights w of 8 x 8 x 3 x 3; PyTorch's strides of channels_last images.
+IMAGES = {
+    "conv2d": (lambda x, w: F.conv2d(x, w, padding=1), (288, 1, 48, 8)),
+    "conv2d + 1": (lambda x, w: F.relu(F.conv2d(x, w, padding=1) + 1), (288, 1, 48, 8)),
+    "groups": (lambda x, w: F.conv2d(x, w[:, :1], groups=8), (128, 1, 32, 8)),
+    "weights alone": (
+        lambda x, w: F.conv2d(x.contiguous(), w.to(memory_format=torch.channels_last)),
+        (128, 1, 32, 8),
+    ),
+    "1x1": (lambda x, w: F.conv2d(x, w[:, :, :1, :1]), (288, 1, 48, 8)),
+    "conv_transpose2d": (lambda x, w: F.conv_transpose2d(x, w), (512, 1, 64, 8)),
+    "bfloat16": (lambda x, w: F.conv2d(x.bfloat16(), w.bfloat16(), padding=1), (288, 1, 48, 8)),
+    "avg_pool2d": (lambda x, w: F.avg_pool2d(x, 2), (72, 1, 24, 8)),
+    "adaptive_avg_pool2d": (lambda x, w: F.adaptive_avg_pool2d(x, 3), (72, 1, 24, 8)),
+    "pixel_shuffle": (lambda x, w: F.pixel_shuffle(x, 2), (288, 1, 24, 2)),
+    "conv1d": (lambda x, w: F.conv1d(x[:, :, 0], w[:, :, 0], padding=1), (48, 6, 1)),
+    "avg_pool3d": (lambda x, w: F.avg_pool3d(x[:, :, None], (1, 2, 2)), (72, 9, 9, 3, 1)),
+    "channels after": (lambda x, w: F.conv2d(x, w, padding=1).permute(0, 2, 3, 1), (288, 48, 8, 1)),
+}
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("name", IMAGES)
+def test_images_whose_channels_lie_last(name, dynamic):
+    function, strides = IMAGES[name]
+    x, w = torch.arange(2 * 8 * 36.0).view(2, 8, 6, 6) % 7, torch.arange(8 * 8 * 9.0).view(8, 8, 3, 3) % 5
+    x = x.to(memory_format=torch.channels_last)
+    compiled = torch.compile(function, dynamic=dynamic)
+    expected = function(x.contiguous(), w)
+    for run in (function, compiled, compiled):
+        result = run(x, w)
+        assert result.stride() == strides
+        assert torch.equal(result, expected)
+    if name != "weights alone":
+        assert compiled(x.contiguous(), w).stride() == function(x.contiguous(), w).stride()
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: x[torch.tensor(1)].int(),
+        lambda x: x.permute(1, 2, 0)[torch.tensor(2)] + 1,
+        lambda x: (x * 1)[:, torch.tensor(1)].index_fill(0, torch.tensor([0]), 2),
+        lambda x: x[..., torch.tensor(-1)] * 2,
+        lambda x: x.mT[torch.tensor(0), 1:, torch.tensor(2)].clone(),
+    ],
+    ids=["select", "permuted", "middle", "last", "two"],
+)
+def test_what_is_computed_of_a_part_at_an_index_of_tensors(program, dynamic):
+    compiled = torch.compile(program, dynamic=dynamic)
+    for shape in ((3, 5, 4), (5, 4, 6)):
+        x = torch.arange(float(np.prod(shape))).view(shape[::-1]).permute(2, 1, 0)
+        result, expected = compiled(x), program(x)
+        assert torch.equal(result, expected) and result.stride() == expected.stride()
+
+
+def test_a_part_in_another_order_whose_first_size_grows():
+    def program(x, k):
+        y = torch.zeros(x.shape[0], k)
+        return y.mT
+
+    compiled = torch.compile(program, dynamic=True)
+    for k in (1, 2, 5, 1):
+        assert compiled(torch.ones(3), k).stride() == program(torch.ones(3), k).stride()

@@ -173,8 +173,7 @@ V truth_of(Evaluator& ev, const V& tensor) {
 bool gives_number_for_tensor(Evaluator& ev, const ops::OpDef& op, const std::vector<V>& all,
                              const CallArgs& args) {
   const uint8_t needed = ops::tensors_needed_by(op);
-  if (needed == 0 || needed == ops::kSomeTensor || !python::torch_refuses(Promotion::Torch))
-    return false;
+  if (needed == 0 || needed == ops::kSomeTensor || !python::torch_refuses(Promotion::Torch)) return false;
   const auto is_wrong = [&](size_t position, const V& value) {
     if (position >= 8 || (needed >> position & 1) == 0) return false;
     ev.realize(value);
@@ -505,6 +504,15 @@ static bool is_view_at_tensors(Evaluator& ev, const V& index) {
   return is_view && has_tensors;
 }
 
+// The index with zeros in place of its tensors.
+static V at_zeros(const V& index) {
+  if (index->kind == Kind::Tensor) return const_value(checked(PyLong_FromLong(0)));
+  if (index->kind != Kind::Tuple) return index;
+  std::vector<V> items;
+  for (const V& item : index->items) items.push_back(at_zeros(item));
+  return tuple_value(std::move(items));
+}
+
 V ufunc_of_tensors(Evaluator& ev, PyObject* ufunc, const CallArgs& args) {
   const Lowering lowering = find_lowering(ufunc);
   const auto num_operands = static_cast<size_t>(reinterpret_cast<PyUFuncObject*>(ufunc)->nin);
@@ -566,8 +574,14 @@ V operate_on_tensors(Evaluator& ev, const char* function, std::vector<V> operand
   V result =
       call_traced(ev, found, name, operands, 0, {}, in_place ? Changes::First : Changes::Nothing, beside);
   if (name == "getitem" && result->kind == Kind::Tensor && operands[0]->kind == Kind::Tensor &&
-      is_view_at_tensors(ev, operands[1]))
+      is_view_at_tensors(ev, operands[1])) {
+    // It lies as the view would, and so does what is computed of it.
+    const V view =
+        call_traced(ev, found, name, {operands[0], at_zeros(operands[1])}, 0, {}, Changes::Nothing);
+    Tensor& tensor = result->items[0]->tensor;
+    tensor = with_strides_of(tensor, tensor_of(ev, view));
     ev.note_copied_view(result->items[0], operands[0]->items[0]);
+  }
   return result;
 }
 

@@ -33,10 +33,11 @@ V Evaluator::module_attribute(const V& owner, PyObject* name) {
   return nullptr;
 }
 
-// Is it a tensor in the place of a buffer?
+// Is it a tensor in the place of a buffer? Parameters and modules of this name come first.
 bool Evaluator::is_new_buffer(const V& owner, PyObject* name, const V& value) {
   return value->kind == Kind::Tensor && python_type(value) == tensor_class() &&
-         module_item(owner, "_buffers", name);
+         module_item(owner, "_buffers", name) && !module_item(owner, "_parameters", name) &&
+         !module_item(owner, "_modules", name);
 }
 
 // Would weft.nn.Module's __setattr__ set it as object's does?

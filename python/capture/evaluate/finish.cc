@@ -192,12 +192,21 @@ static bool keeps_all_elements(const ir::ViewSteps& views) {
   });
 }
 
+// Has it a dimension of one element now that may have more at another call?
+static bool may_grow(const Tensor& output) {
+  const SymShape shape = ops::sym_shape(output);
+  return std::any_of(shape.begin(), shape.end(),
+                     [](const Sym& size) { return !size.is_constant() && size.hint() == 1; });
+}
+
 // A single view that is in one piece in NumPy, in C or Fortran order, stays so whatever the graph makes it
 // of.
 static void keep_in_one_piece(BuildStep& step, Tensor& output) {
   if (step.flavor != Flavor::NdArray || !output.is_traced()) return;
-  const bool is_c = is_contiguous(output, false);
-  if (!is_c && !is_contiguous(output, true)) return;
+  const bool is_c = is_contiguous(output, false), is_fortran = is_contiguous(output, true);
+  if (!is_c && !is_fortran) return;
+  // What is in both orders at this call's sizes is in the view's own at others.
+  if (is_c && is_fortran && may_grow(output)) return;
   step.is_view = false;
   if (is_c) return;
   step.order = fortran_order(output.dim());
