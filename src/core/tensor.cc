@@ -184,11 +184,12 @@ int64_t Tensor::size(int64_t d) const {
 }
 
 bool Tensor::is_contiguous() const {
+  const Shape& shape = impl_->shape;
   int64_t expected = 1;
-  for (size_t d = impl_->shape.size(); d-- > 0;) {
-    if (impl_->shape[d] == 0) return true;
-    if (impl_->shape[d] != 1 && impl_->strides[d] != expected) return false;
-    expected *= impl_->shape[d];
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (shape[d] != 1 && impl_->strides[d] != expected)
+      return std::find(shape.begin(), shape.end(), 0) != shape.end();  // without elements, any strides will do
+    expected *= shape[d];
   }
   return true;
 }

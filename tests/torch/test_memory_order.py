@@ -304,3 +304,20 @@ def test_a_part_in_another_order_whose_first_size_grows():
     compiled = torch.compile(program, dynamic=True)
     for k in (1, 2, 5, 1):
         assert compiled(torch.ones(3), k).stride() == program(torch.ones(3), k).stride()
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_whether_a_part_is_contiguous_depends_on_its_size(dynamic):
+    def program(x):
+        return x[1:].is_contiguous(), x.t()[:, 2:].is_contiguous()
+
+    compiled = torch.compile(program, dynamic=dynamic)
+    for size in (5, 2, 3, 4, 1, 6):
+        x = torch.ones(2 * size, 2)[::2, :1]
+        assert compiled(x) == program(x)
+
+
+def test_without_elements_all_strides_are_contiguous():
+    x = torch.zeros(4, 0, 3).mT.swapaxes(0, 1)
+    assert x.is_contiguous() and x.contiguous().stride() == x.stride()
+    assert torch.compile(lambda x: x.mT.swapaxes(0, 1).is_contiguous())(torch.zeros(4, 0, 3))

@@ -357,6 +357,10 @@ V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, Call
                                                    "_storage_bytes", "tolist",         "item"};
   if (std::find(std::begin(kOfMemory), std::end(kOfMemory), name) != std::end(kOfMemory))
     graph_break(fmt::format("'{}' of a tensor", name));
+  // Sizes of 0 and 1 lie in any order.
+  if (name == "is_contiguous")
+    for (const Sym& size : ops::sym_shape(tensor_of(ev, self)))
+      if (sym_lt(size, 2)) sym_eq(size, 1);
   const char* const attribute = name == "size" ? "_sizes" : name.c_str();
   const Ref object = traced_object(ev, self),
             method = checked(PyObject_GetAttrString(object.get(), attribute));

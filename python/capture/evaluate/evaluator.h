@@ -404,8 +404,9 @@ class Evaluator {
   int steps_taken_ = 0, idle_steps_ = 0;  // idle: since the graph has last grown
   size_t num_nodes_ = 0;
   int awaited_exceptions_ = 0;  // callers inside the evaluator that take exceptions
-  // Slots of built values are numbered from here until the number of registers is final.
-  static constexpr int kBuilt = 1'000'000;
+  // Slots of built values are numbered from here until the number of registers is final: more than any
+  // capture has.
+  static constexpr int kBuilt = 1 << 30;
   int num_built_ = 0;
   friend class NumpyLowering;
 };
