@@ -197,6 +197,10 @@ nb::object to_numpy(const Tensor& tensor) {
                   name(tensor.dtype())));
   WEFT_CHECK_TYPE(tensor.dtype() != DType::BF16,
                   "numpy: NumPy has no bfloat16; convert with .to(weft.float32) first");
+  constexpr int64_t kMostDimensions = 64;  // NPY_MAXDIMS
+  if (tensor.dim() > kMostDimensions)
+    throw_error(ErrorKind::Value, fmt::format("numpy: NumPy's arrays have at most {} dimensions, got {}",
+                                              kMostDimensions, tensor.dim()));
   return nb::module_::import_("numpy").attr("asarray")(to_python(tensor));
 }
 

@@ -61,7 +61,11 @@ bool stands_alone(const std::string& text) {
 std::string wrap(const std::string& text) { return stands_alone(text) ? text : "(" + text + ")"; }
 
 ExpressionPrinter::ExpressionPrinter(const LoopNest& nest, PrintedKernel& kernel)
-    : nest_(nest), kernel_(kernel), uses_(nest.nodes.size()), names_(nest.nodes.size()) {
+    : nest_(nest),
+      kernel_(kernel),
+      uses_(nest.nodes.size()),
+      names_(nest.nodes.size()),
+      inline_depths_(nest.nodes.size(), -1) {
   for (const KernelNode& node : nest.nodes)
     for (NodeId arg : node.args) ++uses_[static_cast<size_t>(arg)];
   // Used in another scope, or several times: a variable.
@@ -90,16 +94,24 @@ std::string ExpressionPrinter::unique(const std::string& base) {
   return name;
 }
 
-bool ExpressionPrinter::is_inline(NodeId id) const {
+bool ExpressionPrinter::is_inline(NodeId id) const { return inline_depth(id) > 0; }
+
+int ExpressionPrinter::inline_depth(NodeId id) const {
+  constexpr int kMostNested = 24;  // what is deeper cannot be read, and compilers have limits, too
+  int& depth = inline_depths_[static_cast<size_t>(id)];
+  if (depth >= 0) return depth;
   const KernelNode& node = nest_.node(id);
-  if (node.kind == KernelNode::Kind::Constant || node.kind == KernelNode::Kind::Reduced) return true;
-  if (uses_[static_cast<size_t>(id)] > 1 || node.kind == KernelNode::Kind::Take) return false;
-  if (node.kind == KernelNode::Kind::Load) return true;
-  int weight = 0;
-  for (NodeId arg : node.args)
-    if (is_inline(arg) && nest_.node(arg).kind == KernelNode::Kind::Apply)
+  if (node.kind == KernelNode::Kind::Constant || node.kind == KernelNode::Kind::Reduced) return depth = 1;
+  if (uses_[static_cast<size_t>(id)] > 1 || node.kind == KernelNode::Kind::Take) return depth = 0;
+  if (node.kind == KernelNode::Kind::Load) return depth = 1;
+  int weight = 0, deepest = 0;
+  for (NodeId arg : node.args) {
+    const int inner = inline_depth(arg);
+    deepest = std::max(deepest, inner);
+    if (inner > 0 && nest_.node(arg).kind == KernelNode::Kind::Apply)
       weight += 1 + static_cast<int>(nest_.node(arg).args.size());
-  return weight <= 3;
+  }
+  return depth = weight <= 3 && deepest < kMostNested ? deepest + 1 : 0;
 }
 
 std::string ExpressionPrinter::name(NodeId id) {

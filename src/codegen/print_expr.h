@@ -52,6 +52,7 @@ class ExpressionPrinter {
   PrintedKernel& kernel_;
   std::vector<int> uses_;
   std::vector<std::string> names_;
+  mutable std::vector<int> inline_depths_;  // -1: not known yet
   std::set<std::string> taken_;
   std::map<int, std::string> group_names_;
   std::map<std::pair<ScopeId, size_t>, std::string> accumulator_names_;
@@ -60,6 +61,8 @@ class ExpressionPrinter {
   std::set<std::string> functions_;  // variables that are declared
   std::vector<std::string> declarations_;
 
+  // How deep the text of a value is that is printed where it is used; 0 where a variable holds it.
+  int inline_depth(NodeId id) const;
   std::string unique(const std::string& base);
   std::string load(const KernelNode& node);
   std::string apply(const KernelNode& node);

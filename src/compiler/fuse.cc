@@ -35,6 +35,7 @@ class Fuser {
 
   const FusionPlan& run() {
     collect_required();
+    split_long_chains();
     constexpr int kMaxRounds = 100;
     for (int round = 0; round < kMaxRounds && store_what_would_repeat(); ++round) {
     }
@@ -143,6 +144,26 @@ class Fuser {
     for (const ir::WriteBack& write_back : graph_.write_backs) {
       auto update = plan_.in_place.find(write_back.value);
       require(update == plan_.in_place.end() ? write_back.value : update->second.source, "");
+    }
+  }
+
+  // Compilers take longer for an operation the more a kernel has, and more than these gain nothing.
+  void split_long_chains() {
+    constexpr size_t kMostOperations = 256;
+    std::map<const ir::Value*, std::set<const ir::Node*>> computed_with;
+    for (ir::Node* node : nodes_) {
+      if (!is_fusible(*node) || absorbed_.count(node)) continue;
+      std::set<const ir::Node*> all = {node};
+      for (const ir::Value* input : node->inputs)
+        if (const auto found = computed_with.find(input);
+            found != computed_with.end() && !plan_.memory.holds(input))
+          all.insert(found->second.begin(), found->second.end());
+      const bool may_be_stored =
+          !is_index_view(*node) && !is_rotation(*node) && !plan_.updating.count(node->output());
+      if (all.size() >= kMostOperations && may_be_stored)
+        store(node->output(), "a kernel of all that it is computed from would take long to compile");
+      else
+        computed_with[node->output()] = std::move(all);
     }
   }
 

@@ -188,7 +188,8 @@ bool Tensor::is_contiguous() const {
   int64_t expected = 1;
   for (size_t d = shape.size(); d-- > 0;) {
     if (shape[d] != 1 && impl_->strides[d] != expected)
-      return std::find(shape.begin(), shape.end(), 0) != shape.end();  // without elements, any strides will do
+      return std::find(shape.begin(), shape.end(), 0) !=
+             shape.end();  // without elements, any strides will do
     expected *= shape[d];
   }
   return true;

@@ -95,10 +95,11 @@ Tensor repeat(const Tensor& x, SymShape counts) {
   if (shape.size() < counts.size()) shape.insert(shape.begin(), counts.size() - shape.size(), Sym(1));
   if (counts.size() < shape.size()) counts.insert(counts.begin(), shape.size() - counts.size(), Sym(1));
   SymShape spread, stretched, merged;
-  bool is_copied = false;  // by the last reshape
+  bool is_copied = false, is_empty = false;  // by the last reshape, which of no elements is a view
   for (size_t d = 0; d < shape.size(); ++d) {
     const bool once = sym_eq(counts[d], Sym(1));
     is_copied = is_copied || (!once && !sym_eq(shape[d], Sym(1)));
+    is_empty = is_empty || sym_eq(shape[d], Sym(0)) || sym_eq(counts[d], Sym(0));
     if (!once) {
       spread.push_back(Sym(1));
       stretched.push_back(counts[d]);
@@ -108,7 +109,7 @@ Tensor repeat(const Tensor& x, SymShape counts) {
     merged.push_back(counts[d] * shape[d]);
   }
   const Tensor result = build::reshape(build::expand(build::reshape(x, spread), stretched), merged);
-  return is_copied ? result : result.clone();
+  return is_copied && !is_empty ? result : result.clone();
 }
 
 SymShape repeat_counts(const OpDef& op, const OpArgs& args, std::string_view name) {

@@ -299,6 +299,7 @@ def is_of_numbers(sequence):
 
 def as_array(tensor):
     tensor = tensor.detach() if tensor.requires_grad else tensor
+    tensor = tensor.reshape(-1) if tensor.dim() > 64 else tensor  # more than NumPy's arrays have
     return (tensor.float() if tensor.dtype == weft.bfloat16 else tensor).numpy()
 
 

@@ -321,3 +321,19 @@ def test_without_elements_all_strides_are_contiguous():
     x = torch.zeros(4, 0, 3).mT.swapaxes(0, 1)
     assert x.is_contiguous() and x.contiguous().stride() == x.stride()
     assert torch.compile(lambda x: x.mT.swapaxes(0, 1).is_contiguous())(torch.zeros(4, 0, 3))
+
+
+def test_repeated_tensors_of_no_elements_have_memory_of_their_own():
+    x = torch.ones(3)[1:1]
+    for function in (lambda x: x.repeat(2), lambda x: (x + 1).repeat(2)):
+        for run in (function, torch.compile(function)):
+            y = run(x)
+            assert y.untyped_storage().nbytes() == 0 and y.numel() == 0
+            with pytest.raises(ValueError, match="storage"):
+                y.as_strided((1,), (1,))
+
+
+def test_arrays_of_more_dimensions_than_numpy_has():
+    with pytest.raises(ValueError, match="64 dimensions"):
+        torch.ones([1] * 65).numpy()
+    assert torch.ones([1] * 64).numpy().ndim == 64

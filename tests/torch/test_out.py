@@ -77,3 +77,32 @@ def test_of_one_operand(function, pair):
     assert same(function(x, out=torch.empty(len(x))), expected)
     itself = x.clone()
     assert same(function(itself, out=itself), expected)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: torch.cat([x[-2:], x[-2:]], out=x),
+        lambda x: torch.add(x[1:], x[1:], out=x[:-1]),
+        lambda x: torch.where(x[1:] > 0, x[1:], 2.0, out=x[:-1]),
+        lambda x: torch.clamp(x[1:], 0, 1, out=x[:-1]),
+        lambda x: torch.gather(x, 0, torch.zeros(4, 4, dtype=torch.int64), out=x),
+    ],
+    ids="cat add where clamp gather".split(),
+)
+def test_an_out_in_the_memory_of_an_operand_is_refused_in_captured_functions_too(program):
+    for run in (program, torch.compile(program)):
+        x = torch.arange(16.0).view(4, 4).clone()
+        with pytest.raises(RuntimeError, match="single memory location"):
+            run(x)
+        assert torch.equal(x, torch.arange(16.0).view(4, 4))
+
+
+def test_an_operand_itself_as_out_stays_in_the_graph():
+    def program(x):
+        torch.clamp(x, 0, 1, out=x)
+        torch.add(x, 1, out=x)
+        return torch.where(x > 1.5, x, 0.0, out=torch.empty(12))
+
+    x, y = torch.linspace(-1, 2, 12), torch.linspace(-1, 2, 12)
+    assert torch.equal(torch.compile(program, fullgraph=True)(x), program(y)) and torch.equal(x, y)

@@ -1,4 +1,6 @@
 // weft's functions that make tensors, sizes and devices, and those of dtypes and settings.
+#include <array>
+
 #include "bindings.h"
 #include "capture/builtins/changing_numbers.h"
 #include "capture/builtins/known_calls.h"
@@ -136,7 +138,45 @@ static V is_tensor(Evaluator& ev, CallArgs& args) {
   return const_value(Ref::borrow(value->kind == Kind::Tensor ? Py_True : Py_False));
 }
 
+V extreme_of_tensors(Evaluator& ev, int compare, const std::vector<V>& items) {
+  if (!ev.is_whole_graph() || items.size() != 2) return nullptr;
+  const V& given = items[items[0]->kind == Kind::Tensor ? 0 : 1];
+  if (given->kind != Kind::Tensor) return nullptr;
+  const DType dtype = ev.realize(given->items[0])->tensor.dtype();
+  const bool is_wide = dtype == DType::F32 || dtype == DType::F64 || dtype == DType::I64;
+  std::array<Tensor, 2> operands;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const V& item = items[i];
+    if (item->kind == Kind::Tensor) {
+      operands[i] = ev.realize(item->items[0])->tensor;
+    } else {
+      const bool is_number =
+          item->is_const() && (PyLong_CheckExact(item->object.get()) ||
+                               (PyFloat_CheckExact(item->object.get()) && is_floating(dtype)));
+      if (!is_number || !is_wide) return nullptr;
+      operands[i] = Tensor::scalar(*scalar_of(item->object.get()), dtype);
+    }
+    const bool is_alike = operands[i].dim() == 0 && operands[i].dtype() == dtype && !is_complex(dtype);
+    if (!is_alike || item->is_array) return nullptr;
+  }
+  const Tensor better = ops::call1(compare == Py_LT ? "lt" : "gt", {operands[1], operands[0]});
+  return tensor_value(array_value(ops::call1("where", {better, operands[1], operands[0]})));
+}
+
+// Arguments that lie in one memory are no such for the graph; what it makes lies apart.
+static V may_overlap_now(Evaluator& ev, CallArgs& args) {
+  if (args.args.size() != 2 || !args.keywords.empty()) graph_break("a call of weft._C._may_overlap");
+  std::array<Tensor, 2> tensors;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (ev.realize(args.args[i])->kind != Kind::Tensor) graph_break("a call of weft._C._may_overlap");
+    tensors[i] = ev.realize(args.args[i]->items[0])->tensor;
+  }
+  if (ev.tracer().share_memory(tensors[0], tensors[1])) graph_break("out= in the memory of an operand");
+  return const_value(Ref::borrow(Py_False));
+}
+
 void register_weft_tensors() {
+  register_lowering("weft._C._may_overlap", may_overlap_now);
   register_lowering("weft._C.device", new_device);
   register_lowering("weft._C.from_numpy", from_numpy);
   register_lowering("weft._C.tensor", new_tensor);

@@ -188,6 +188,20 @@ bool gives_number_for_tensor(Evaluator& ev, const ops::OpDef& op, const std::vec
   return false;
 }
 
+// Is out= in the memory of another operand, though it is none of them itself?
+bool lies_in_an_operand(Evaluator& ev, const V& out, const Given& given) {
+  const auto is_within = [&](const V& operand) {
+    return operand->kind == Kind::Tensor && ev.realize(operand->items[0]) != ev.realize(out->items[0]) &&
+           ev.tracer().share_memory(tensor_of(ev, operand), tensor_of(ev, out));
+  };
+  return std::any_of(given.begin(), given.end(), [&](const auto& pair) {
+    const V& operand = pair.second;
+    const bool is_list = operand->kind == Kind::List || operand->kind == Kind::Tuple;
+    return is_list ? std::any_of(operand->items.begin(), operand->items.end(), is_within)
+                   : is_within(operand);
+  });
+}
+
 V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const std::vector<V>& all,
               size_t first, const CallArgs& args, Changes changes, Beside beside = Beside::Nothing,
               const Ref& self = Ref()) {
@@ -213,6 +227,7 @@ V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const
     if (PyDict_SetItemString(keywords.get(), key.c_str(), traced_object(ev, value).get()) < 0)
       throw PythonError{};
   if (changes == Changes::First) prepare_change(ev, all.at(0), name);
+  if (writes_out && lies_in_an_operand(ev, out, given)) graph_break("out= in the memory of an operand");
   if (writes_out) ev.prepare_mutation(ev.realize(out->items[0]));
   const Ref result = Ref::steal(python::calling_python(
       [&] { return PyObject_Call(function.get(), positional.get(), keywords.get()); }));
@@ -534,31 +549,6 @@ V ufunc_of_tensors(Evaluator& ev, PyObject* ufunc, const CallArgs& args) {
   const V made = lowering(ev, given);
   if (made->kind != Kind::Array) graph_break("a ufunc of NumPy's that gives a number");
   return tensor_value(made->flavor == Flavor::NdArray ? made : array_value(made->tensor));
-}
-
-V extreme_of_tensors(Evaluator& ev, int compare, const std::vector<V>& items) {
-  if (!ev.is_whole_graph() || items.size() != 2) return nullptr;
-  const V& given = items[items[0]->kind == Kind::Tensor ? 0 : 1];
-  if (given->kind != Kind::Tensor) return nullptr;
-  const DType dtype = tensor_of(ev, given).dtype();
-  const bool is_wide = dtype == DType::F32 || dtype == DType::F64 || dtype == DType::I64;
-  std::array<Tensor, 2> operands;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const V& item = items[i];
-    if (item->kind == Kind::Tensor) {
-      operands[i] = tensor_of(ev, item);
-    } else {
-      const bool is_number =
-          item->is_const() && (PyLong_CheckExact(item->object.get()) ||
-                               (PyFloat_CheckExact(item->object.get()) && is_floating(dtype)));
-      if (!is_number || !is_wide) return nullptr;
-      operands[i] = Tensor::scalar(*scalar_of(item->object.get()), dtype);
-    }
-    const bool is_alike = operands[i].dim() == 0 && operands[i].dtype() == dtype && !is_complex(dtype);
-    if (!is_alike || item->is_array) return nullptr;
-  }
-  const Tensor better = ops::call1(compare == Py_LT ? "lt" : "gt", {operands[1], operands[0]});
-  return tensor_value(array_value(ops::call1("where", {better, operands[1], operands[0]})));
 }
 
 V operate_on_tensors(Evaluator& ev, const char* function, std::vector<V> operands) {

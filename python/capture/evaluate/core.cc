@@ -283,25 +283,6 @@ bool Evaluator::has_tensor_input() const {
                      [](const GraphInput& input) { return input.type == GraphInput::Type::Tensor; });
 }
 
-// A loop that goes round too often in one segment gets a segment per iteration.
-void Evaluator::note_backward_jump(int target) {
-  const Code* code = frame().code;
-  if (settings_.on_meta) return;
-  if (history_.knows({Lesson::Kind::LongLoop, {code, target}})) graph_break("the next iteration of a loop");
-  const std::string key = fmt::format("{} {} {}", frames_.size(), static_cast<const void*>(code), target);
-  Trips& trips = trips_.try_emplace(key, Trips{code, target}).first->second;
-  const size_t nodes = tracer_.graph().body().nodes.size();
-  if (++trips.rounds == 1) trips.first_nodes = nodes;
-  trips.last_nodes = nodes;
-  // Loops over layers are as long as a model is deep.
-  constexpr size_t kMostOfTensors = 4096, kMostOfWhole = 32768;  // operations
-  const size_t most_of_tensors = settings_.fullgraph ? kMostOfWhole : kMostOfTensors;
-  if (trips.rounds > kMaxTrips && nodes > (has_tensor_input() ? most_of_tensors : 2 * kMaxTrips)) {
-    history_.learn({Lesson::Kind::LongLoop, {code, target}});
-    graph_break("a long loop");
-  }
-}
-
 bool Evaluator::execute_control(const Instruction& in) {
   switch (in.op) {
     case Op::Nop: return true;

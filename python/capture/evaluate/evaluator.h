@@ -286,7 +286,10 @@ class Evaluator {
   void unpack(int before, int after, bool starred);
   std::vector<V> taken(const V& value, size_t wanted, bool starred);
   void note_backward_jump(int target);
+  bool is_of_one_round(const Code& code, int head);
+  bool take_range_iterator(const V& it);
   bool has_tensor_input() const;
+  bool is_over_tensors() const;
   void note_unrolled_loops();
   void name_unrolled_loops();
   void count_step();
@@ -365,16 +368,17 @@ class Evaluator {
   std::unordered_map<size_t, Tensor>
       unordered_;  // outputs given in another memory order, as the graph has them
   std::vector<V> kept_values_;
-  // Backward jumps taken to one place, and how large the graph was after the first and after the last of
-  // them.
+  // Backward jumps taken to one place, and how large the graph was at the loop's beginning, after the first
+  // and after the last of them.
   struct Trips {
     const Code* code;
     int head, rounds = 0;
-    size_t first_nodes = 0, last_nodes = 0;
+    size_t nodes_before = 0, first_nodes = 0, last_nodes = 0;
   };
   std::unordered_map<std::string, Trips> trips_;        // by target
   std::unordered_map<std::string, V> symbol_inputs_;    // symbolic expression -> 0-d input
   std::unordered_map<const Value*, int> root_numbers_;  // of outputs with memory of their own
+  std::set<std::pair<const Code*, int>> unrolled_;      // heads of loops whose rounds are not alike
   std::map<std::pair<const Code*, int>, std::string>
       native_verdicts_;  // loop heads that were looked at: why not native
   // A view in Python that the graph computes as a copy, what it is of, and where.

@@ -1,11 +1,15 @@
 // Where a segment ends because a loop can run as native code.
 #include "capture/loops/loops.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
 
+#include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
+#include "capture/objects/classes.h"
 
 namespace weft::capture {
 
@@ -294,7 +298,7 @@ class LoopTypes {
 namespace {
 
 // How many rounds are to come, as far as is known here; nothing is guarded.
-int64_t trips(const V& it) {
+int64_t rounds_to_come(const V& it) {
   switch (it->kind == Kind::Iter ? it->iter : IterKind::Generator) {
     case IterKind::Range:
       if (!it->object) return INT64_MAX;
@@ -302,10 +306,10 @@ int64_t trips(const V& it) {
     case IterKind::Rows: return ops::sym_shape(it->items[0]->tensor)[0].hint() - it->index;
     case IterKind::Sequence:
       return it->index < 0 ? 0 : static_cast<int64_t>(it->items[0]->items.size()) - it->index;
-    case IterKind::Enumerate: return trips(it->items[0]);
+    case IterKind::Enumerate: return rounds_to_come(it->items[0]);
     case IterKind::Zip: {
       int64_t least = INT64_MAX;
-      for (const V& part : it->items) least = std::min(least, trips(part));
+      for (const V& part : it->items) least = std::min(least, rounds_to_come(part));
       return least;
     }
     default: return 0;
@@ -343,25 +347,119 @@ bool can_be_native(const AbstractFrame& frame, std::string* why) {
 
 }  // namespace
 
+// Is it a program over tensors, as far as can be seen before its values are used?
+bool Evaluator::is_over_tensors() const {
+  if (has_tensor_input()) return true;
+  const auto is_of_tensors = [](const V& value) {
+    if (!value) return false;
+    if (value->kind == Kind::Tensor) return true;
+    PyTypeObject* const type = value->object ? Py_TYPE(value->object.get()) : nullptr;
+    PyObject* const setter = type ? python_function_of(type, "__setattr__") : nullptr;
+    return type && (PyType_IsSubtype(type, tensor_class()) || (setter && is_method_of_modules(setter)));
+  };
+  return std::any_of(frames_.begin(), frames_.end(), [&](const AbstractFrame& frame) {
+    return std::any_of(frame.locals.begin(), frame.locals.end(), is_of_tensors);
+  });
+}
+
+// Does what was evaluated of this round of a loop over a range hold for no other one? A counter that names a
+// layer is such.
+bool Evaluator::is_of_one_round(const Code& code, int head) {
+  const Instruction& stores = code.instructions[static_cast<size_t>(head) + 1];
+  if (stores.op != Op::StoreFast) return false;
+  const V& counter = frame().locals[static_cast<size_t>(stores.arg)];
+  if (!counter) return false;
+  if (counter->kind == Kind::Const)  // after a round of its own, not after rounds that are unrolled
+    return settings_.dynamic == Settings::Dynamic::Never && counter->source;
+  if (counter->kind != Kind::SymInt || !counter->sym.node()) return false;
+  const ir::Graph& graph = tracer_.graph();
+  std::vector<int64_t> another = graph.env().hints();
+  ++another[static_cast<size_t>(counter->sym.node()->symbol)];
+  const std::vector<SymGuard>& guards = graph.env().guards();
+  return std::any_of(guards.begin(), guards.end(), [&](const SymGuard& guard) {
+    return guard.relation == SymRelation::Eq && !guard.holds(another);
+  });
+}
+
+// Python's iterator over a range, where a segment begins within the loop: the graph takes what is left of it.
+bool Evaluator::take_range_iterator(const V& it) {
+  if (it->kind == Kind::Iter) return it->iter == IterKind::Range;
+  if (it->kind != Kind::Lazy || !it->source || it->source->step != Source::Step::Stack) return false;
+  const Ref left = range_left(it->object.get());
+  if (!left) return false;
+  const int reg = variant_->guards.load(it->source);
+  variant_->guards.add({.op = GuardOp::RangeLeft, .a = reg, .object = left.get()},
+                       fmt::format("what is left of {} is {}", it->source->str(), short_repr(left.get())));
+  it->kind = Kind::Iter;
+  it->iter = IterKind::Range;
+  it->object = left;
+  it->source = nullptr;
+  it->index = 0;
+  return true;
+}
+
+// A loop that goes round too often in one segment gets a segment per iteration.
+void Evaluator::note_backward_jump(int target) {
+  const Code* code = frame().code;
+  if (settings_.on_meta) return;
+  const auto place = std::make_pair(code, target);
+  const std::string key = fmt::format("{} {} {}", frames_.size(), static_cast<const void*>(code), target);
+  Trips& trips = trips_.try_emplace(key, Trips{code, target}).first->second;
+  const size_t nodes = tracer_.graph().body().nodes.size();
+  if (++trips.rounds == 1) trips.first_nodes = nodes;
+  trips.last_nodes = nodes;
+  const bool is_for = code->instructions[static_cast<size_t>(target)].op == Op::ForIter;
+  if (is_for && trips.rounds == 1 && !settings_.fullgraph && is_of_one_round(*code, target) &&
+      take_range_iterator(top()))
+    unrolled_.insert(place);
+  const bool over_range = is_for && top()->kind == Kind::Iter && top()->iter == IterKind::Range;
+  const bool is_unrolled = unrolled_.contains(place);
+  const Lesson lesson = {Lesson::Kind::LongLoop, {code, target}};
+  if (!is_unrolled && history_.knows(lesson)) graph_break("the next iteration of a loop");
+  // Loops over layers are as long as a model is deep.
+  constexpr size_t kMostOfTensors = 4096, kMostOfWhole = 32768, kMostUnrolled = 512;  // operations
+  const bool has_tensors = has_tensor_input();
+  const size_t most = has_tensors   ? settings_.fullgraph ? kMostOfWhole : kMostOfTensors
+                      : is_unrolled ? kMostUnrolled
+                                    : 2 * kMaxTrips;
+  if (trips.rounds == 1 && over_range && has_tensors && !is_unrolled && !settings_.fullgraph) {
+    const size_t to_come = static_cast<size_t>(rounds_to_come(top())) * (nodes - trips.nodes_before);
+    if (to_come > most) {
+      history_.learn(lesson);
+      graph_break("a long loop is compiled round by round: " + native_verdicts_[place]);
+    }
+  }
+  if (trips.rounds > kMaxTrips && nodes > most) {
+    if (!is_unrolled) history_.learn(lesson);
+    graph_break("a long loop");
+  }
+}
+
 // True at the head of a loop that is native code (no reason then), or too long to be unrolled.
 bool Evaluator::ends_at_loop(std::string* reason) {
   const int at = frame().ip;
   const Code& code = *frame().code;
   if (!settings_.is_usual() || steps_taken_ == 0 || yielded_ || loop_end(code, at) < 0) return false;
   const auto place = std::make_pair(&code, at);
-  if (native_verdicts_.count(place) || history_.knows({Lesson::Kind::LongLoop, {&code, at}}) ||
-      is_in_stand_in())
+  if (native_verdicts_.count(place) || unrolled_.contains(place) ||
+      history_.knows({Lesson::Kind::LongLoop, {&code, at}}) || is_in_stand_in())
     return false;
   const bool is_for = code.instructions[static_cast<size_t>(at)].op == Op::ForIter;
   const V it = is_for ? top() : nullptr;
   const bool over_range = it && it->kind == Kind::Iter && it->iter == IterKind::Range;
-  const int64_t rounds = it ? trips(it) : 0;
+  const int64_t rounds = it ? rounds_to_come(it) : 0;
   if (is_for && rounds < (over_range ? kMinNativeTrips : kMinTrips) && !may_grow(frame(), it)) return false;
   std::string& why = native_verdicts_[place];
   if (can_be_native(frame(), &why)) return true;
   if (!over_range || settings_.fullgraph) return false;  // a segment for each round is no whole graph
   specialize_range(it);
-  if (trips(it) < kMinTrips) return false;
+  if (is_over_tensors()) {  // note_backward_jump decides when it has seen a round
+    const std::string key = fmt::format("{} {} {}", frames_.size(), static_cast<const void*>(&code), at);
+    trips_.try_emplace(key, Trips{&code, at}).first->second.nodes_before =
+        tracer_.graph().body().nodes.size();
+    return false;
+  }
+  if (rounds_to_come(it) < kMinTrips) return false;
   *reason = "a long loop is compiled round by round: " + why;
   return true;
 }

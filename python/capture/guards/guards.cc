@@ -279,6 +279,12 @@ bool Guards::run_check(const GuardStep& s, std::span<const Frame> frames, Regist
       // Leaves room for sums and products of sizes.
       return overflow == 0 && value > -(1LL << 40) && value < 1LL << 40;
     }
+    case GuardOp::RangeLeft: {
+      const Ref left = range_left(a);
+      const int equal = left ? PyObject_RichCompareBool(left.get(), s.object, Py_EQ) : 0;
+      PyErr_Clear();
+      return equal == 1;
+    }
     case GuardOp::Unbound: return !frames[static_cast<size_t>(s.b)].locals[static_cast<size_t>(s.imm)];
     case GuardOp::FunctionCode: return reinterpret_cast<PyFunctionObject*>(a)->func_code == s.object;
     case GuardOp::FunctionDefaults: return reinterpret_cast<PyFunctionObject*>(a)->func_defaults == s.object;

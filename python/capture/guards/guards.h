@@ -74,6 +74,7 @@ enum class GuardOp : uint8_t {
   GlobalLacks,
   EmptyCell,
   GradMode,     // of this thread: imm is packed(grad_mode())
+  RangeLeft,    // an iterator over a range, of which the range `object` is left
   EndsQuietly,  // or does not end where the state lets go of it
 };
 

@@ -108,6 +108,17 @@ std::string short_repr(PyObject* object, size_t limit) {
   return result;
 }
 
+Ref range_left(PyObject* iterator) {
+  if (Py_TYPE(iterator) != &PyRangeIter_Type) return Ref();
+  // (iter, (a range,), how many of it were given, or None)
+  const Ref state = checked(PyObject_CallMethod(iterator, "__reduce__", nullptr));
+  PyObject* const range = PyTuple_GET_ITEM(PyTuple_GET_ITEM(state.get(), 1), 0);
+  PyObject* const at = PyTuple_GET_SIZE(state.get()) > 2 ? PyTuple_GET_ITEM(state.get(), 2) : Py_None;
+  if (!PyLong_Check(at)) return Ref::borrow(range);
+  const Ref rest = checked(PySlice_New(at, nullptr, nullptr));
+  return checked(PyObject_GetItem(range, rest.get()));
+}
+
 std::string callable_name(PyObject* object) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);

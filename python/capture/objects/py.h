@@ -75,6 +75,8 @@ std::string short_repr(PyObject* object, size_t limit = 60);
 bool has_plain_metaclass(PyTypeObject* type);
 // Do comparing, hashing, printing and the like of the object run no code of the program's?
 bool is_inert(PyObject* object);
+// The range that an iterator over a range still gives; null for any other object.
+Ref range_left(PyObject* iterator);
 // "module.qualname" of a callable, or its type's name; never raises.
 std::string callable_name(PyObject* object);
 

@@ -126,34 +126,33 @@ def written(out, result, *inputs, parts_of=(), own_dtype=False):
         raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
     if kind(result.dtype) > kind(out.dtype):
         raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {out.dtype}")
-    if not _weft.compiler.is_compiling():
-        refuse_overlap(out, *inputs)
-        refuse_overlap(out, *(one for one in parts_of if not _is_same(out, one)))
+    for one in inputs:
+        if _lies_within(out, one):
+            refuse_overlap(out, one)
+    for one in parts_of:
+        if one is not out and _lies_within(out, one) and not _is_same(out, one):
+            refuse_overlap(out, one)
     if tuple(out.shape) != tuple(result.shape):
         out.resize_(tuple(result.shape))
     return out.copy_(result)
 
 
+def _lies_within(out, one):
+    return isinstance(one, _weft.Tensor) and _weft._C._may_overlap(out, one)
+
+
 def _is_same(out, one):
-    """Whether both are the same elements; numbers count as such."""
-    if not isinstance(one, _weft.Tensor):
-        return True
+    """Whether both are the same elements."""
     return out.data_ptr() == one.data_ptr() and tuple(out.shape) == tuple(one.shape)
 
 
-def refuse_overlap(out, *inputs):
-    """raises: RuntimeError where `out` shares memory with one of the inputs, and the elements of both lie densely."""
-    for one in inputs:
-        if (
-            isinstance(one, _weft.Tensor)
-            and out.is_contiguous()
-            and one.is_contiguous()
-            and _weft._C._may_overlap(out, one)
-        ):
-            raise RuntimeError(
-                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                "memory location. Please clone() the tensor before performing the operation."
-            )
+def refuse_overlap(out, one):
+    """Of tensors that share memory; raises: RuntimeError where the elements of both lie densely."""
+    if out.is_contiguous() and one.is_contiguous():
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "memory location. Please clone() the tensor before performing the operation."
+        )
 
 
 def all_written(out, results, *inputs, **rules):

@@ -143,13 +143,13 @@ def detach_(self):
 
 
 def resize_(self, *sizes, memory_format=None):
-    """Another shape over the memory, which grows where it is too small; what is new is not initialized."""
+    """Another shape over the memory, which grows where it is too small; what is new is 0."""
     sizes = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
     wanted = math.prod(sizes)
     have = _storage_bytes(self).numel() // self.itemsize - self.storage_offset()
     if wanted <= have:
         return self._become_(self.as_strided(sizes, _contiguous_strides(sizes), self.storage_offset()))
-    grown = _weft.empty((wanted,), dtype=self.dtype, device=self.device)
+    grown = _weft.zeros((wanted,), dtype=self.dtype, device=self.device)
     flat = self.as_strided((max(have, 0),), (1,), self.storage_offset())
     grown[: flat.numel()].copy_(flat)
     return self._become_(grown.view(sizes))
