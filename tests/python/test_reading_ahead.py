@@ -92,7 +92,8 @@ def test_roots_that_are_equal_where_squares_are_not(vector_bytes, dtype, monkeyp
     eps = np.finfo(dtype).eps
     tiny = np.finfo(dtype).smallest_subnormal
     special = np.array(
-        [0, -0.0, tiny, 3 * tiny, 1, 1 + eps, 1 - eps / 2, 2, np.inf, -np.inf, np.nan, eps**3, 1 / eps**3], dtype
+        [0, -0.0, tiny, 3 * tiny, 1, 1 + eps, 1 - eps / 2, 2, np.inf, -np.inf, np.nan, eps**3, 1 / eps**3],
+        dtype,
     )
     angles = rng.random(5003)
     circle = np.stack([np.cos(angles), np.sin(angles)], 1)

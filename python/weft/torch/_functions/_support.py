@@ -134,6 +134,15 @@ def written(out, result, *inputs, parts_of=(), own_dtype=False):
     return out.copy_(result)
 
 
+def into(out, operator, *operands, **attributes):
+    """Whether an operator, called with these, has written its result into `out`; else written() does, or says what is wrong."""
+    return (
+        type(out) is _weft.Tensor
+        and not _weft.compiler.is_compiling()
+        and operator.into(out, *operands, **attributes)
+    )
+
+
 def _is_same(out, one):
     """Whether both are the same elements; numbers count as such."""
     if not isinstance(one, _weft.Tensor):
