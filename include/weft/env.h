@@ -54,6 +54,10 @@ inline constexpr Variable kVariables[] = {
      "Vector width of generated code in bytes: 16, 32 or 64; 0: the machine's.", "0 16 32 64"},
     {"WEFT_STREAMING_BYTES", Kind::Number, "16777216",
      "Bytes of results from which on generated code writes them past the caches.", "", INT64_MAX},
+    {"WEFT_READ_AHEAD", Kind::Choice, "auto",
+     "1: generated code that writes past the caches asks for what it will read, as far ahead and in as wide "
+     "vectors as it finds to be fastest; 0: it does not; auto: on Intel's processors.",
+     "auto 0 1"},
     {"WEFT_KERNEL_OPTIMIZATION", Kind::Choice, "2",
      "How much compiled kernels are optimized: 0, 1 or 2. Results are the same.", "0 1 2"},
     {"WEFT_INTERPRET", Kind::Flag, "0",

@@ -200,10 +200,12 @@ const OpDef& meant(const OpDef& op, const OpArguments& arguments, Promotion rule
 
 size_t count_of(PyObject* keywords) { return keywords ? static_cast<size_t>(PyTuple_GET_SIZE(keywords)) : 0; }
 
-// Into a large tensor, without one for the result.
-bool runs_into(const OpDef& op, OpArguments& arguments, Promotion rules, const Tensor& target) {
-  if (!takes_scalars(op) || target.is_traced() || target.numel() < kReleaseLock) return false;
-  const GilRelease no_gil;
+// Into a tensor of so many elements at least, without one for the result.
+bool runs_into(const OpDef& op, OpArguments& arguments, Promotion rules, const Tensor& target,
+               int64_t fewest = kReleaseLock) {
+  if (!takes_scalars(op) || target.is_traced() || target.numel() < fewest) return false;
+  std::optional<GilRelease> no_gil;
+  if (target.numel() >= kReleaseLock) no_gil.emplace();
   if (rules == Promotion::NumPy) ops::refuse_negative_powers(op, arguments.operands);
   return ops::invoke_into(op, arguments.operands, arguments.attrs, rules, target);
 }
@@ -220,29 +222,31 @@ bool runs_in_place(const OpDef& op, OpArguments& arguments, Promotion rules) {
 }
 
 // out=. Where operands may not be written into at all, the usual way says so.
-bool runs_into_out(const OpDef& op, OpArguments& arguments, Promotion rules, PyObject* out) {
+bool runs_into_out(const OpDef& op, OpArguments& arguments, Promotion rules, PyObject* out,
+                   int64_t fewest = kReleaseLock) {
   const Tensor* const target = op.num_outputs == 1 ? tensor_of_python(out) : nullptr;
   if (!target || (torch_refuses(rules) && ops::out_rules_of(op).refused == ops::OutRules::Overlap::Any))
     return false;
-  return runs_into(op, arguments, rules, *target);
+  return runs_into(op, arguments, rules, *target, fewest);
+}
+
+// What PyTorch refuses of operands.
+void check_operands(const OperatorObject& self, const OpDef& op, const OpArguments& arguments,
+                    Promotion rules) {
+  if (rules != Promotion::Torch) return;
+  if (self.style == CallStyle::Function && self.needed && torch_refuses(rules))
+    ops::refuse_numbers(op, self.needed, arguments.operands);
+  ops::refuse_bool_subtraction(op, arguments.operands);
+  if (self.refused) ops::refuse_kinds(op, self.refused, arguments.operands);
 }
 
 nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs, PyObject* keywords) {
   const Promotion rules = rules_of(args, nargs + count_of(keywords));
   PyObject* out = nullptr;
-  const auto check = [&](const OpDef& op, const OpArguments& arguments) {
-    if (rules != Promotion::Torch) return;
-    ops::refuse_bool_subtraction(op, arguments.operands);
-    if (self.refused) ops::refuse_kinds(op, self.refused, arguments.operands);
-  };
-  const auto check_tensors = [&](const OpDef& op, const OpArguments& arguments) {
-    if (self.needed && torch_refuses(rules)) ops::refuse_numbers(op, self.needed, arguments.operands);
-  };
   if (self.style == CallStyle::Function) {
     OpArguments arguments = parse_arguments(*self.op, args, nargs, keywords, &out, rules);
     const OpDef& op = meant(*self.op, arguments, rules);
-    check_tensors(op, arguments);
-    check(op, arguments);
+    check_operands(self, op, arguments, rules);
     const std::vector<Tensor> inputs =
         out && torch_refuses(rules) ? tensors_among(arguments.operands) : std::vector<Tensor>();
     // What writes into a tensor given has its dtype.
@@ -284,7 +288,7 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
   if (self.style == CallStyle::Reflected) args = swapped;
   OpArguments arguments = parse_arguments(*self.op, args, nargs, keywords, nullptr, rules);
   const OpDef& op = meant(*self.op, arguments, rules);
-  check(op, arguments);
+  check_operands(self, op, arguments, rules);
   if (self.style == CallStyle::InPlace && runs_in_place(op, arguments, rules)) return nb::borrow(args[0]);
   if (self.style != CallStyle::InPlace && rules == Promotion::Torch)
     ops::autocast_operands(op, arguments.operands, arguments.attrs);
@@ -392,6 +396,24 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, P
   }
 }
 
+// operator.into(out, ...): whether `out` has the result now; else nothing happened, the plain call says why.
+PyObject* into(PyObject* callable, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  const auto& self = *reinterpret_cast<OperatorObject*>(callable);
+  const size_t nargs = static_cast<size_t>(given), count = nargs + count_of(keywords);
+  try {
+    if (trace_handler || nargs < 2 || ops::autocast().enabled || std::any_of(args, args + count, overriding))
+      Py_RETURN_FALSE;
+    const Promotion rules = rules_of(args, count);
+    OpArguments arguments = parse_arguments(*self.op, args + 1, nargs - 1, keywords, nullptr, rules);
+    const OpDef& op = meant(*self.op, arguments, rules);
+    check_operands(self, op, arguments, rules);
+    return PyBool_FromLong(runs_into_out(op, arguments, rules, args[0], /*fewest=*/1));
+  } catch (const std::exception&) {
+    PyErr_Clear();
+    Py_RETURN_FALSE;
+  }
+}
+
 PyObject* get_doc(PyObject* self, void*) {
   const OpDef& op = *reinterpret_cast<OperatorObject*>(self)->op;
   return PyUnicode_FromString(fmt::format("{}{}\n\n{}", op.name, op.schema, op.doc).c_str());
@@ -443,7 +465,10 @@ PyGetSetDef kAttributes[] = {
     {"definition", get_definition, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
-PyMethodDef kMethods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kMethods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
+                          {"into", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(into)),
+                           METH_FASTCALL | METH_KEYWORDS, nullptr},
+                          {nullptr, nullptr, 0, nullptr}};
 PyMemberDef kMembers[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(OperatorObject, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr},

@@ -318,8 +318,12 @@ class Printer {
     scope_body(id);
     close("});");
     close_pieces(scope);
-    if (!streams() && is_large(std::string_view(out_).substr(start)))
-      out_.insert(out_.find("vectorized<", start) + 10, "_once");
+    if (!is_large(std::string_view(out_).substr(start))) return;
+    const size_t at = out_.find("vectorized<", start);
+    if (streams())
+      out_.insert(out_.find('>', at), ", true");
+    else
+      out_.insert(at + 10, "_once");
   }
 
   // Where rings end within the loop, a piece of it begins. Gives the piece's bounds.

@@ -1,6 +1,8 @@
 // Activation functions of neural networks.
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "ops/arguments.h"
 #include "ops/build.h"
 #include "ops/define.h"
@@ -10,6 +12,8 @@ namespace {
 
 constexpr double kSeluAlpha = 1.6732632423543772848170429916717;
 constexpr double kSeluScale = 1.0507009873554804934193349852946;
+
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 constexpr auto softplus_of = [](auto x) { return maximum(x, constant_like(0, x)) + log1p(exp(-abs(x))); };
 constexpr auto clamp_of = [](auto x, double low, double high) {
@@ -51,6 +55,15 @@ constexpr auto clamp_of = [](auto x, double low, double high) {
              "1.0507009873554804934193349852946 * numpy.where(x > 0, x, 1.6732632423543772848170429916717 * "
              "numpy.expm1(x))",
          .error = {3, 3}}),
+    &unary<kFloats>("replace_nonfinite", DTypeRule::FloatOnly,
+                    [](auto x, const Params& p) {
+                      const auto finite = select(x == kUnbounded, param_like(p, 1, x),
+                                                 select(x == -kUnbounded, param_like(p, 2, x), x));
+                      return select(isnan(x), param_like(p, 0, x), finite);
+                    },
+                    {.doc = "x with NaN replaced by nan and infinities by posinf and neginf.",
+                     .numpy = "numpy.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)",
+                     .params = ", float nan=0.0, float posinf=1.0, float neginf=-1.0"}),
     &unary<kReal>(
         "threshold", DTypeRule::Same,
         [](auto x, const Params& p) { return select(x > param_like(p, 0, x), x, param_like(p, 1, x)); },

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/backend.h"
+#include "ops/pointwise_into.h"
 
 namespace weft::ops {
 namespace {
@@ -135,17 +136,26 @@ std::pair<double, double> finite_range(DType dtype) {
   return {-largest, largest};
 }
 
+// What stands for NaN and the infinities, as replace_nonfinite takes it.
+Attrs finite_numbers(DType dtype, const Attrs& attrs) {
+  const auto [lowest, largest] = finite_range(dtype);
+  const auto value = [&](std::string_view name, double otherwise) {
+    return attrs.find(name) == nullptr || attrs.is_none(name) ? otherwise : attrs.get<double>(name);
+  };
+  return {
+      {"nan", value("nan", 0)}, {"posinf", value("posinf", largest)}, {"neginf", value("neginf", lowest)}};
+}
+
 std::vector<Tensor> nan_to_num(const OpDef&, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
   if (!is_floating(x.dtype())) return {x};
   const Compose compose{args.rules};
-  const auto [lowest, largest] = finite_range(x.dtype());
-  const auto value = [&](std::string_view name, double otherwise) {
-    return Scalar(args.attrs.is_none(name) ? otherwise : args.attrs.get<double>(name));
-  };
-  Tensor result = compose("where", {compose("isnan", {x}), value("nan", 0), x});
-  result = compose("where", {compose("isposinf", {x}), value("posinf", largest), result});
-  return {compose("where", {compose("isneginf", {x}), value("neginf", lowest), result})};
+  const Attrs numbers = finite_numbers(x.dtype(), args.attrs);
+  if (!x.is_traced()) return {call1("replace_nonfinite", {x}, numbers)};
+  const auto value = [&](std::string_view name) { return Scalar(numbers.get<double>(name)); };
+  Tensor result = compose("where", {compose("isnan", {x}), value("nan"), x});
+  result = compose("where", {compose("isposinf", {x}), value("posinf"), result});
+  return {compose("where", {compose("isneginf", {x}), value("neginf"), result})};
 }
 
 std::vector<Tensor> equal(const OpDef&, const OpArgs& args) {
@@ -223,4 +233,33 @@ constexpr char kAll[] = "all", kAny[] = "any";
 };
 
 }  // namespace
+
+PointwiseCall pointwise_call(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs,
+                             Promotion rules) {
+  const auto is_there = [&](size_t i) {
+    const Tensor* tensor = std::get_if<Tensor>(&operands[i]);
+    return tensor == nullptr || tensor->defined();
+  };
+  if (op.name == "clip" && operands.size() == 3 && (is_there(1) || is_there(2))) {
+    if (is_there(1) != is_there(2))
+      return {&get_op(is_there(1) ? "maximum" : "minimum"), {operands[0], operands[is_there(1) ? 1 : 2]}};
+    const DType compute = promoted_types(op, operands, rules).compute;
+    const bool in_one_pass = is_floating(compute) || (is_integral(compute) && rules == Promotion::Torch);
+    return {in_one_pass ? &get_op("clamp_between") : nullptr, {operands.begin(), operands.end()}};
+  }
+  if (op.name == "nan_to_num") {
+    const DType compute = promoted_types(op, operands, rules).compute;
+    return is_floating(compute)
+               ? PointwiseCall{&get_op("replace_nonfinite"), {operands[0]}, finite_numbers(compute, attrs)}
+               : PointwiseCall{};
+  }
+  if (op.name == "sign" && rules == Promotion::Torch) {
+    const bool has_zero = is_floating(promoted_types(op, operands, rules).compute);
+    return {&get_op(has_zero ? "sign_or_zero" : "signum"), {operands[0]}};
+  }
+  if (op.name == "div" && attrs.is_none("rounding_mode"))
+    return {&get_op("true_divide"), {operands.begin(), operands.end()}};
+  return {};
+}
+
 }  // namespace weft::ops

@@ -191,12 +191,14 @@ bool run_pointwise_into(const OpDef& op, std::span<const Tensor> operands, const
                         const Tensor& target) {
   if (op.loops == nullptr || operands.size() > kMostOperands || target.numel() == 0) return false;
   std::vector<TensorType> types;
+  bool reads_target = false;
   for (const Tensor& operand : operands) {
     types.push_back(type_of(operand));
     // Elements of the target are read only where they are written.
     const bool is_target = operand.data() == target.data() && operand.dtype() == target.dtype() &&
                            operand.shape() == target.shape() && operand.strides() == target.strides();
     if (!is_target && operand.storage() == target.storage()) return false;
+    reads_target = reads_target || is_target;
   }
   const TensorType type = infer_pointwise(op, types, attrs)[0];
   if (type.dtype != target.dtype() || type.shape.size() != target.shape().size()) return false;
@@ -215,7 +217,7 @@ bool run_pointwise_into(const OpDef& op, std::span<const Tensor> operands, const
   const bool has_defaults = op.default_params != nullptr && params == *op.default_params;
   const Loops chosen{op, loop, operand_dtype, params, has_defaults, target.numel()};
   if (row_length(operands, target) < kShortRow) return false;
-  run_along_rows(chosen, operands, target, /*is_in_place=*/true);
+  run_along_rows(chosen, operands, target, /*is_in_place=*/reads_target);
   return true;
 }
 

@@ -199,6 +199,10 @@ Tensor invoke(const OpDef& op, std::span<const Operand> operands, const Attrs& a
 
 bool invoke_into(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs, Promotion rules,
                  const Tensor& target) {
+  if (op.kind == OpKind::Composite) {
+    const PointwiseCall call = pointwise_call(op, operands, attrs, rules);
+    return call.op != nullptr && invoke_into(*call.op, call.operands, call.attrs, rules, target);
+  }
   const auto is_here = [](const Tensor& x) {
     return x.defined() && !x.is_traced() && x.device() == Device() && !is_stored_only(x.dtype());
   };

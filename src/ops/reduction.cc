@@ -166,6 +166,7 @@ void reduce_rows(const Problem& problem, const ElementReader& reader, std::byte*
     });
     return;
   }
+  const bool is_extreme = problem.op == ReduceOp::Min || problem.op == ReduceOp::Max;
   const int64_t chunks = (length + kChunk - 1) / kChunk;
   std::vector<std::byte> chunk_partials(static_cast<size_t>(chunks == 1 ? 0 : problem.kept * chunks * size));
   std::byte* const totals = chunks == 1 ? partials : chunk_partials.data();
@@ -179,8 +180,13 @@ void reduce_rows(const Problem& problem, const ElementReader& reader, std::byte*
                         last = std::min(first + kChunk, length);
           int64_t found = 0;  // blocks
           for (int64_t at = first; at < last;) {
-            const int64_t count = std::min(block, last - at);
+            // Extremes are the same in any order: as many elements as lie together.
+            int64_t count = reduce.is_built() && is_extreme ? last - at : std::min(block, last - at);
             ElementReader::Pieces blocks = reader.pieces_in_place(start + at, count, (last - at) / count);
+            if (blocks.count == 0 && count > block) {
+              count = block;
+              blocks = reader.pieces_in_place(start + at, count, (last - at) / count);
+            }
             if (blocks.count == 0)
               blocks = {static_cast<const std::byte*>(reader.read(start + at, count, scratch.data())), 1,
                         count};

@@ -34,6 +34,7 @@ NOT_SCRIPTED |= {
     "entr",
     "fused_multiply_add",
     "ndtr",
+    "replace_nonfinite",
     "sign_or_zero",
     "spherical_bessel_j0",
     "xlog1py",

@@ -106,3 +106,102 @@ def test_an_operand_itself_as_out_stays_in_the_graph():
 
     x, y = torch.linspace(-1, 2, 12), torch.linspace(-1, 2, 12)
     assert torch.equal(torch.compile(program, fullgraph=True)(x), program(y)) and torch.equal(x, y)
+
+
+# Functions that are written in Python over operators.
+def numbers(x, y):
+    return [
+        ("clamp", lambda out=None: torch.clamp(x, -0.5, 0.25, out=out)),
+        ("clamp of one bound", lambda out=None: torch.clamp(x, max=0.25, out=out)),
+        ("clamp of tensors", lambda out=None: torch.clamp(x, y, y + 1, out=out)),
+        ("clamp of a 0-d tensor", lambda out=None: torch.clamp_min(x, torch.tensor(0.5), out=out)),
+        ("addcmul", lambda out=None: torch.addcmul(x, y, y, value=-0.3, out=out)),
+        ("addcdiv", lambda out=None: torch.addcdiv(x, y, y, value=2, out=out)),
+        ("lerp", lambda out=None: torch.lerp(x, y, 0.3, out=out)),
+        ("lerp of a tensor", lambda out=None: torch.lerp(x, y, y, out=out)),
+        ("square", lambda out=None: torch.square(x, out=out)),
+        ("sign", lambda out=None: torch.sign(x, out=out)),
+        ("nan_to_num", lambda out=None: torch.nan_to_num(x, nan=3.5, neginf=-2.0, out=out)),
+        ("nextafter", lambda out=None: torch.nextafter(x, y, out=out)),
+        ("ldexp", lambda out=None: torch.ldexp(x, torch.full((len(x),), 3), out=out)),
+        ("div", lambda out=None: torch.div(x, y, out=out)),
+        ("add", lambda out=None: torch.add(x, y, alpha=0.1, out=out)),
+        ("sub", lambda out=None: torch.sub(x, y, alpha=3, out=out)),
+    ]
+
+
+def bits(x):
+    return x.view({2: torch.int16, 4: torch.int32, 8: torch.int64}[x.element_size()])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("size", [0, 1, 7, 47, 48, 1023, 65536, 400_000])
+def test_functions_that_are_python(size, dtype):
+    generator = torch.Generator().manual_seed(0)
+    x, y = (torch.randn(size, generator=generator).to(dtype) for _ in range(2))
+    x[::17], x[1::19], x[2::23], x[3::29], y[::31] = (
+        float("nan"),
+        float("inf"),
+        -float("inf"),
+        -0.0,
+        float("nan"),
+    )
+    for name, function in numbers(x, y):
+        expected, given = function(), torch.full((size,), 7.0).to(dtype)
+        assert function(out=given) is given and torch.equal(bits(given), bits(expected)), name
+        spread = torch.zeros(2 * size + 1, dtype=dtype)
+        assert torch.equal(bits(function(out=spread[1::2])), bits(expected)), name
+        assert (spread[::2] == 0).all(), name
+        wide = torch.zeros(size, dtype=torch.float64)
+        if dtype != torch.float64 and name not in ("clamp", "sign", "nan_to_num") and "clamp" not in name:
+            assert torch.equal(
+                torch.nan_to_num(function(out=wide)), torch.nan_to_num(expected.double())
+            ), name
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            other = function(out=torch.empty(3, dtype=dtype))
+        assert torch.equal(bits(other), bits(expected)), name
+    for index, (name, function) in enumerate(numbers(x, y)):
+        itself = x.clone()
+        expected = function()
+        assert torch.equal(bits(numbers(itself, y)[index][1](out=itself)), bits(expected)), name
+
+
+@pytest.mark.parametrize("size", [100, 65536])
+def test_functions_that_are_python_refuse_what_pytorch_refuses(size):
+    whole, y = torch.randn(size + 8), torch.rand(size)
+    kept = whole.clone()
+    for name, function in numbers(whole[:size], y):
+        with pytest.raises(RuntimeError, match="single memory location"):
+            function(out=whole[4 : size + 4])
+        assert torch.equal(whole, kept), name
+        with pytest.raises((RuntimeError, TypeError)):
+            function(out=torch.empty(size, dtype=torch.int64))
+        with pytest.raises(RuntimeError):
+            function(out=torch.empty(1).expand(size))
+        with pytest.raises(TypeError):
+            function(out=[1.0])
+    for name in ("clamp", "sign", "nan_to_num"):
+        with pytest.raises(RuntimeError, match="dtype"):
+            dict(numbers(y, y))[name](out=torch.empty(size, dtype=torch.float64))
+    with pytest.raises(TypeError):
+        torch.clamp(torch.ones(size, dtype=torch.bool), False, True, out=torch.empty(size, dtype=torch.bool))
+    with pytest.raises(RuntimeError, match="Integer division"):
+        torch.addcdiv(*(torch.ones(size, dtype=torch.int64) for _ in range(3)), out=torch.empty(size))
+    integers = torch.arange(size)
+    assert torch.equal(
+        torch.clamp(integers, 3, 9, out=torch.empty_like(integers)), torch.clamp(integers, 3, 9)
+    )
+    with pytest.raises(RuntimeError):
+        torch.clamp(integers, 0.5, 2.5, out=torch.empty_like(integers))
+    with pytest.raises(RuntimeError):
+        torch.add(integers, integers, alpha=0.5, out=torch.empty_like(integers))
+
+
+def test_functions_that_are_python_in_graphs_and_autocast():
+    x, y = torch.randn(70_000), torch.randn(70_000)
+    for name, function in numbers(x, y):
+        expected = function()
+        assert torch.equal(torch.compile(function)(out=torch.empty(70_000)), expected), name
+        with torch.autocast("cpu"):
+            assert torch.equal(function(out=torch.empty(70_000)), expected), name

@@ -10,6 +10,7 @@
 #include "codegen/print_cpp.h"
 #include "runtime/host.h"
 #include "runtime/toolchain.h"
+#include "weft/env.h"
 #include "weft/parallel.h"
 
 namespace weft::cpu {
@@ -37,8 +38,10 @@ class CpuVocabulary final : public nest::Vocabulary {
   std::string source(const std::set<scalar::Prim>& elementary, std::string_view kernel) const override {
     // Intel's processors begin to read lines ahead in each page anew. AMD's need not be asked, and a short
     // loop takes a tenth longer for asking.
-    static const bool reads_ahead = runtime::host_cpu_brand().find("Intel") != std::string::npos;
-    if (!reads_ahead) return codegen::with_prelude(codegen::PreludeKind::Kernel, elementary, kernel);
+    const std::string wanted = env::get("WEFT_READ_AHEAD");
+    static const bool is_intel = runtime::host_cpu_brand().find("Intel") != std::string::npos;
+    if (wanted == "0" || (wanted != "1" && !is_intel))
+      return codegen::with_prelude(codegen::PreludeKind::Kernel, elementary, kernel);
     return codegen::with_prelude(
         codegen::PreludeKind::Kernel, elementary,
         fmt::format("template <> struct ReadsAhead<true> {{ static constexpr bool value = true; }};\n{}",

@@ -141,6 +141,15 @@ def _lies_within(out, one):
     return isinstance(one, _weft.Tensor) and _weft._C._may_overlap(out, one)
 
 
+def into(out, operator, *operands, **attributes):
+    """Whether an operator, called with these, has written its result into `out`; else written() does, or says what is wrong."""
+    return (
+        type(out) is _weft.Tensor
+        and not _weft.compiler.is_compiling()
+        and operator.into(out, *operands, **attributes)
+    )
+
+
 def _is_same(out, one):
     """Whether both are the same elements."""
     return out.data_ptr() == one.data_ptr() and tuple(out.shape) == tuple(one.shape)

@@ -7,7 +7,7 @@ from weft import Tensor as _Tensor
 from weft import _autocast
 from weft import return_types as _types
 
-from ._support import DTypeError, all_written, is_inexact, need_floating, need_tensor, promoted, written
+from ._support import DTypeError, all_written, into, is_inexact, need_floating, need_tensor, promoted, written
 
 # ---- sums and products ---------------------------------------------------------------------------------------
 
@@ -107,8 +107,14 @@ def _sum(function, operator, input, other, alpha, out):
         and not isinstance(alpha, float)
     ):
         return written(out, operator(input, other), parts_of=(input, other))
-    like = _weft.add(input, other)
+    same = isinstance(input, _Tensor) and isinstance(other, _Tensor) and input.dtype == other.dtype
+    like = input if same else _weft.add(input, other)
     _check_alpha(function, like, alpha)
+    if same and out is not None and like.dtype in (_weft.float32, _weft.float64):
+        # The same numbers in one pass.
+        one, value = _weft.ones((), dtype=like.dtype), alpha if function == "add" else -alpha
+        if into(out, _weft.addcmul, input, other, one, value=value):
+            return out
     if like.dtype == _weft.bool:
         other = other if alpha else _weft.zeros((), dtype=_weft.bool)
         return written(out, operator(input, other), parts_of=(input, other))
@@ -123,6 +129,8 @@ def addcmul(input, tensor1, tensor2, *args, value=1, out=None):
     """input + value * tensor1 * tensor2. The older form is addcmul(input, value, tensor1, tensor2)."""
     if args:
         tensor1, tensor2, value = tensor2, args[0], tensor1
+    if out is not None and into(out, _weft.addcmul, input, tensor1, tensor2, value=value):
+        return out
     return written(
         out, _weft.addcmul(input, tensor1, tensor2, value=value), parts_of=(input, tensor1, tensor2)
     )
@@ -136,6 +144,8 @@ def addcdiv(input, tensor1, tensor2, *args, value=1, out=None):
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true division of tensor1 and tensor2."
         )
+    if out is not None and into(out, _weft.addcdiv, input, tensor1, tensor2, value=value):
+        return out
     return written(
         out, _weft.addcdiv(input, tensor1, tensor2, value=value), parts_of=(input, tensor1, tensor2)
     )
@@ -151,6 +161,8 @@ def clamp(input, min=None, max=None, *, out=None):
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if input.is_complex():
         raise DTypeError("clamp is not supported for complex types")
+    if out is not None and input.dtype != _weft.bool and into(out, _weft.clamp, input, min, max):
+        return out
     result = _weft.clamp(input, min, max)
     if result.dtype == _weft.bool and not isinstance(min, _Tensor) and not isinstance(max, _Tensor):
         raise DTypeError("clamp is not supported for bool")
@@ -292,6 +304,8 @@ def isreal(input):
 def square(input, *, out=None):
     """input * input."""
     need_tensor("square", input)
+    if out is not None and input.dtype != _weft.bool and into(out, _weft.square, input):
+        return out
     return written(
         out, _weft.pow(input, 2) if input.dtype == _weft.bool else _weft.square(input), parts_of=(input,)
     )
@@ -304,6 +318,8 @@ def sign(input, *, out=None):
         raise DTypeError(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
         )
+    if out is not None and input.dtype != _weft.bool and into(out, _weft.sign, input):
+        return out
     return written(
         out,
         input.clone() if input.dtype == _weft.bool else _weft.sign(input),
@@ -321,9 +337,12 @@ def sgn(input, *, out=None):
 def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
     """NaN and infinities replaced, by default by 0 and the dtype's greatest and least numbers."""
     need_tensor("nan_to_num", input)
+    nan = 0.0 if nan is None else nan
+    if out is not None and into(out, _weft.nan_to_num, input, nan, posinf, neginf):
+        return out
     return written(
         out,
-        _weft.nan_to_num(input, 0.0 if nan is None else nan, posinf, neginf),
+        _weft.nan_to_num(input, nan, posinf, neginf),
         parts_of=(input,),
         own_dtype=True,
     )
@@ -336,6 +355,8 @@ def nextafter(input, other, *, out=None):
     dtype = promoted(input.dtype, other.dtype)
     need_floating("nextafter", _weft.empty((0,), dtype=dtype))
     if dtype not in (_weft.bfloat16, _weft.float16):
+        if out is not None and into(out, _weft.nextafter, input, other):
+            return out
         return written(out, _weft.nextafter(input, other), parts_of=(input, other))
     x, y = input.to(dtype), other.to(dtype)
     bits = _weft.bitcast(x, _weft.int16)
@@ -357,6 +378,8 @@ def ldexp(input, other, *, out=None):
     need_tensor("ldexp", input)
     need_tensor("ldexp", other, "other", 2)
     if not is_inexact(other) and not input.is_complex():
+        if out is not None and into(out, _weft.ldexp, input, other):
+            return out
         return written(out, _weft.ldexp(input, other), parts_of=(input, other))
     return written(out, _weft.mul(input, _weft.pow(2.0, other)), parts_of=(input, other))
 
@@ -374,6 +397,8 @@ def lerp(input, end, weight, *, out=None):
     if isinstance(weight, bool):
         weight = float(weight)
     if not input.is_complex():
+        if out is not None and into(out, _weft.lerp, input, end, weight):
+            return out
         return written(out, _weft.lerp(input, end, weight), parts_of=(input, end, weight))
     if isinstance(weight, _Tensor):
         near = _weft.abs(weight) < 0.5
