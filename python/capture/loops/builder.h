@@ -57,6 +57,7 @@ struct LoopObjects {
 struct LoopExit {
   enum class Kind : uint8_t {
     Leave,        // the loop is done
+    Return,       // the function is: on the stack is what it returns
     Perform,      // Python performs the instruction
     Interrupted,  // a signal handler raised (the exception is set), or another thread may have changed
                   // something
@@ -98,6 +99,11 @@ struct LoopCode {
   LoopObjects objects;
   size_t num_words = 0;   // of the largest exit
   int head = 0, end = 0;  // the loop's instructions in the outermost frame
+  // Code for a whole call (whole.cc).
+  bool is_whole = false;
+  bool has_statements = false;  // on arrays: another way is as good where arrays are large
+  std::vector<int> array_dims;  // of the entry's arrays and of those that the call makes
+  size_t num_array_words = 0;
 };
 
 // Thrown by build_loop: why the loop cannot be native.
@@ -124,7 +130,7 @@ struct LoopListMixed {
   int array;
 };
 
-// From the state at a loop's head.
+// From the state at a loop's head, or at the beginning of a call.
 LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopArray>& arrays,
                     LoopObjects objects);
 
@@ -147,6 +153,7 @@ class LoopBuilder {
     std::string code;
     std::vector<Edge> edges;
     bool has_arrays = false;  // statements on whole arrays
+    bool stores_arrays = false;
     std::string preheader;    // of an innermost loop's head: goes to the checked version if it can
     std::string
         checked;       // the block in the checked version of the loop it heads, and that loop's other blocks
@@ -200,6 +207,15 @@ class LoopBuilder {
   void poll(int target);
   bool cycles() const;
 
+  // ---- whole calls (whole.cc) ----
+  void check_whole();
+  // Is the instruction performed once at most?
+  bool is_performed_once() const;
+  // Elements are set to the number; "": to none.
+  LoopValue array_of_call(DType dtype, const std::vector<std::string>& sizes, const char* number);
+  // Its elements lie in C order, without gaps, or Python performs the instruction.
+  void require_c_order(const LoopValue& array);
+
   // ---- checked versions of innermost loops (checked.cc) ----
   std::set<int> loop_blocks(int head) const;
   void add_checked_loop(int head);
@@ -209,7 +225,8 @@ class LoopBuilder {
   // In a checked version: true when the condition is checked before the loop.
   bool check_before(const LoopAffineRef& value, const std::string& low, const std::string& end);
   std::string print(const std::string& name) const;
-  std::string prologue() const;
+  // `makes_arrays`: the code makes those of the call.
+  std::string prologue(bool makes_arrays) const;
 
   // ---- numbers that a round moves by little (counters.cc) ----
   static std::optional<int64_t> most_of(const LoopValue& step);
@@ -533,7 +550,10 @@ class LoopBuilder {
 
   LoopCode result_;
   std::vector<LoopFrame> entry_;
-  std::vector<LoopArray> arrays_;
+  std::vector<LoopArray> arrays_;  // the entry's, then those that a whole call makes
+  size_t num_entry_arrays_ = 0;
+  std::map<std::string, int> arrays_of_call_;  // by the instruction and type
+  bool has_too_many_blocks_ = false;
   std::vector<Block> blocks_;
   std::unordered_map<std::string, int> block_of_;
   std::map<std::string, int> versions_;                     // of one position

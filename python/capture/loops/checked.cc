@@ -159,7 +159,7 @@ void LoopBuilder::add_checked_loop(int head) {
         for (const auto& [variable, value] : edge.moves) loop.changed.insert(variable);
   const LoopValue range = *range_at_top(frame);
   if (loop.changed.count(range.items[1].expr)) return;
-  loop.polls = frames.size() == 1 && frame.ip == result_.head;
+  loop.polls = frames.size() == 1 && outermost_loop(*frame.code, frame.ip) == frame.ip;
   checked_ = &loop;
   marks_ = &loop;
   loop.step = *range.items[2].known;

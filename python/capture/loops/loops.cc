@@ -26,6 +26,7 @@ constexpr int kMaxInVain = 256;
 constexpr size_t kMaxSteps = 3;  // of the range of one loop; with more, one code for all
 constexpr int kMaxCostlyRuns = 16;
 constexpr size_t kMaxReadInVain = 1 << 13;  // items of lists
+constexpr int64_t kMostElements = 1 << 12;  // of arrays of a whole call that has statements on them
 
 // Objects that an exit has made, by what tells them apart: the address, shape and the like of a view, the
 // address of a list.
@@ -229,6 +230,20 @@ bool names_hold(const std::vector<LoopName>& names) {
   return true;
 }
 
+// Of all arrays of the entry.
+int64_t num_elements(const LoopCode& code, const LoopEntry& entry) {
+  int64_t total = 0;
+  const int64_t* words = entry.array_words.data();
+  for (size_t i = 0; i < entry.array_objects.size(); ++i) {
+    const int dim = code.array_dims[i];
+    int64_t count = 1;
+    for (int d = 0; d < dim; ++d) count *= words[1 + d];
+    total += count;
+    words += 1 + 2 * dim;
+  }
+  return total;
+}
+
 // Python's signal handlers run. Where Python has other threads the loop is left: they may read what it has
 // changed, and change what it has read (a global flag).
 int64_t look_for_signals() {
@@ -236,12 +251,12 @@ int64_t look_for_signals() {
   return PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get())) != nullptr;
 }
 
-std::shared_ptr<NativeLoop> compile_loop(const LoopEntry& entry, std::shared_ptr<Variant>& variant) {
-  using Clock = std::chrono::steady_clock;
-  const auto milliseconds_since = [](Clock::time_point start) {
-    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  };
-  const auto start = Clock::now();
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::shared_ptr<NativeLoop> build_native(const LoopEntry& entry) {
+  const auto start = std::chrono::steady_clock::now();
   auto loop = std::make_shared<NativeLoop>();
   loop->code = build_loop(entry.frames, entry.arrays, entry.of_objects);
   std::vector<LoopFrame> frames = entry.frames;
@@ -250,21 +265,33 @@ std::shared_ptr<NativeLoop> compile_loop(const LoopEntry& entry, std::shared_ptr
       for (const LoopValue& value : *values)
         if (value.kind == LoopKind::Const || value.kind == LoopKind::Function)
           loop->code.kept.push_back(Ref::borrow(value.object));
-  variant = std::make_shared<Variant>();
-  variant->returns = true;
-  variant->capture_ms = milliseconds_since(start);
-  if (log::enabled(log::Channel::OutputCode)) log::write(log::Channel::OutputCode, "\n" + loop->code.body);
-  log::dump(loop->code.name + ".cc", loop->code.source);
-  const runtime::LoadedKernel loaded =
-      runtime::load_kernel(codegen::compile_request(loop->code.name, loop->code.source));
-  loop->function = reinterpret_cast<decltype(loop->function)>(loaded.module->symbol(loop->code.name));
-  loop->module = loaded.module;
-  variant->kernels.push_back(
-      {loop->code.name, loop->code.body, loaded.compile_ms, std::string_view(loaded.origin) != "compiled"});
-  variant->compile_ms = milliseconds_since(start) - variant->capture_ms;
-  for (const std::string& note : loop->code.notes)
-    log::write(log::Channel::GraphBreaks, fmt::format("in a native loop, Python performs {}", note));
+  loop->build_ms = milliseconds_since(start);
   return loop;
+}
+
+void compile(NativeLoop& loop, const Loops::Report& report) {
+  const profiling::Span span("compile loop", profiling::Kind::Compile);
+  const LoopCode& code = loop.code;
+  auto variant = std::make_shared<Variant>();
+  variant->returns = true;
+  variant->capture_ms = loop.build_ms;
+  if (log::enabled(log::Channel::OutputCode)) log::write(log::Channel::OutputCode, "\n" + code.body);
+  log::dump(code.name + ".cc", code.source);
+  const auto start = std::chrono::steady_clock::now();
+  const runtime::LoadedKernel loaded = runtime::load_kernel(codegen::compile_request(code.name, code.source));
+  loop.function = reinterpret_cast<decltype(loop.function)>(loaded.module->symbol(code.name));
+  loop.module = loaded.module;
+  variant->kernels.push_back(
+      {code.name, code.body, loaded.compile_ms, std::string_view(loaded.origin) != "compiled"});
+  variant->compile_ms = milliseconds_since(start);
+  for (const std::string& note : code.notes)
+    log::write(log::Channel::GraphBreaks, fmt::format("in a native loop, Python performs {}", note));
+  report(std::move(variant));
+}
+
+// Code for whole calls with statements on arrays is for small ones.
+bool is_of_use(const LoopCode& code, const LoopEntry& entry) {
+  return !code.is_whole || !code.has_statements || num_elements(code, entry) <= kMostElements;
 }
 
 // Frames from the exit's types and words.
@@ -336,9 +363,25 @@ LoopOutcome perform(State& state, size_t depth, const Code* code, const LoopCode
 }  // namespace
 
 LoopOutcome Loops::run(State& state, Ref& result, const Report& report) {
+  const Frame& frame = state.frames.back();
+  return loop_end(*frame.code, frame.ip) < 0 ? LoopOutcome::NotEntered : enter(state, result, report);
+}
+
+LoopOutcome Loops::run_whole(State& state, Ref& result, const Report& report) {
+  const Code* code = state.frames.back().code;
+  if (code != known_code_) {
+    known_code_ = code;
+    has_loop_ = false;
+    for (int at = 0; at < static_cast<int>(code->instructions.size()); ++at)
+      has_loop_ |= loop_end(*code, at) >= 0;
+  }
+  return has_loop_ ? enter(state, result, report) : LoopOutcome::NotEntered;
+}
+
+LoopOutcome Loops::enter(State& state, Ref& result, const Report& report) {
   const Code* code = state.frames.back().code;
   const int head = state.frames.back().ip;
-  if (loop_end(*code, head) < 0) return LoopOutcome::NotEntered;
+  const bool is_whole = loop_end(*code, head) < 0;
   Rejections& rejections = rejections_[{code, head}];
   if (rejections.count >= kMaxRejections || current_error_actions().handled) return LoopOutcome::NotEntered;
   for (const Known& known : rejections.known) {
@@ -346,7 +389,7 @@ LoopOutcome Loops::run(State& state, Ref& result, const Report& report) {
     if (!known.pattern->read(state.frames.back(), entry)) continue;
     const Found found = known.found;  // looking names up may run code of the program
     if (!names_hold(found.loop->code.names)) break;
-    return run(found, entry, state, result, rejections, {});
+    return run(found, entry, state, result, rejections, {}, report);
   }
   const auto arrival = Clock::now();
   const bool any_step = rejections.steps.size() > kMaxSteps;
@@ -355,6 +398,7 @@ LoopOutcome Loops::run(State& state, Ref& result, const Report& report) {
   const auto reading = Clock::now() - arrival;
   Candidates& candidates = by_key_[entry.key];
   if (candidates.rejected || entry.mixes_types()) {
+    if (is_whole && candidates.rejected) rejections.count = kMaxRejections;
     if (++rejections.in_vain > kMaxInVain) rejections.count = kMaxRejections;
     return LoopOutcome::NotEntered;
   }
@@ -364,9 +408,11 @@ LoopOutcome Loops::run(State& state, Ref& result, const Report& report) {
   if (!loop) {
     std::string why;
     try {
+      if (is_whole && !EntryPattern::of(state.frames.back(), entry, 0))
+        throw LoopRejected{"its arguments have to be described anew in each call"};
       loop = add_loop(candidates, entry, report);
     } catch (const LoopListMixed& list) {
-      if (note_mixed(state.frames.back(), entry, list)) return run(state, result, report);
+      if (!is_whole && note_mixed(state.frames.back(), entry, list)) return enter(state, result, report);
       why = "a list gets items of another type";
     } catch (const LoopRejected& rejected) {
       why = fmt::format("{}:{}: {}", code->file(), rejected.line, rejected.reason);
@@ -377,6 +423,7 @@ LoopOutcome Loops::run(State& state, Ref& result, const Report& report) {
     if (!loop) {
       candidates.rejected = true;
       rejections.count = entry.num_list_items() > kMaxReadInVain ? kMaxRejections : rejections.count + 1;
+      if (is_whole) return LoopOutcome::NotEntered;
       rejections.why = why;
       log::write(log::Channel::GraphBreaks,
                  fmt::format("the loop at {}:{} is not native: {}\n    {}", code->file(),
@@ -389,17 +436,31 @@ LoopOutcome Loops::run(State& state, Ref& result, const Report& report) {
     if (rejections.known.size() == kMaxKnown) rejections.known.pop_back();
     rejections.known.insert(rejections.known.begin(), {std::move(pattern), found});
   }
-  return run(found, entry, state, result, rejections, reading);
+  return run(found, entry, state, result, rejections, reading, report);
 }
 
 LoopOutcome Loops::run(const Found& found, LoopEntry& entry, State& state, Ref& result,
-                       Rejections& rejections, Clock::duration reading) {
+                       Rejections& rejections, Clock::duration reading, const Report& report) {
   const Code* code = state.frames.back().code;
   const int head = state.frames.back().ip;
   NativeLoop& loop = *found.loop;
+  if (!is_of_use(loop.code, entry)) return LoopOutcome::NotEntered;
+  if (!loop.function) {
+    try {
+      compile(loop, report);
+    } catch (const Error& error) {
+      log::warning(fmt::format("weft.compile: a native loop cannot be compiled: {}", error.what()));
+      found.candidates->rejected = true;
+      rejections.known.clear();
+      return LoopOutcome::NotEntered;
+    }
+  }
   std::vector<int64_t> words = std::move(entry.words);
   words.resize(loop.code.num_words + 1);
+  entry.array_words.resize(std::max(loop.code.num_array_words, entry.array_words.size()));
+  entry.array_objects.resize(std::max(loop.code.array_dims.size(), entry.array_objects.size()));
   LoopMemory memory;
+  memory.holds_arrays(entry.array_objects);
   entry.prepare_lists(loop.code.objects);
   // The clock costs as much as a small loop.
   const bool has_objects = !entry.objects.empty() || entry.num_list_items() > 0;
@@ -413,6 +474,13 @@ LoopOutcome Loops::run(const Found& found, LoopEntry& entry, State& state, Ref& 
   }();
   rejections.in_vain = 0;
   const LoopExit& exit = loop.code.exits[static_cast<size_t>(number)];
+  if (exit.kind == LoopExit::Kind::Return) {
+    MadeObjects made;
+    result = Rebuilder(entry, words.data(), memory, loop.code, made).build(exit.frames[0].stack[0]);
+    loop.short_runs = 0;
+    was_useful_ = true;
+    return LoopOutcome::Returned;
+  }
   const size_t depth = state.frames.size();
   if (!has_objects) {
     rebuild(state, entry, loop.code, exit, words, memory);
@@ -454,10 +522,8 @@ LoopOutcome Loops::run(const Found& found, LoopEntry& entry, State& state, Ref& 
 std::shared_ptr<NativeLoop> Loops::add_loop(Candidates& candidates, const LoopEntry& entry,
                                             const Report& report) {
   if (candidates.loops.size() >= 8) throw LoopRejected{"its globals keep changing"};
-  std::shared_ptr<Variant> variant;
-  const profiling::Span span("compile loop", profiling::Kind::Compile);
-  std::shared_ptr<NativeLoop> loop = compile_loop(entry, variant);
-  report(variant);
+  std::shared_ptr<NativeLoop> loop = build_native(entry);
+  if (is_of_use(loop->code, entry)) compile(*loop, report);
   candidates.loops.push_back(loop);
   return loop;
 }

@@ -105,6 +105,7 @@ struct NativeLoop {
   std::shared_ptr<const void> module;
   int64_t (*function)(int64_t* io, const int64_t* arrays, const void* const* functions,
                       int64_t (*poll)()) = nullptr;
+  double build_ms = 0;
   int short_runs = 0;     // in a row, that ended with an instruction for Python
   int costly_runs = 0;    // in a row, that took less time than their lists
   bool is_timed = false;  // one has ended with an instruction for Python
@@ -126,6 +127,8 @@ class Loops {
   // If the state is at the head of a loop that can be native, runs it. On Returned, `result` is what the
   // outermost frame returned.
   LoopOutcome run(State& state, Ref& result, const Report& report);
+  // The same for a whole call, from its beginning, of a function that has loops and does nothing else.
+  LoopOutcome run_whole(State& state, Ref& result, const Report& report);
   // Python performs the rest of the call, but for the loops that are native.
   Ref finish(State& state, const Report& report);
   // Did the last run that advanced get somewhere, more than a round that Python has to perform a part of?
@@ -157,15 +160,18 @@ class Loops {
   };
   static std::shared_ptr<NativeLoop> add_loop(Candidates& candidates, const LoopEntry& entry,
                                               const Report& report);
+  LoopOutcome enter(State& state, Ref& result, const Report& report);
   // Runs the loop from the entry of the state's innermost frame.
   LoopOutcome run(const Found& found, LoopEntry& entry, State& state, Ref& result, Rejections& rejections,
-                  Clock::duration reading);
+                  Clock::duration reading, const Report& report);
   bool note_mixed(const Frame& frame, const LoopEntry& entry, const LoopListMixed& list);
   static void note_conversion(NativeLoop& loop, const LoopEntry& entry, Clock::duration converting,
                               Clock::duration running, Rejections& rejections);
 
   std::unordered_map<std::string, Candidates> by_key_;
   bool was_useful_ = false;
+  const Code* known_code_ = nullptr;  // of which this is known:
+  bool has_loop_ = false;
   std::map<std::pair<const Code*, int>, Rejections> rejections_;  // by loop head
   std::map<std::pair<const Code*, int>, std::set<int>>
       mixed_;  // locals with lists that get items of other types

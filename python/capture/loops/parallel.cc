@@ -520,7 +520,7 @@ std::string LoopBuilder::print_parallel(const ParallelLoop& loop, const std::str
   }
   std::string text = fmt::format(
       "static i64 {}(i64* io, const i64* arrays, const void* const* functions, Poll poll) {{\n", name);
-  text += prologue();
+  text += prologue(false);
   for (const auto& [variable, type] : variable_types_) text += fmt::format("  {} {};\n", type, variable);
   text += "  i64 fuel = kFuel, piece_end = 0;\n";
   size_t k = 0;
