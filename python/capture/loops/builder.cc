@@ -136,6 +136,7 @@ int LoopBuilder::block_of(std::vector<LoopFrame> frames) {
 std::string LoopBuilder::jump_to(const std::vector<LoopFrame>& from) {
   std::vector<LoopFrame> frames = from;
   drop_dead(frames);
+  hold_either(frames);
   for (const LoopFrame& frame : frames)
     for (const std::vector<LoopValue>* values : {&frame.locals, &frame.stack})
       for (const LoopValue& value : *values)
@@ -331,6 +332,7 @@ LoopCode LoopBuilder::build() {
   }
   block_of(entry);
   for (size_t id = 0; id < blocks_.size(); ++id) build_block(static_cast<int>(id));
+  find_either_locals();
   if (result_.is_whole)
     check_whole();
   else if (!cycles())
@@ -434,6 +436,8 @@ LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopA
       objects.made_lists = found.made_lists;
       objects.item_types.resize(num_entry_lists + objects.made_lists.size());
       objects.item_types[static_cast<size_t>(found.list)].push_back(found.type);
+    } catch (const LoopEitherLocals& found) {
+      objects.either_locals = found.locals;
     }
   }
 }

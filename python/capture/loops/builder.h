@@ -12,6 +12,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -51,6 +52,9 @@ struct LoopObjects {
   // entry.
   using MadeLists = std::map<std::pair<const Code*, int>, int>;
   MadeLists made_lists;
+  // Locals that are held as one of two floats where an inner loop begins: code, head, local.
+  using EitherLocals = std::set<std::tuple<const Code*, int, size_t>>;
+  EitherLocals either_locals;
   size_t num_entry_lists() const { return item_types.size() - made_lists.size(); }
 };
 
@@ -123,6 +127,11 @@ struct LoopItemType {
   int list;
   LoopValue type;
   LoopObjects::MadeLists made_lists;
+};
+
+// Thrown inside: the loop is built again with these.
+struct LoopEitherLocals {
+  LoopObjects::EitherLocals locals;
 };
 
 // Thrown inside: list of numbers `array` gets items of another type.
@@ -325,6 +334,8 @@ class LoopBuilder {
   LoopValue either_compare(int op, const LoopValue& a, const LoopValue& b);
   bool settle_either(PyObject* callable, std::vector<LoopValue>& args) const;
   bool split_either();
+  void find_either_locals() const;
+  void hold_either(std::vector<LoopFrame>& frames) const;
 
   // ---- complex numbers (complex.cc) ----
   LoopValue new_complex(bool of_numpy, const std::string& real, const std::string& imaginary);

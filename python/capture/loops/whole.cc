@@ -72,12 +72,13 @@ LoopValue LoopBuilder::array_of_call(DType dtype, const std::vector<std::string>
   require(fmt::format("{}({}, {}, {}, {}, {}, (i64*)arrays + {})", function("new_array"), result.index,
                       static_cast<int>(dtype), dim, given, text == "0", words));
   emit(fmt::format("{}_data = ({}*)arrays[{}];", name, element_type(dtype), words));
+  // From what they were computed of: the compiler sees which indices are in range then.
   std::string count;
-  for (int d = 0; d < dim; ++d) {
-    emit(fmt::format("{0}_n{1} = {2}[{1}];", name, d, given));
-    if (d + 1 < dim) emit(fmt::format("{}_s{} = arrays[{}];", name, d, words + 1 + dim + d));
+  for (int d = dim; d-- > 0;) {
+    emit(fmt::format("{}_n{} = {};", name, d, sizes[static_cast<size_t>(d)]));
     emit(fmt::format("__builtin_assume({0}_n{1} >= 0 && {0}_n{1} < (1L << 56));", name, d));
-    count += fmt::format("{}{}_n{}", d > 0 ? " * " : "", name, d);
+    if (d + 1 < dim) emit(fmt::format("{}_s{} = {};", name, d, count));
+    count = fmt::format("{}_n{}{}", name, d, count.empty() ? "" : " * " + count);
   }
   if (text == "1") emit(fmt::format("for (i64 i = 0; i < {}; ++i) {}_data[i] = 1;", count, name));
   return result;
