@@ -233,7 +233,10 @@ void LoopBuilder::poll(int target) {
     }
     if (encloses) weight = 256;
   }
-  if (checked_ && target == blocks_[static_cast<size_t>(checked_->head)].frames.back().ip) return;
+  if (checked_ && checked_->is_nest && weight == 1) return;
+  if (checked_ && !checked_->is_nest &&
+      target == blocks_[static_cast<size_t>(checked_->head)].frames.back().ip)
+    return;
   emit(fmt::format("if ((fuel -= {}) < 0) {{ fuel = kFuel; if (poll()) {} }}", weight,
                    exit_to(LoopExit::Kind::Interrupted, before_)));
 }
@@ -340,6 +343,7 @@ LoopCode LoopBuilder::build() {
   for (size_t id = 0, count = blocks_.size(); id < count; ++id) add_checked_loop(static_cast<int>(id));
   for (size_t id = 0; id < blocks_.size(); ++id)
     if (blocks_[id].code.empty()) build_block(static_cast<int>(id));
+  add_checked_nests();
   size_t words = 0;
   for_each_leaf(entry_, [&](LoopValue&) { ++words; });
   result_.num_words = std::max(result_.num_words, words);

@@ -185,9 +185,7 @@ bool EntryPattern::read_call(PyObject* callable, PyObject* const* args, size_t n
   if (function->func_globals != globals_ || function->func_builtins != builtins_ ||
       on_return_ != OnReturn::Push || stack_size_ != 0)
     return false;
-  const auto held = [&](int local) {
-    return static_cast<size_t>(local) < num_args ? args[local] : nullptr;
-  };
+  const auto held = [&](int local) { return static_cast<size_t>(local) < num_args ? args[local] : nullptr; };
   for (const int local : unread_)
     if (PyObject* const object = held(local); object && PyCell_Check(object)) return false;
   reserve(entry);

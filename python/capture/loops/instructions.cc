@@ -436,8 +436,11 @@ bool LoopBuilder::execute_control(const Instruction& in) {
       // The counter varies, also if the loop begins at a constant.
       if (is_to_be_unrolled(it))
         it.items[0].pinned = it.items[1].pinned = true;
-      else if (it.kind == LoopKind::RangeIter && it.items[0].known)
+      else if (it.kind == LoopKind::RangeIter && it.items[0].known) {
+        const LoopAffineRef affine = it.items[0].affine;
         it.items[0] = loop_int(it.items[0].expr, it.items[0].nonnegative);
+        it.items[0].affine = affine;
+      }
       push(std::move(it));
       return true;
     }

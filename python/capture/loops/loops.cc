@@ -225,7 +225,8 @@ LoopOutcome Loops::run(const Found& found, LoopEntry& entry, State& state, Ref& 
     note_conversion(loop, entry, reading + (Clock::now() - end), end - start, rejections);
   }
   const bool is_long = is_timed && Clock::now() - start >= std::chrono::microseconds(20);
-  return go_on(found, exit, state, depth, result, rejections, is_long, entry.num_list_items() > kMaxReadInVain);
+  return go_on(found, exit, state, depth, result, rejections, is_long,
+               entry.num_list_items() > kMaxReadInVain);
 }
 
 LoopOutcome Loops::go_on(const Found& found, const LoopExit& exit, State& state, size_t depth, Ref& result,
@@ -254,8 +255,9 @@ LoopOutcome Loops::go_on(const Found& found, const LoopExit& exit, State& state,
     rejections.known.clear();
     if (has_long_lists) rejections.count = kMaxRejections;
     rejections.why = "Python has to perform something in every round";
-    log::write(log::Channel::GraphBreaks, fmt::format("the loop at {}:{} is not native any more: {}",
-                                                      code->file(), code->line(loop.code.head), rejections.why));
+    log::write(log::Channel::GraphBreaks,
+               fmt::format("the loop at {}:{} is not native any more: {}", code->file(),
+                           code->line(loop.code.head), rejections.why));
   }
   return perform(state, depth, code, loop.code, result);
 }

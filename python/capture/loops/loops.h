@@ -197,8 +197,8 @@ class Loops {
   bool was_useful_ = false;
   const Code* known_code_ = nullptr;  // of which this is known:
   bool has_loop_ = false;
-  Rejections* whole_ = nullptr;      // of the code's beginning
-  std::unique_ptr<LoopEntry> spare_;  // for whole calls, one after another
+  Rejections* whole_ = nullptr;                                   // of the code's beginning
+  std::unique_ptr<LoopEntry> spare_;                              // for whole calls, one after another
   std::map<std::pair<const Code*, int>, Rejections> rejections_;  // by loop head
   std::map<std::pair<const Code*, int>, std::set<int>>
       mixed_;  // locals with lists that get items of other types

@@ -269,6 +269,8 @@ bool LoopBuilder::add_parallel_loop(int head, std::string* why) {
     *why = reason.reason;
     return false;
   }
+  // The rounds behind one that others wait for are shared anew.
+  if (!loop.conflicts.empty()) drop_checked_nest(head);
   const std::string name = fmt::format("rounds_{}_{}", frame.code->line(frame.ip), head);
   Block& block = blocks_[static_cast<size_t>(head)];
   block.parallel = parallel_entry(loop, name);

@@ -31,8 +31,7 @@ void LoopBuilder::check_whole() {
     const LoopFrame& outermost = block.frames.front();
     const int loop = outermost_loop(*outermost.code, outermost.ip);
     const bool is_outside = loop < 0 || (loop == outermost.ip && block.frames.size() == 1);
-    result_.has_statements |=
-        block.has_arrays || block.stores_arrays || (is_outside && has_view(outermost));
+    result_.has_statements |= block.has_arrays || block.stores_arrays || (is_outside && has_view(outermost));
   }
 }
 
