@@ -119,8 +119,13 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
   const Place found = place(container, key);
   const DType dtype = container.dtype;
   if (!found.element.empty() && dtype == DType::C128) return complex_element(found.element);
-  if (!found.element.empty())
-    return loop_numpy(dtype, temporary(c_type(dtype), found.element + (dtype == DType::Bool ? " != 0" : "")));
+  if (!found.element.empty()) {
+    LoopValue element =
+        loop_numpy(dtype, temporary(c_type(dtype), found.element + (dtype == DType::Bool ? " != 0" : "")));
+    if (container.kind == LoopKind::Array && array_of(container).is_counted_in)
+      element.counts_of = container.index;
+    return element;
+  }
   LoopValue row;
   row.kind = LoopKind::Row;
   row.dtype = dtype;
@@ -168,6 +173,7 @@ void LoopBuilder::store_subscript(const LoopValue& container, const LoopValue& k
   if (container.kind == LoopKind::Resized) return store_item(container, key, value);
   if (!is_array(container)) throw LoopUnsupported{"assignment to an element of what is not an array"};
   if (!is_writable(container)) throw LoopUnsupported{"assignment to a read-only array"};
+  note_stored(container, has_arrays(key) || takes_view(container, key) ? nullptr : &value);
   if (has_arrays(key)) return scatter(container, key, value);
   if (takes_view(container, key)) {
     // An update in place assigns the view to itself.

@@ -442,6 +442,8 @@ LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopA
       objects.item_types[static_cast<size_t>(found.list)].push_back(found.type);
     } catch (const LoopEitherLocals& found) {
       objects.either_locals = found.locals;
+    } catch (const LoopNotCountedIn& found) {
+      objects.not_counted_in.insert(found.place);
     }
   }
 }

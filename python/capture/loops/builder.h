@@ -104,6 +104,9 @@ class LoopBuilder {
   LoopValue array_of_call(DType dtype, const std::vector<std::string>& sizes, const char* number);
   // Its elements lie in C order, without gaps, or Python performs the instruction.
   void require_c_order(const LoopValue& array);
+  // The array is stored to; `value`: to one element of its own.
+  void note_stored(const LoopValue& container, const LoopValue* value) const;
+  LoopValue count_binary(int op, DType dtype, const LoopValue& a, const LoopValue& b);
 
   // ---- checked versions of innermost loops (checked.cc) ----
   std::set<int> loop_blocks(int head) const;

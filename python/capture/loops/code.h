@@ -21,7 +21,9 @@ struct LoopArray {
   uint64_t unit = 0;  // bit d: the stride of dimension d is one element
   bool writable = false;
   std::string name = {};
-  bool may_mix = false;  // a list that may become one of items of several types
+  bool may_mix = false;    // a list that may become one of items of several types
+  std::string place = {};  // of an array that a whole call makes: the instruction
+  bool is_counted_in = false;
 };
 
 // An attribute of an object of the entry, which the loop holds in a local of the outermost frame behind the
@@ -46,6 +48,7 @@ struct LoopObjects {
   // Locals that are held as one of two floats where an inner loop begins: code, head, local.
   using EitherLocals = std::set<std::tuple<const Code*, int, size_t>>;
   EitherLocals either_locals;
+  std::set<std::string> not_counted_in;  // places of arrays that a whole call makes
   size_t num_entry_lists() const { return item_types.size() - made_lists.size(); }
 };
 
@@ -123,6 +126,11 @@ struct LoopItemType {
 // Thrown inside: the loop is built again with these.
 struct LoopEitherLocals {
   LoopObjects::EitherLocals locals;
+};
+
+// Thrown inside: the array is not only counted in. The call is built again.
+struct LoopNotCountedIn {
+  std::string place;
 };
 
 // Thrown inside: list of numbers `array` gets items of another type.

@@ -228,6 +228,8 @@ LoopValue generalized(LoopValue value) {
     value.most.reset();
     value.remainder.clear();
     value.is_counter = false;
+    value.counts_of = -1;
+    value.is_count = false;
   }
   value.origin.clear();
   for (size_t i = 0; i < value.items.size(); ++i)

@@ -3,14 +3,18 @@
 // tells apart a loop over one and a loop over the other.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <opcode.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "capture/loops/builder.h"
 
 namespace weft::capture {
 
 namespace {
+
+constexpr int64_t kMostCounted = 16;  // by which an element is moved at once
 
 bool has_view(const LoopValue& value) {
   return value.kind == LoopKind::View || std::any_of(value.items.begin(), value.items.end(), has_view);
@@ -61,8 +65,12 @@ LoopValue LoopBuilder::array_of_call(DType dtype, const std::vector<std::string>
   result.kind = LoopKind::Array;
   result.dtype = dtype;
   result.index = found->second;
-  if (is_new)
+  if (is_new) {
     arrays_.push_back({dtype, dim, uint64_t{1} << (dim - 1), true, fmt::format("new_array{}", result.index)});
+    arrays_.back().place = place;
+    arrays_.back().is_counted_in =
+        dtype == DType::I64 && number[0] != 0 && result_.objects.not_counted_in.count(place) == 0;
+  }
   int words = 0;
   for (int i = 0; i < result.index; ++i) words += 1 + 2 * arrays_[static_cast<size_t>(i)].dim;
   const std::string given = fresh_name("sizes"), &name = array_of(result).name;
@@ -80,6 +88,35 @@ LoopValue LoopBuilder::array_of_call(DType dtype, const std::vector<std::string>
     count = fmt::format("{}_n{}{}", name, d, count.empty() ? "" : " * " + count);
   }
   if (text == "1") emit(fmt::format("for (i64 i = 0; i < {}; ++i) {}_data[i] = 1;", count, name));
+  return result;
+}
+
+// An array of ints that begins with zeros or ones and in which the call does nothing but count: no number of
+// rounds that can be waited for brings its elements near the limits of 64 bits, and no sum is checked.
+void LoopBuilder::note_stored(const LoopValue& container, const LoopValue* value) const {
+  const bool is_of_call = (is_array(container) || container.kind == LoopKind::Row) &&
+                          container.index >= static_cast<int>(num_entry_arrays_);
+  if (!is_of_call || !array_of(container).is_counted_in) return;
+  const bool is_counted =
+      value && container.kind == LoopKind::Array &&
+      (value->counts_of == container.index || (value->known && std::abs(*value->known) <= kMostCounted));
+  if (!is_counted) throw LoopNotCountedIn{array_of(container).place};
+}
+
+// Unbound where it is no count.
+LoopValue LoopBuilder::count_binary(int op, DType dtype, const LoopValue& a, const LoopValue& b) {
+  const auto is_element = [](const LoopValue& value) { return value.counts_of >= 0 && !value.is_count; };
+  const auto is_step = [](const LoopValue& value) {
+    return value.kind == LoopKind::Int && value.known && std::abs(*value.known) <= kMostCounted;
+  };
+  const bool is_sum = op == NB_ADD && (is_element(a) ? is_step(b) : is_element(b) && is_step(a));
+  LoopValue result;
+  if (dtype != DType::I64 || (!is_sum && (op != NB_SUBTRACT || !is_element(a) || !is_step(b)))) return result;
+  result =
+      loop_numpy(dtype, temporary("i64", fmt::format("{} {} {}", a.expr, op == NB_ADD ? "+" : "-", b.expr)));
+  note_update(op == NB_ADD ? '+' : '-', result.expr, a.expr, b.expr, 1);
+  result.counts_of = std::max(a.counts_of, b.counts_of);
+  result.is_count = true;
   return result;
 }
 
