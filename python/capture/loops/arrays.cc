@@ -47,12 +47,16 @@ LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValu
         index = given;
         require(fmt::format("(u64){} < (u64){}", index, size));
       } else {  // few are negative
-        index = fmt::format("t{}", num_temporaries_++);
-        emit(fmt::format("i64 {} = {};", index, given));
-        const std::string is_outside =
-            fmt::format("if (__builtin_expect((u64){} >= (u64){}, 0))", index, size);
-        emit(fmt::format("{0} {{ {1} += {2}; {0} {3} }}", is_outside, index, size,
-                         exit_to(LoopExit::Kind::Perform, before_)));
+        std::string& settled = settled_indices_[given + " of " + size];
+        if (settled.empty()) {
+          settled = fmt::format("t{}", num_temporaries_++);
+          emit(fmt::format("i64 {} = {};", settled, given));
+          const std::string is_outside =
+              fmt::format("if (__builtin_expect((u64){} >= (u64){}, 0))", settled, size);
+          emit(fmt::format("{0} {{ {1} += {2}; {0} {3} }}", is_outside, settled, size,
+                           exit_to(LoopExit::Kind::Perform, before_)));
+        }
+        index = settled;
       }
     }
     if (!offset.empty()) offset += " + ";

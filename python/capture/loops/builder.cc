@@ -265,6 +265,7 @@ void LoopBuilder::execute_block(int id) {
   block_has_arrays_ = false;
   block_stores_arrays_ = false;
   size_names_.clear();
+  settled_indices_.clear();
   if (marks_) mark_affine(id, *marks_);
   bool first = true;
   while (!block_done_) {

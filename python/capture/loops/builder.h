@@ -484,6 +484,7 @@ class LoopBuilder {
   ParallelLoop* parallel_ = nullptr;
   std::string parallel_text_;  // functions that run some rounds of a loop
   std::map<std::string, std::string> size_names_;
+  std::map<std::string, std::string> settled_indices_;  // those that may be negative, as they count from 0
   bool block_done_ = false;
   int num_temporaries_ = 0;
   std::string first_reason_;
