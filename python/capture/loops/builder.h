@@ -46,7 +46,8 @@ class LoopBuilder {
     int64_t step = 1;  // of the range that the checked version goes over
     std::string parallel;  // of a loop's head: hands its rounds to threads if it can
     bool is_parallel = false;
-    bool is_plain = false;  // of a checked version: without an exit, and nothing goes from round to round
+    // Of an innermost loop's checked version: nothing goes from round to round, and it has one at a time.
+    bool is_plain = false;
   };
   struct Place {
     std::string element;  // an lvalue
@@ -153,6 +154,8 @@ class LoopBuilder {
   struct ParallelLoop;
   void add_parallel_loops();
   bool add_parallel_loop(int head, std::string* why);
+  bool find_independent_rounds(ParallelLoop& loop, std::string* why);
+  bool has_independent_rounds(int head);
   std::set<int> all_loop_blocks(int head) const;
   void analyse(ParallelLoop& loop);
   void note_access(const LoopValue& container, const std::vector<LoopValue>& indices, bool stores,

@@ -189,7 +189,7 @@ void LoopBuilder::add_checked_loop(int head) {
   checked_ = nullptr;
   marks_ = nullptr;
   blocks_[static_cast<size_t>(head)].is_plain =
-      loop.carried == 0 && loop.moved == 0 && code.find("return ") == std::string::npos;
+      loop.carried == 0 && loop.moved == 0 && with_several_rounds(code, head, loop.step) == code;
   enter_checked(head, std::move(code), entered, loop);
 }
 

@@ -56,6 +56,10 @@ bool LoopBuilder::add_checked_nest(int head) {
       if (nest.blocks.count(edge.target))
         for (const auto& [variable, value] : edge.moves) nest.changed.insert(variable);
   if (nest.changed.count(range.items[1].expr)) return false;
+  // Threads share the rounds of loops that have an entry of their own.
+  if (!has_independent_rounds(head) &&
+      std::any_of(nest.inner.begin(), nest.inner.end(), [&](int id) { return has_independent_rounds(id); }))
+    return false;
   // Each block behind those that lead to it, but for the ways back.
   std::vector<int> order;
   std::set<int> seen;
