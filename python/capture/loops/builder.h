@@ -47,6 +47,7 @@ class LoopBuilder {
     std::string parallel;  // of a loop's head: hands its rounds to threads if it can
     bool is_parallel = false;
     // Of an innermost loop's checked version: nothing goes from round to round, and it has one at a time.
+    // What it stores it does not read: compilers tell such elements apart only behind the loop's own checks.
     bool is_plain = false;
   };
   struct Place {
@@ -112,6 +113,7 @@ class LoopBuilder {
   // ---- checked versions of innermost loops (checked.cc) ----
   std::set<int> loop_blocks(int head) const;
   void add_checked_loop(int head);
+  static bool stores_what_it_reads(const CheckedLoop& loop);
   std::string checked_blocks();
   void mark_affine(int id, const LoopMarks& loop);
   std::string preheader(const CheckedLoop& loop, const LoopValue& range) const;

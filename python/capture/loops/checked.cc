@@ -159,6 +159,18 @@ std::string LoopBuilder::checked_blocks() {
   return checked_blocks();
 }
 
+// To the same array at least.
+bool LoopBuilder::stores_what_it_reads(const CheckedLoop& loop) {
+  const auto is_read = [&](const CheckedLoop::Element& stored) {
+    return std::any_of(loop.elements.begin(), loop.elements.end(), [&](const CheckedLoop::Element& other) {
+      return !other.stores && other.array.index == stored.array.index;
+    });
+  };
+  return loop.has_other_stores ||
+         std::any_of(loop.elements.begin(), loop.elements.end(),
+                     [&](const CheckedLoop::Element& one) { return one.stores && is_read(one); });
+}
+
 void LoopBuilder::add_checked_loop(int head) {
   const std::vector<LoopFrame>& frames = blocks_[static_cast<size_t>(head)].frames;
   const LoopFrame& frame = frames.back();
@@ -188,8 +200,9 @@ void LoopBuilder::add_checked_loop(int head) {
   const std::string entered = preheader(loop, range);
   checked_ = nullptr;
   marks_ = nullptr;
-  blocks_[static_cast<size_t>(head)].is_plain =
-      loop.carried == 0 && loop.moved == 0 && with_several_rounds(code, head, loop.step) == code;
+  blocks_[static_cast<size_t>(head)].is_plain = loop.carried == 0 && loop.moved == 0 &&
+                                                !stores_what_it_reads(loop) &&
+                                                with_several_rounds(code, head, loop.step) == code;
   enter_checked(head, std::move(code), entered, loop);
 }
 
