@@ -107,12 +107,12 @@ def test_explain_lists_unrolled_loops_and_fallbacks():
 
 
 def test_what_stands_for_a_builtin_is_no_fallback():
-    def clipped(x, out):
+    def clipped(x, out, limits):
         for i in range(len(x)):
-            out[i] = max(0.0, x[i])
+            out[i] = max(limits["low"], x[i])
         return out
 
-    found = weft.compiler.explain(clipped)(np.array([-1.0]), np.ones(1))
+    found = weft.compiler.explain(clipped)(np.array([-1.0]), np.ones(1), {"low": 0.0})
     assert found.result == [0.0] and not found.fallbacks
     assert [entry.reason for entry in found.breaks] == ["a call of max"]
 

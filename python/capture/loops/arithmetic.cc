@@ -227,6 +227,7 @@ LoopValue LoopBuilder::numpy_binary(int op, const LoopValue& a, const LoopValue&
   }
   if (op == NB_REMAINDER && is_signed(dtype) && b.known && *b.known > 0)
     return within(remainder_by(loop_numpy(dtype, ""), x, *b.known), op, a, b);
+  if (LoopValue count = count_binary(op, dtype, a, b); count.is_count) return count;
   return within(numpy_int_binary(op, dtype, x, y), op, a, b);
 }
 

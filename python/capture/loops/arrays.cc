@@ -47,12 +47,16 @@ LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValu
         index = given;
         require(fmt::format("(u64){} < (u64){}", index, size));
       } else {  // few are negative
-        index = fmt::format("t{}", num_temporaries_++);
-        emit(fmt::format("i64 {} = {};", index, given));
-        const std::string is_outside =
-            fmt::format("if (__builtin_expect((u64){} >= (u64){}, 0))", index, size);
-        emit(fmt::format("{0} {{ {1} += {2}; {0} {3} }}", is_outside, index, size,
-                         exit_to(LoopExit::Kind::Perform, before_)));
+        std::string& settled = settled_indices_[given + " of " + size];
+        if (settled.empty()) {
+          settled = fmt::format("t{}", num_temporaries_++);
+          emit(fmt::format("i64 {} = {};", settled, given));
+          const std::string is_outside =
+              fmt::format("if (__builtin_expect((u64){} >= (u64){}, 0))", settled, size);
+          emit(fmt::format("{0} {{ {1} += {2}; {0} {3} }}", is_outside, settled, size,
+                           exit_to(LoopExit::Kind::Perform, before_)));
+        }
+        index = settled;
       }
     }
     if (!offset.empty()) offset += " + ";
@@ -119,8 +123,13 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
   const Place found = place(container, key);
   const DType dtype = container.dtype;
   if (!found.element.empty() && dtype == DType::C128) return complex_element(found.element);
-  if (!found.element.empty())
-    return loop_numpy(dtype, temporary(c_type(dtype), found.element + (dtype == DType::Bool ? " != 0" : "")));
+  if (!found.element.empty()) {
+    LoopValue element =
+        loop_numpy(dtype, temporary(c_type(dtype), found.element + (dtype == DType::Bool ? " != 0" : "")));
+    if (container.kind == LoopKind::Array && array_of(container).is_counted_in)
+      element.counts_of = container.index;
+    return element;
+  }
   LoopValue row;
   row.kind = LoopKind::Row;
   row.dtype = dtype;
@@ -168,6 +177,7 @@ void LoopBuilder::store_subscript(const LoopValue& container, const LoopValue& k
   if (container.kind == LoopKind::Resized) return store_item(container, key, value);
   if (!is_array(container)) throw LoopUnsupported{"assignment to an element of what is not an array"};
   if (!is_writable(container)) throw LoopUnsupported{"assignment to a read-only array"};
+  note_stored(container, has_arrays(key) || takes_view(container, key) ? nullptr : &value);
   if (has_arrays(key)) return scatter(container, key, value);
   if (takes_view(container, key)) {
     // An update in place assigns the view to itself.

@@ -64,8 +64,9 @@ std::string as_word(const LoopValue& leaf) {
 }
 
 LoopBuilder::LoopBuilder(std::vector<LoopFrame> entry, std::vector<LoopArray> arrays, LoopObjects objects)
-    : entry_(std::move(entry)), arrays_(std::move(arrays)) {
+    : entry_(std::move(entry)), arrays_(std::move(arrays)), num_entry_arrays_(arrays_.size()) {
   result_.objects = std::move(objects);
+  result_.is_whole = loop_end(*entry_.front().code, entry_.front().ip) < 0;
   std::set<std::string> taken;
   for (LoopArray& array : arrays_) array.name.clear();
   const auto give_name = [&](const LoopValue& value, PyObject* name) {
@@ -135,6 +136,7 @@ int LoopBuilder::block_of(std::vector<LoopFrame> frames) {
 std::string LoopBuilder::jump_to(const std::vector<LoopFrame>& from) {
   std::vector<LoopFrame> frames = from;
   drop_dead(frames);
+  hold_either(frames);
   for (const LoopFrame& frame : frames)
     for (const std::vector<LoopValue>* values : {&frame.locals, &frame.stack})
       for (const LoopValue& value : *values)
@@ -147,7 +149,10 @@ std::string LoopBuilder::jump_to(const std::vector<LoopFrame>& from) {
     frame.extra = generalized(std::move(frame.extra));
   }
   const int target = block_of(frames);
-  if (target < 0) return exit_to(LoopExit::Kind::Perform, frames);
+  if (target < 0) {
+    has_too_many_blocks_ = true;
+    return exit_to(LoopExit::Kind::Perform, frames);
+  }
   Edge edge{target, {}};
   std::vector<std::pair<std::string, std::string>> moves;  // variable, value
   std::vector<std::string> values, types;
@@ -228,7 +233,10 @@ void LoopBuilder::poll(int target) {
     }
     if (encloses) weight = 256;
   }
-  if (checked_ && target == blocks_[static_cast<size_t>(checked_->head)].frames.back().ip) return;
+  if (checked_ && checked_->is_nest && weight == 1) return;
+  if (checked_ && !checked_->is_nest &&
+      target == blocks_[static_cast<size_t>(checked_->head)].frames.back().ip)
+    return;
   emit(fmt::format("if ((fuel -= {}) < 0) {{ fuel = kFuel; if (poll()) {} }}", weight,
                    exit_to(LoopExit::Kind::Interrupted, before_)));
 }
@@ -245,6 +253,7 @@ void LoopBuilder::build_block(int id) {
   blocks_[static_cast<size_t>(id)].code = std::move(block_code_);
   blocks_[static_cast<size_t>(id)].edges = std::move(block_edges_);
   blocks_[static_cast<size_t>(id)].has_arrays = block_has_arrays_;
+  blocks_[static_cast<size_t>(id)].stores_arrays = block_stores_arrays_;
 }
 
 void LoopBuilder::execute_block(int id) {
@@ -256,6 +265,7 @@ void LoopBuilder::execute_block(int id) {
   block_has_arrays_ = false;
   block_stores_arrays_ = false;
   size_names_.clear();
+  settled_indices_.clear();
   if (marks_) mark_affine(id, *marks_);
   bool first = true;
   while (!block_done_) {
@@ -315,7 +325,8 @@ bool LoopBuilder::cycles() const {
 LoopCode LoopBuilder::build() {
   const LoopFrame& outermost = entry_.front();
   result_.head = outermost.ip;
-  result_.end = loop_end(*outermost.code, outermost.ip);
+  result_.end = result_.is_whole ? static_cast<int>(outermost.code->instructions.size())
+                                 : loop_end(*outermost.code, outermost.ip);
   frames_ = entry_;
   // The first block holds the entry's values as variables; the prologue sets them.
   std::vector<LoopFrame> entry = entry_;
@@ -325,15 +336,23 @@ LoopCode LoopBuilder::build() {
   }
   block_of(entry);
   for (size_t id = 0; id < blocks_.size(); ++id) build_block(static_cast<int>(id));
-  if (!cycles())
+  find_either_locals();
+  if (result_.is_whole)
+    check_whole();
+  else if (!cycles())
     throw LoopRejected{first_reason_.empty() ? "it never goes round" : first_reason_, first_line_};
   for (size_t id = 0, count = blocks_.size(); id < count; ++id) add_checked_loop(static_cast<int>(id));
   for (size_t id = 0; id < blocks_.size(); ++id)
     if (blocks_[id].code.empty()) build_block(static_cast<int>(id));
+  add_checked_nests();
   size_t words = 0;
   for_each_leaf(entry_, [&](LoopValue&) { ++words; });
   result_.num_words = std::max(result_.num_words, words);
   add_parallel_loops();
+  for (const LoopArray& array : arrays_) {
+    result_.array_dims.push_back(array.dim);
+    result_.num_array_words += static_cast<size_t>(1 + 2 * array.dim);
+  }
   result_.name = fmt::format("loop_{}_{}", identifier(outermost.code->code()->co_name),
                              outermost.code->line(outermost.ip));
   result_.body = parallel_text_ + print(result_.name);
@@ -341,7 +360,7 @@ LoopCode LoopBuilder::build() {
   return std::move(result_);
 }
 
-std::string LoopBuilder::prologue() const {
+std::string LoopBuilder::prologue(bool makes_arrays) const {
   std::string text;
   for (const auto& [name, k] : function_of_) {
     const bool binary =
@@ -356,7 +375,15 @@ std::string LoopBuilder::prologue() const {
     text += fmt::format("  const {} c_{} = ({})functions[{}];\n", type, name, type, k);
   }
   size_t k = 0;
-  for (const LoopArray& array : arrays_) {
+  for (size_t i = 0; i < arrays_.size(); ++i) {
+    const LoopArray& array = arrays_[i];
+    if (makes_arrays && i >= num_entry_arrays_) {
+      text += fmt::format("  {}* {}_data = nullptr;\n", element_type(array.dtype), array.name);
+      for (int d = 0; d < array.dim; ++d) text += fmt::format("  i64 {}_n{} = 0;\n", array.name, d);
+      for (int d = 0; d + 1 < array.dim; ++d) text += fmt::format("  i64 {}_s{} = 0;\n", array.name, d);
+      k += static_cast<size_t>(1 + 2 * array.dim);
+      continue;
+    }
     text += fmt::format("  {0}* const {1}_data = ({0}*)arrays[{2}];\n", element_type(array.dtype), array.name,
                         k++);
     for (int d = 0; d < array.dim; ++d) {
@@ -378,7 +405,7 @@ std::string LoopBuilder::prologue() const {
 std::string LoopBuilder::print(const std::string& name) const {
   std::string text = fmt::format(
       "extern \"C\" i64 {}(i64* io, const i64* arrays, const void* const* functions, Poll poll) {{\n", name);
-  text += prologue();
+  text += prologue(true);
   for (const auto& [variable, type] : variable_types_) text += fmt::format("  {} {};\n", type, variable);
   text += "  i64 fuel = kFuel, piece_end = 0;\n";
   for (size_t id = 0; id < blocks_.size(); ++id)
@@ -414,6 +441,10 @@ LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopA
       objects.made_lists = found.made_lists;
       objects.item_types.resize(num_entry_lists + objects.made_lists.size());
       objects.item_types[static_cast<size_t>(found.list)].push_back(found.type);
+    } catch (const LoopEitherLocals& found) {
+      objects.either_locals = found.locals;
+    } catch (const LoopNotCountedIn& found) {
+      objects.not_counted_in.insert(found.place);
     }
   }
 }

@@ -9,124 +9,16 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "capture/bytecode/jumps.h"
-#include "capture/loops/team.h"
-#include "capture/loops/value.h"
+#include "capture/loops/code.h"
 #include "scalar/expr.h"
 
 namespace weft::capture {
-
-// An array of the entry, as far as the code depends on it.
-struct LoopArray {
-  DType dtype = DType::F64;
-  int dim = 0;
-  uint64_t unit = 0;  // bit d: the stride of dimension d is one element
-  bool writable = false;
-  std::string name = {};
-  bool may_mix = false;  // a list that may become one of items of several types
-};
-
-// An attribute of an object of the entry, which the loop holds in a local of the outermost frame behind the
-// code's own.
-struct LoopAttribute {
-  int object = 0;  // of the entry
-  Ref name;
-  bool is_of_class = false;  // not the object's own
-  bool is_stored = false;    // the loop sets it
-};
-
-struct LoopObjects {
-  std::map<int, Ref> classes;  // by object
-  std::vector<LoopAttribute> attributes;
-  // Of each list that the loop resizes: the types of its items, at the entry and in the loop. All have
-  // equally many leaves.
-  std::vector<std::vector<LoopValue>> item_types;
-  // Lists that the loop makes, by the instruction that makes them: places in item_types, behind those of the
-  // entry.
-  using MadeLists = std::map<std::pair<const Code*, int>, int>;
-  MadeLists made_lists;
-  size_t num_entry_lists() const { return item_types.size() - made_lists.size(); }
-};
-
-struct LoopExit {
-  enum class Kind : uint8_t {
-    Leave,        // the loop is done
-    Perform,      // Python performs the instruction
-    Interrupted,  // a signal handler raised (the exception is set), or another thread may have changed
-                  // something
-  };
-  Kind kind;
-  std::vector<LoopFrame> frames;  // the types of what the exit's words hold
-};
-
-// A name that must still give the object it gave when the loop was built.
-struct LoopName {
-  Ref dict, builtins, name;
-  PyObject* object;
-};
-
-// The functions of math.cc, which generated code calls by these names: on one or two numbers. Null and empty
-// for other names.
-bool has_number_function(scalar::Prim prim, DType dtype);
-std::string number_function_name(scalar::Prim prim, DType dtype, size_t num_args);
-const void* math_function_address(const std::string& name);
-std::string math_function_type(const std::string& name);
-
-struct LoopCode {
-  std::string name, source, body;
-  std::vector<LoopExit> exits;
-  std::vector<const void*> functions;
-  // What the loop appends to lists, objects of the entry.
-  struct Append {
-    int list;
-    LoopValue value;
-    size_t num_words;
-  };
-  std::vector<Append> appended;
-  std::set<int> stored_cells;                    // objects of the entry, whose contents it sets
-  std::set<int> stored_lists;                    // lists of numbers whose elements it sets
-  std::vector<std::shared_ptr<LoopSite>> sites;  // of loops whose rounds threads share
-  std::vector<LoopName> names;
-  std::vector<Ref> kept;
-  std::vector<std::string> notes;  // what Python performs: "file:line: reason"
-  LoopObjects objects;
-  size_t num_words = 0;   // of the largest exit
-  int head = 0, end = 0;  // the loop's instructions in the outermost frame
-};
-
-// Thrown by build_loop: why the loop cannot be native.
-struct LoopRejected {
-  std::string reason;
-  int line = 0;
-};
-
-// Thrown inside: Python has to perform the instruction.
-struct LoopUnsupported {
-  std::string reason;
-};
-[[noreturn]] inline void unsupported(std::string reason) { throw LoopUnsupported{std::move(reason)}; }
-
-// Thrown inside: items of another type get into list `list` that the loop resizes. The loop is built again.
-struct LoopItemType {
-  int list;
-  LoopValue type;
-  LoopObjects::MadeLists made_lists;
-};
-
-// Thrown inside: list of numbers `array` gets items of another type.
-struct LoopListMixed {
-  int array;
-};
-
-// From the state at a loop's head.
-LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopArray>& arrays,
-                    LoopObjects objects);
 
 // The checked version of a loop, with several of its rounds at a time where that is of use
 // (several_rounds.cc).
@@ -147,12 +39,16 @@ class LoopBuilder {
     std::string code;
     std::vector<Edge> edges;
     bool has_arrays = false;  // statements on whole arrays
-    std::string preheader;    // of an innermost loop's head: goes to the checked version if it can
+    bool stores_arrays = false;
+    std::string preheader;  // of an innermost loop's head: goes to the checked version if it can
     std::string
         checked;       // the block in the checked version of the loop it heads, and that loop's other blocks
     int64_t step = 1;  // of the range that the checked version goes over
     std::string parallel;  // of a loop's head: hands its rounds to threads if it can
     bool is_parallel = false;
+    // Of an innermost loop's checked version: nothing goes from round to round, and it has one at a time.
+    // What it stores it does not read: compilers tell such elements apart only behind the loop's own checks.
+    bool is_plain = false;
   };
   struct Place {
     std::string element;  // an lvalue
@@ -185,6 +81,8 @@ class LoopBuilder {
     bool has_other_stores = false;
     int64_t step = 1;
     int64_t carried = 0;  // rounds that an element is kept for
+    bool is_nest = false;
+    std::vector<int> inner;  // heads of the loops in the nest, each behind the one around it
   };
 
   // ---- blocks and exits (builder.cc) ----
@@ -200,16 +98,42 @@ class LoopBuilder {
   void poll(int target);
   bool cycles() const;
 
+  // ---- whole calls (whole.cc) ----
+  void check_whole();
+  // Is the instruction performed once at most?
+  bool is_performed_once() const;
+  // Elements are set to the number; "": to none.
+  LoopValue array_of_call(DType dtype, const std::vector<std::string>& sizes, const char* number);
+  // Its elements lie in C order, without gaps, or Python performs the instruction.
+  void require_c_order(const LoopValue& array);
+  // The array is stored to; `value`: to one element of its own.
+  void note_stored(const LoopValue& container, const LoopValue* value) const;
+  LoopValue count_binary(int op, DType dtype, const LoopValue& a, const LoopValue& b);
+
   // ---- checked versions of innermost loops (checked.cc) ----
   std::set<int> loop_blocks(int head) const;
   void add_checked_loop(int head);
+  static bool stores_what_it_reads(const CheckedLoop& loop);
   std::string checked_blocks();
   void mark_affine(int id, const LoopMarks& loop);
   std::string preheader(const CheckedLoop& loop, const LoopValue& range) const;
   // In a checked version: true when the condition is checked before the loop.
   bool check_before(const LoopAffineRef& value, const std::string& low, const std::string& end);
   std::string print(const std::string& name) const;
-  std::string prologue() const;
+  // `makes_arrays`: the code makes those of the call.
+  std::string prologue(bool makes_arrays) const;
+
+  void note_set_by_head(int head, const std::vector<Edge>& edges, CheckedLoop& loop) const;
+  void enter_checked(int head, std::string checked, std::string preheader, const CheckedLoop& loop);
+
+  // ---- checked versions of nests of loops (nests.cc) ----
+  void add_checked_nests();
+  bool add_checked_nest(int head);
+  void drop_checked_nest(int head);
+  bool find_inner_loops(CheckedLoop& nest) const;
+  // Nothing where the bounds of an inner loop are not known before the nest.
+  std::optional<std::string> nest_preheader(CheckedLoop& nest, const LoopValue& range,
+                                            const std::map<int, std::vector<Edge>>& edges) const;
 
   // ---- numbers that a round moves by little (counters.cc) ----
   static std::optional<int64_t> most_of(const LoopValue& step);
@@ -232,6 +156,8 @@ class LoopBuilder {
   struct ParallelLoop;
   void add_parallel_loops();
   bool add_parallel_loop(int head, std::string* why);
+  bool find_independent_rounds(ParallelLoop& loop, std::string* why);
+  bool has_independent_rounds(int head);
   std::set<int> all_loop_blocks(int head) const;
   void analyse(ParallelLoop& loop);
   void note_access(const LoopValue& container, const std::vector<LoopValue>& indices, bool stores,
@@ -308,6 +234,8 @@ class LoopBuilder {
   LoopValue either_compare(int op, const LoopValue& a, const LoopValue& b);
   bool settle_either(PyObject* callable, std::vector<LoopValue>& args) const;
   bool split_either();
+  void find_either_locals() const;
+  void hold_either(std::vector<LoopFrame>& frames) const;
 
   // ---- complex numbers (complex.cc) ----
   LoopValue new_complex(bool of_numpy, const std::string& real, const std::string& imaginary);
@@ -533,7 +461,10 @@ class LoopBuilder {
 
   LoopCode result_;
   std::vector<LoopFrame> entry_;
-  std::vector<LoopArray> arrays_;
+  std::vector<LoopArray> arrays_;  // the entry's, then those that a whole call makes
+  size_t num_entry_arrays_ = 0;
+  std::map<std::string, int> arrays_of_call_;  // by the instruction and type
+  bool has_too_many_blocks_ = false;
   std::vector<Block> blocks_;
   std::unordered_map<std::string, int> block_of_;
   std::map<std::string, int> versions_;                     // of one position
@@ -558,11 +489,15 @@ class LoopBuilder {
   ParallelLoop* parallel_ = nullptr;
   std::string parallel_text_;  // functions that run some rounds of a loop
   std::map<std::string, std::string> size_names_;
+  std::map<std::string, std::string> settled_indices_;  // those that may be negative, as they count from 0
   bool block_done_ = false;
   int num_temporaries_ = 0;
   std::string first_reason_;
   int first_line_ = 0;
 };
+
+// The range that a loop with this head goes over, by a known step; null where it goes over something else.
+const LoopValue* range_at_top(const LoopFrame& frame);
 
 // The operation of what a mask chooses: items are the array and the mask.
 constexpr const char* kChosen = "chosen";

@@ -129,7 +129,10 @@ LoopValue LoopBuilder::made_array(const std::string& name, const std::vector<Loo
   std::vector<std::string> sizes;
   if (is_like) {
     if (!is_arraylike(args[0])) throw LoopUnsupported{fmt::format("numpy.{} of these", name)};
-    if (num_dims(args[0]) > 1) throw LoopUnsupported{fmt::format("numpy.{} of more dimensions", name)};
+    if (is_performed_once() && args[0].kind == LoopKind::Array)
+      require_c_order(args[0]);
+    else if (num_dims(args[0]) > 1)
+      throw LoopUnsupported{fmt::format("numpy.{} of more dimensions", name)};
     dtype = args[0].dtype;
     sizes = shape_of(args[0]);
   } else {
@@ -137,7 +140,8 @@ LoopValue LoopBuilder::made_array(const std::string& name, const std::vector<Loo
       if (size.kind != LoopKind::Int && !(size.kind == LoopKind::Numpy && is_integral(size.dtype)))
         throw LoopUnsupported{fmt::format("numpy.{} of these", name)};
       sizes.push_back(as_index(size));
-      require(fmt::format("(u64){} < (1UL << 20)", sizes.back()));
+      const bool is_only = args[0].kind != LoopKind::Tuple && is_performed_once();
+      require(fmt::format("(u64){} < (1UL << {})", sizes.back(), is_only ? 40 : 20));
     }
   }
   if (sizes.empty()) throw LoopUnsupported{"an array without dimensions"};
@@ -148,6 +152,8 @@ LoopValue LoopBuilder::made_array(const std::string& name, const std::vector<Loo
   }
   for (std::string& size : sizes)
     if (isdigit(static_cast<unsigned char>(size[0]))) size = temporary("i64", size);
+  if (is_performed_once())
+    return array_of_call(dtype, sizes, name.starts_with("empty") ? "" : name.starts_with("ones") ? "1" : "0");
   const LoopValue result = allocated(dtype, sizes);
   const std::string number = temporary(c_type(dtype), name.starts_with("ones") ? "1" : "0");
   Target target{result.items[0].expr, element_type(dtype), sizes, {}, ""};

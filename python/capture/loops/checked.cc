@@ -11,14 +11,6 @@ namespace weft::capture {
 
 namespace {
 
-const LoopValue* range_at_top(const LoopFrame& frame) {
-  if (frame.stack.empty() || frame.stack.back().kind != LoopKind::RangeIter ||
-      resized_under(frame.stack.back()))
-    return nullptr;
-  const LoopValue& it = frame.stack.back();
-  return it.items[2].known ? &it : nullptr;
-}
-
 // Where several branches lead back to the head, they meet before it: what differs between them is then
 // computed without jumps.
 std::string with_one_way_back(std::string code, int head) {
@@ -32,6 +24,14 @@ std::string with_one_way_back(std::string code, int head) {
 }
 
 }  // namespace
+
+const LoopValue* range_at_top(const LoopFrame& frame) {
+  if (frame.stack.empty() || frame.stack.back().kind != LoopKind::RangeIter ||
+      resized_under(frame.stack.back()))
+    return nullptr;
+  const LoopValue& it = frame.stack.back();
+  return it.items[2].known ? &it : nullptr;
+}
 
 // The blocks of the innermost loop with this head; none where it is no such thing.
 std::set<int> LoopBuilder::loop_blocks(int head) const {
@@ -83,8 +83,12 @@ void LoopBuilder::mark_affine(int id, const LoopMarks& loop) {
   if (checked_ == &loop)
     for_each_leaf(frames_,
                   [&](LoopValue& leaf) { leaf.is_counter = checked_->counters.count(leaf.expr) > 0; });
-  if (id == loop.head)
-    frame().stack.back().items[0].affine = std::make_shared<const LoopAffine>(LoopAffine{"1L", "0L", 1, {}});
+  const bool is_inner =
+      checked_ == &loop && std::count(checked_->inner.begin(), checked_->inner.end(), id) > 0;
+  if (id != loop.head && !is_inner) return;
+  LoopAffine counter{"1L", "0L", 1, {}};
+  if (is_inner) counter.counter = id;
+  frame().stack.back().items[0].affine = std::make_shared<const LoopAffine>(std::move(counter));
 }
 
 // Empty bounds: only that the number is exact.
@@ -92,10 +96,39 @@ bool LoopBuilder::check_before(const LoopAffineRef& value, const std::string& lo
   if (!checked_ || !value) return false;
   if (value->degree > 1) checked_->bits = 29;
   for (const std::string& atom : value->atoms) checked_->atoms.insert(atom);
-  if (!low.empty())
-    checked_->checks.insert(fmt::format("stays_in({}, {}, first, last, {}, {})",
-                                        value->factor.empty() ? "0L" : value->factor, value->base, low, end));
+  if (low.empty()) return true;
+  const std::string of = value->counter == 0 ? "" : std::to_string(value->counter);
+  std::string check = fmt::format("stays_in({0}, {1}, first{2}, last{2}, {3}, {4})",
+                                  value->factor.empty() ? "0L" : value->factor, value->base, of, low, end);
+  if (!of.empty()) check = fmt::format("(last{0} < first{0} || {1})", of, check);
+  checked_->checks.insert(std::move(check));
   return true;
+}
+
+// Variables that only the head sets, to one value, are known behind it.
+void LoopBuilder::note_set_by_head(int head, const std::vector<Edge>& edges, CheckedLoop& loop) const {
+  std::set<std::string> elsewhere;
+  for (int other : loop.blocks)
+    for (const Edge& edge : blocks_[static_cast<size_t>(other)].edges)
+      if (other != head && loop.blocks.count(edge.target))
+        for (const auto& [variable, value] : edge.moves) elsewhere.insert(variable);
+  // In a nest, behind the loop it may have what another run of the loop left there.
+  if (loop.is_nest) {
+    std::vector<LoopFrame> frames = blocks_[static_cast<size_t>(head)].frames;
+    for_each_leaf(frames, [&](LoopValue& leaf) {
+      if (head != loop.head) elsewhere.insert(leaf.expr);
+    });
+  }
+  for (const Edge& edge : edges) {
+    if (edge.target == head || !loop.blocks.count(edge.target)) continue;
+    for (const auto& [variable, value] : edge.moves) {
+      if (elsewhere.count(variable) || !value.affine) continue;
+      const auto [found, is_new] = loop.affine.try_emplace(variable, value.affine);
+      if (!is_new && found->second &&
+          (found->second->base != value.affine->base || found->second->factor != value.affine->factor))
+        found->second = nullptr;
+    }
+  }
 }
 
 // The blocks of the checked version, the head first.
@@ -116,23 +149,7 @@ std::string LoopBuilder::checked_blocks() {
           others.insert(variable);
     code +=
         fmt::format("checked{}_{}:  {{\n{}{}  }}\n", head, id, id == head ? carried_on() : "", block_code_);
-    if (id != head) continue;
-    // Variables that only the head sets, to one value, are known behind it.
-    std::set<std::string> elsewhere;
-    for (int other : loop.blocks)
-      for (const Edge& edge : blocks_[static_cast<size_t>(other)].edges)
-        if (other != head && loop.blocks.count(edge.target))
-          for (const auto& [variable, value] : edge.moves) elsewhere.insert(variable);
-    for (const Edge& edge : block_edges_) {
-      if (edge.target == head || !loop.blocks.count(edge.target)) continue;
-      for (const auto& [variable, value] : edge.moves) {
-        if (elsewhere.count(variable) || !value.affine) continue;
-        const auto [found, is_new] = loop.affine.try_emplace(variable, value.affine);
-        if (!is_new && found->second &&
-            (found->second->base != value.affine->base || found->second->factor != value.affine->factor))
-          found->second = nullptr;
-      }
-    }
+    if (id == head) note_set_by_head(head, block_edges_, loop);
   }
   bool all_count = true;
   for (const std::string& variable : others) all_count &= loop.counters.erase(variable) == 0;
@@ -140,6 +157,18 @@ std::string LoopBuilder::checked_blocks() {
   num_temporaries_ = first_temporary;
   loop.elements.clear();
   return checked_blocks();
+}
+
+// To the same array at least.
+bool LoopBuilder::stores_what_it_reads(const CheckedLoop& loop) {
+  const auto is_read = [&](const CheckedLoop::Element& stored) {
+    return std::any_of(loop.elements.begin(), loop.elements.end(), [&](const CheckedLoop::Element& other) {
+      return !other.stores && other.array.index == stored.array.index;
+    });
+  };
+  return loop.has_other_stores ||
+         std::any_of(loop.elements.begin(), loop.elements.end(),
+                     [&](const CheckedLoop::Element& one) { return one.stores && is_read(one); });
 }
 
 void LoopBuilder::add_checked_loop(int head) {
@@ -159,7 +188,7 @@ void LoopBuilder::add_checked_loop(int head) {
         for (const auto& [variable, value] : edge.moves) loop.changed.insert(variable);
   const LoopValue range = *range_at_top(frame);
   if (loop.changed.count(range.items[1].expr)) return;
-  loop.polls = frames.size() == 1 && frame.ip == result_.head;
+  loop.polls = frames.size() == 1 && outermost_loop(*frame.code, frame.ip) == frame.ip;
   checked_ = &loop;
   marks_ = &loop;
   loop.step = *range.items[2].known;
@@ -171,9 +200,17 @@ void LoopBuilder::add_checked_loop(int head) {
   const std::string entered = preheader(loop, range);
   checked_ = nullptr;
   marks_ = nullptr;
+  blocks_[static_cast<size_t>(head)].is_plain = loop.carried == 0 && loop.moved == 0 &&
+                                                !stores_what_it_reads(loop) &&
+                                                with_several_rounds(code, head, loop.step) == code;
+  enter_checked(head, std::move(code), entered, loop);
+}
+
+void LoopBuilder::enter_checked(int head, std::string checked, std::string preheader,
+                                const CheckedLoop& loop) {
   Block& block = blocks_[static_cast<size_t>(head)];
-  block.checked = std::move(code);
-  block.preheader = entered;
+  block.checked = std::move(checked);
+  block.preheader = std::move(preheader);
   block.step = loop.step;
   const std::string from = fmt::format("goto block{};", head), to = fmt::format("goto unchecked{};", head);
   for (int id : loop.blocks) {

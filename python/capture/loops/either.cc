@@ -102,6 +102,58 @@ bool LoopBuilder::settle_either(PyObject* callable, std::vector<LoopValue>& args
   return true;
 }
 
+namespace {
+
+bool sets(const Code& code, int begin, int end, size_t local) {
+  for (int i = begin; i < end; ++i) {
+    const Instruction& in = code.instructions[static_cast<size_t>(i)];
+    if (in.op == Op::StoreFast && static_cast<size_t>(in.arg) == local) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// A sum that begins with 0.0 before an inner loop is NumPy's float behind the loop's first round, which would
+// be a block of its own each time the loop begins.
+void LoopBuilder::find_either_locals() const {
+  LoopObjects::EitherLocals found;
+  std::map<std::string, std::map<size_t, std::set<LoopKind>>> kinds;  // by position and local
+  for (const Block& block : blocks_) {
+    const LoopFrame& frame = block.frames.back();
+    const Code& code = *frame.code;
+    const int end = loop_end(code, frame.ip), around = outermost_loop(code, frame.ip);
+    if (end < 0 || around == frame.ip) continue;
+    std::string position;
+    for (const LoopFrame& one : block.frames)
+      position += fmt::format("{} {} ", static_cast<const void*>(one.code), one.ip);
+    for (size_t i = 0; i < frame.locals.size(); ++i) {
+      const LoopValue& local = frame.locals[i];
+      if (!local.is_leaf() || !local.is_double()) continue;
+      std::set<LoopKind>& seen = kinds[position][i];
+      seen.insert(local.kind);
+      if (seen.size() == 2 && sets(code, frame.ip, end, i) &&
+          (sets(code, around, frame.ip, i) || sets(code, end, loop_end(code, around), i)))
+        found.insert({&code, frame.ip, i});
+    }
+  }
+  const LoopObjects::EitherLocals& known = result_.objects.either_locals;
+  if (std::includes(known.begin(), known.end(), found.begin(), found.end())) return;
+  found.insert(known.begin(), known.end());
+  throw LoopEitherLocals{std::move(found)};
+}
+
+void LoopBuilder::hold_either(std::vector<LoopFrame>& frames) const {
+  LoopFrame& frame = frames.back();
+  const LoopObjects::EitherLocals& known = result_.objects.either_locals;
+  for (auto at = known.lower_bound({frame.code, frame.ip, 0}); at != known.end(); ++at) {
+    const auto& [code, head, local] = *at;
+    if (code != frame.code || head != frame.ip) return;
+    LoopValue& value = frame.locals[local];
+    if (value.is_leaf() && value.is_double()) value = loop_either(value.expr, is_numpy_expr(value));
+  }
+}
+
 // Where an instruction does not know such floats: goes on as for the one or as for the other. False where
 // there is none.
 bool LoopBuilder::split_either() {

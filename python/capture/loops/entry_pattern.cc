@@ -170,15 +170,39 @@ bool EntryPattern::read(const Frame& frame, LoopEntry& entry) const {
   for (const int local : unread_)
     if (PyObject* held = frame.locals[static_cast<size_t>(local)].get(); held && PyCell_Check(held))
       return false;
-  entry.words.reserve(most_words_);
-  entry.array_words.reserve(num_array_words_);
-  entry.array_objects.reserve(arrays_.size());
+  reserve(entry);
   size_t at = 0;
   for (const int local : locals_)
     if (!read(frame.locals[static_cast<size_t>(local)].get(), at, entry)) return false;
   for (const Ref& value : frame.stack)
     if (!read(value.get(), at, entry)) return false;
-  if (is_of_one_dtype_) return true;
+  return is_of_one_dtype_ || may_not_overlap(entry);
+}
+
+bool EntryPattern::read_call(PyObject* callable, PyObject* const* args, size_t num_args,
+                             LoopEntry& entry) const {
+  const auto* function = reinterpret_cast<const PyFunctionObject*>(callable);
+  if (function->func_globals != globals_ || function->func_builtins != builtins_ ||
+      on_return_ != OnReturn::Push || stack_size_ != 0)
+    return false;
+  const auto held = [&](int local) { return static_cast<size_t>(local) < num_args ? args[local] : nullptr; };
+  for (const int local : unread_)
+    if (PyObject* const object = held(local); object && PyCell_Check(object)) return false;
+  reserve(entry);
+  size_t at = 0;
+  for (const int local : locals_)
+    if (!read(held(local), at, entry)) return false;
+  return is_of_one_dtype_ || may_not_overlap(entry);
+}
+
+void EntryPattern::reserve(LoopEntry& entry) const {
+  entry.words.reserve(most_words_);
+  entry.array_words.reserve(num_array_words_);
+  entry.array_objects.reserve(arrays_.size());
+}
+
+// Arrays of different types share no memory.
+bool EntryPattern::may_not_overlap(const LoopEntry& entry) const {
   for (size_t a = 0; a < arrays_.size(); ++a)
     for (size_t b = 0; b < a; ++b)
       if (arrays_[a].type_number != arrays_[b].type_number &&

@@ -19,6 +19,9 @@ class EntryPattern {
   // True where the frame would give an entry with the key that this one had; then `entry` has its words,
   // arrays and array words. `entry` is empty before, and of no use after false.
   bool read(const Frame& frame, LoopEntry& entry) const;
+  // The same for the frame of a call of the function with these arguments, its variables in their order, and
+  // no others.
+  bool read_call(PyObject* function, PyObject* const* args, size_t num_args, LoopEntry& entry) const;
 
  private:
   // A value, followed by its items.
@@ -42,6 +45,8 @@ class EntryPattern {
 
   bool expect(PyObject* object, const LoopValue& value);
   bool read(PyObject* object, size_t& at, LoopEntry& entry) const;
+  void reserve(LoopEntry& entry) const;
+  bool may_not_overlap(const LoopEntry& entry) const;
   bool read_integer(int64_t number, bool nonnegative, LoopEntry& entry) const;
   bool read_iterator(PyObject* object, size_t& at, LoopEntry& entry) const;
   bool read_array(PyObject* object, const Expected& expected, LoopEntry& entry) const;

@@ -330,7 +330,7 @@ bool LoopBuilder::execute_names(const Instruction& in) {
 }
 
 void LoopBuilder::execute_return() {
-  if (frames_.size() == 1) {
+  if (frames_.size() == 1 && !result_.is_whole) {
     frame().ip -= 1;
     emit(exit_to(LoopExit::Kind::Leave, frames_));
     block_done_ = true;
@@ -338,6 +338,13 @@ void LoopBuilder::execute_return() {
   }
   if (top().kind == LoopKind::Method) unsupported("a method that is returned");
   top() = as_object(top());
+  if (frames_.size() == 1) {
+    frame().stack = {materialized(top())};
+    for (LoopValue& local : frame().locals) local = LoopValue();
+    emit(exit_to(LoopExit::Kind::Return, frames_));
+    block_done_ = true;
+    return;
+  }
   materialize_all();
   LoopValue value = pop();
   frames_.pop_back();
@@ -429,8 +436,11 @@ bool LoopBuilder::execute_control(const Instruction& in) {
       // The counter varies, also if the loop begins at a constant.
       if (is_to_be_unrolled(it))
         it.items[0].pinned = it.items[1].pinned = true;
-      else if (it.kind == LoopKind::RangeIter && it.items[0].known)
+      else if (it.kind == LoopKind::RangeIter && it.items[0].known) {
+        const LoopAffineRef affine = it.items[0].affine;
         it.items[0] = loop_int(it.items[0].expr, it.items[0].nonnegative);
+        it.items[0].affine = affine;
+      }
       push(std::move(it));
       return true;
     }

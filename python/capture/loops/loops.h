@@ -47,6 +47,13 @@ class LoopEntry {
   // Code over arrays of different types takes them not to share memory.
   bool mixes_types() const;
 
+  // All that EntryPattern reads.
+  void clear_words() {
+    words.clear();
+    array_words.clear();
+    array_objects.clear();
+  }
+
   // Takes in attributes of the objects met so far, as locals of `frame` behind its own.
   void read_attributes(LoopFrame& frame);
 
@@ -105,10 +112,18 @@ struct NativeLoop {
   std::shared_ptr<const void> module;
   int64_t (*function)(int64_t* io, const int64_t* arrays, const void* const* functions,
                       int64_t (*poll)()) = nullptr;
+  double build_ms = 0;
+  // Do its names still give what they gave when it was built? Looks them up where a dict has changed since.
+  bool names_hold();
+  std::vector<std::pair<PyObject*, uint64_t>> versions;  // of the names' dicts, when they were looked up last
+
   int short_runs = 0;     // in a row, that ended with an instruction for Python
   int costly_runs = 0;    // in a row, that took less time than their lists
   bool is_timed = false;  // one has ended with an instruction for Python
 };
+
+// Code for whole calls with statements on arrays is for small ones.
+bool is_of_use(const LoopCode& code, const LoopEntry& entry);
 
 class EntryPattern;
 
@@ -126,6 +141,12 @@ class Loops {
   // If the state is at the head of a loop that can be native, runs it. On Returned, `result` is what the
   // outermost frame returned.
   LoopOutcome run(State& state, Ref& result, const Report& report);
+  // The same for a whole call, from its beginning, of a function that has loops and does nothing else.
+  LoopOutcome run_whole(State& state, Ref& result, const Report& report);
+  // The same from the arguments, where a call like it came before. Advanced: `state` is the call's, in the
+  // middle of it.
+  LoopOutcome call(const Code& code, PyObject* function, PyObject* const* args, size_t num_args, State& state,
+                   Ref& result);
   // Python performs the rest of the call, but for the loops that are native.
   Ref finish(State& state, const Report& report);
   // Did the last run that advanced get somewhere, more than a round that Python has to perform a part of?
@@ -157,15 +178,27 @@ class Loops {
   };
   static std::shared_ptr<NativeLoop> add_loop(Candidates& candidates, const LoopEntry& entry,
                                               const Report& report);
+  LoopOutcome enter(State& state, Ref& result, const Report& report);
+  LoopOutcome call(const Found& found, LoopEntry& entry, PyObject* function, PyObject* const* args,
+                   size_t num_args, State& state, Ref& result);
+  // The number of the exit.
+  static int64_t run_code(const NativeLoop& loop, LoopEntry& entry, LoopMemory& memory);
   // Runs the loop from the entry of the state's innermost frame.
   LoopOutcome run(const Found& found, LoopEntry& entry, State& state, Ref& result, Rejections& rejections,
-                  Clock::duration reading);
+                  Clock::duration reading, const Report& report);
+  // Behind an exit that is not the end of a call, with the state rebuilt. is_long: the run was.
+  LoopOutcome go_on(const Found& found, const LoopExit& exit, State& state, size_t depth, Ref& result,
+                    Rejections& rejections, bool is_long, bool has_long_lists);
   bool note_mixed(const Frame& frame, const LoopEntry& entry, const LoopListMixed& list);
   static void note_conversion(NativeLoop& loop, const LoopEntry& entry, Clock::duration converting,
                               Clock::duration running, Rejections& rejections);
 
   std::unordered_map<std::string, Candidates> by_key_;
   bool was_useful_ = false;
+  const Code* known_code_ = nullptr;  // of which this is known:
+  bool has_loop_ = false;
+  Rejections* whole_ = nullptr;                                   // of the code's beginning
+  std::unique_ptr<LoopEntry> spare_;                              // for whole calls, one after another
   std::map<std::pair<const Code*, int>, Rejections> rejections_;  // by loop head
   std::map<std::pair<const Code*, int>, std::set<int>>
       mixed_;  // locals with lists that get items of other types

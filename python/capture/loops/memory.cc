@@ -4,8 +4,10 @@
 #include <bit>
 #include <complex>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 
+#include "capture/objects/numpy_api.h"
 #include "kernels/cpu/blas.h"
 #include "weft/parallel.h"
 
@@ -22,6 +24,11 @@ bool points_into(const Tensor& block, const void* address) {
   const auto* begin = static_cast<const char*>(block.data());
   const auto* at = static_cast<const char*>(address);
   return at >= begin && at < begin + block.numel() * itemsize(block.dtype());
+}
+
+bool new_array(int64_t index, int64_t dtype, int64_t dim, const int64_t* sizes, bool is_zero,
+               int64_t* words) {
+  return current->new_array(index, static_cast<DType>(dtype), dim, sizes, is_zero, words);
 }
 
 void* allocate(int64_t count, int64_t dtype, const void* const* live, int64_t num_live) {
@@ -90,6 +97,34 @@ void* LoopMemory::allocate(int64_t count, DType dtype, const void* const* live, 
     return begin;
   } catch (...) {
     return nullptr;
+  }
+}
+
+bool LoopMemory::new_array(int64_t index, DType dtype, int64_t dim, const int64_t* sizes, bool is_zero,
+                           int64_t* words) {
+  constexpr int64_t kSmall = 2048;  // bytes; larger ones are aligned as vectors are
+  try {
+    int64_t count = 1;
+    for (int64_t d = dim; d-- > 0; count *= sizes[d]) {
+      words[1 + d] = sizes[d];
+      words[1 + dim + d] = count;
+    }
+    Ref& array = (*arrays_)[static_cast<size_t>(index)];
+    if (count * itemsize(dtype) <= kSmall) {
+      const auto rank = static_cast<int>(dim);
+      array = Ref::steal(is_zero ? PyArray_ZEROS(rank, sizes, type_number(dtype), 0)
+                                 : PyArray_EMPTY(rank, sizes, type_number(dtype), 0));
+      if (!array) return PyErr_Clear(), false;
+    } else {
+      const Tensor tensor = Tensor::empty(Shape(sizes, sizes + dim), dtype);
+      if (is_zero) std::memset(tensor.data(), 0, static_cast<size_t>(count * itemsize(dtype)));
+      array = make_array(tensor, nullptr, false);
+    }
+    words[0] = reinterpret_cast<int64_t>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array.get())));
+    return true;
+  } catch (...) {
+    PyErr_Clear();
+    return false;
   }
 }
 
@@ -166,6 +201,7 @@ Tensor LoopMemory::block(const void* address) const {
 }
 
 const void* loop_library_function(const std::string& name) {
+  if (name == "new_array") return reinterpret_cast<const void*>(&new_array);
   if (name == "allocate") return reinterpret_cast<const void*>(&allocate);
   if (name == "matrix_product_f64") return reinterpret_cast<const void*>(&matrix_product<double>);
   if (name == "matrix_product_f32") return reinterpret_cast<const void*>(&matrix_product<float>);

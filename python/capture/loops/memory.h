@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/objects/py.h"
 #include "weft/tensor.h"
 
 namespace weft::capture {
@@ -31,6 +32,11 @@ class LoopMemory {
   ~LoopMemory();
   LoopMemory(const LoopMemory&) = delete;
   LoopMemory& operator=(const LoopMemory&) = delete;
+
+  // What the arrays of the run's entry are, and behind them those that a whole call makes.
+  void holds_arrays(std::vector<Ref>& arrays) { arrays_ = &arrays; }
+  // Makes array `index`, and sets its words: address, sizes and strides. False: out of memory.
+  bool new_array(int64_t index, DType dtype, int64_t dim, const int64_t* sizes, bool is_zero, int64_t* words);
 
   void* allocate(int64_t count, DType dtype, const void* const* live, int64_t num_live);
   // The block that the address points into is not used again: a list will hold an array in it. False: out of
@@ -67,6 +73,7 @@ class LoopMemory {
   };
   std::vector<MadeList> lists_, spare_lists_, kept_lists_;
   size_t most_lists_ = kFewLists;  // before those that nothing refers to are looked for
+  std::vector<Ref>* arrays_ = nullptr;
   LoopMemory* outer_;
 };
 

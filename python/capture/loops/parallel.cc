@@ -240,16 +240,14 @@ const LoopValue& iterator_of(const LoopFrame& frame) { return frame.stack.back()
 
 }  // namespace
 
-bool LoopBuilder::add_parallel_loop(int head, std::string* why) {
-  const std::vector<LoopFrame>& frames = blocks_[static_cast<size_t>(head)].frames;
+bool LoopBuilder::find_independent_rounds(ParallelLoop& loop, std::string* why) {
+  const std::vector<LoopFrame>& frames = blocks_[static_cast<size_t>(loop.head)].frames;
   const LoopFrame& frame = frames.back();
   if (frame.code->instructions[static_cast<size_t>(frame.ip)].op != Op::ForIter || frame.stack.empty())
     return false;
   const LoopValue it = iterator_of(frame);
   if (it.kind != LoopKind::RangeIter || !it.items[2].known || resized_under(it)) return false;
-  ParallelLoop loop;
-  loop.head = head;
-  loop.blocks = all_loop_blocks(head);
+  loop.blocks = all_loop_blocks(loop.head);
   if (loop.blocks.empty()) return false;
   for (int id : loop.blocks)
     for (const Edge& edge : blocks_[static_cast<size_t>(id)].edges)
@@ -269,6 +267,23 @@ bool LoopBuilder::add_parallel_loop(int head, std::string* why) {
     *why = reason.reason;
     return false;
   }
+  return true;
+}
+
+bool LoopBuilder::has_independent_rounds(int head) {
+  ParallelLoop loop;
+  loop.head = head;
+  std::string why;
+  return find_independent_rounds(loop, &why);
+}
+
+bool LoopBuilder::add_parallel_loop(int head, std::string* why) {
+  ParallelLoop loop;
+  loop.head = head;
+  if (!find_independent_rounds(loop, why)) return false;
+  // The rounds behind one that others wait for are shared anew.
+  if (!loop.conflicts.empty()) drop_checked_nest(head);
+  const LoopFrame& frame = blocks_[static_cast<size_t>(head)].frames.back();
   const std::string name = fmt::format("rounds_{}_{}", frame.code->line(frame.ip), head);
   Block& block = blocks_[static_cast<size_t>(head)];
   block.parallel = parallel_entry(loop, name);
@@ -520,7 +535,7 @@ std::string LoopBuilder::print_parallel(const ParallelLoop& loop, const std::str
   }
   std::string text = fmt::format(
       "static i64 {}(i64* io, const i64* arrays, const void* const* functions, Poll poll) {{\n", name);
-  text += prologue();
+  text += prologue(false);
   for (const auto& [variable, type] : variable_types_) text += fmt::format("  {} {};\n", type, variable);
   text += "  i64 fuel = kFuel, piece_end = 0;\n";
   size_t k = 0;

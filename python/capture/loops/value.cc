@@ -19,6 +19,7 @@ LoopAffineRef affine_literal(int64_t value) {
 
 LoopAffineRef affine_sum(const LoopAffineRef& a, const LoopAffineRef& b, bool minus) {
   if (!a || !b) return nullptr;
+  if (!a->factor.empty() && !b->factor.empty() && a->counter != b->counter) return nullptr;
   const char* sign = minus ? "-" : "+";
   LoopAffine sum{a->factor, fmt::format("({} {} {})", a->base, sign, b->base), std::max(a->degree, b->degree),
                  a->atoms};
@@ -33,6 +34,7 @@ LoopAffineRef affine_sum(const LoopAffineRef& a, const LoopAffineRef& b, bool mi
   if (minus ? __builtin_sub_overflow(a->constant, b->constant, &sum.constant)
             : __builtin_add_overflow(a->constant, b->constant, &sum.constant))
     return nullptr;
+  sum.counter = b->factor.empty() ? a->counter : b->counter;
   sum.atoms.insert(b->atoms.begin(), b->atoms.end());
   if (sum.base.size() > 400) return nullptr;
   return std::make_shared<const LoopAffine>(std::move(sum));
@@ -48,6 +50,7 @@ LoopAffineRef affine_product(const LoopAffineRef& a, const LoopAffineRef& b) {
   const bool is_literal = a->form.empty() && b->form.empty();
   if (is_literal && __builtin_mul_overflow(a->constant, b->constant, &product.constant)) return nullptr;
   if (!is_literal) product.form = product.base;
+  product.counter = b->factor.empty() ? a->counter : b->counter;
   product.atoms.insert(b->atoms.begin(), b->atoms.end());
   return std::make_shared<const LoopAffine>(std::move(product));
 }
@@ -225,6 +228,8 @@ LoopValue generalized(LoopValue value) {
     value.most.reset();
     value.remainder.clear();
     value.is_counter = false;
+    value.counts_of = -1;
+    value.is_count = false;
   }
   value.origin.clear();
   for (size_t i = 0; i < value.items.size(); ++i)

@@ -64,6 +64,7 @@ struct LoopAffine {
   std::set<std::string> atoms;
   std::string form = {};
   int64_t constant = 0;
+  int counter = 0;  // in a nest of loops: the head of the one whose counter it is, 0 for the outermost
 };
 using LoopAffineRef = std::shared_ptr<const LoopAffine>;
 LoopAffineRef affine_atom(const std::string& expr);
@@ -85,8 +86,12 @@ struct LoopValue {
   std::optional<int64_t> most;   // Int, Numpy: where it is known to be from 0 to this, by a mask or a divisor
   std::string remainder;    // Int, Numpy: C++ that is zero where this is, of a division that rounds to zero
   bool is_counter = false;  // in a loop's checked version: moved by little in a round (counters.cc)
-  std::string expr;         // of the leaf: Int, Float, Bool, Numpy, Row, Pointer, ListAddress
-  std::string operation;    // Pending: weft's operator, which computes with `compute`
+  // Numpy: an element of array `counts_of`, which is only counted in (whole.cc); with is_count, one more or
+  // less than that.
+  int counts_of = -1;
+  bool is_count = false;
+  std::string expr;       // of the leaf: Int, Float, Bool, Numpy, Row, Pointer, ListAddress
+  std::string operation;  // Pending: weft's operator, which computes with `compute`
   DType compute = DType::F64;
   std::vector<std::string> sizes;  // Pending
   std::string origin;              // View: the container and key it was taken by, in this block

@@ -281,6 +281,7 @@ LoopValue LoopBuilder::in_place(int op, const LoopValue& a, const LoopValue& b) 
       if (was[d] != is[d]) require(fmt::format("{} == {}", was[d], is[d]));
     return result;
   }
+  note_stored(a, nullptr);
   LoopValue view = as_view(a);
   if (num_dims(result) != view.dims) throw LoopUnsupported{"an update in place of fewer dimensions"};
   const std::vector<std::string> shape = shape_of(result);

@@ -104,6 +104,8 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf, Py
         const vectorcallfunc run = reinterpret_cast<PyFunctionObject*>(function)->vectorcall;
         return python::calling_python([&] { return run(function, args, num_args, kwnames); });
       }
+      if (!kwnames)
+        if (Ref result = callable->compiled->call_whole(args, num_args)) return result.release();
     } else {
       require_available(chosen.device);
     }

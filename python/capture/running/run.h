@@ -41,8 +41,14 @@ class CompiledFunction::Run {
   // Each step leaves the state where it is (NotEntered), moves it on, or ends the call with `result_`.
   LoopOutcome advance();
   LoopOutcome enter_native_loop() {
-    return chosen_.are_usual() ? loops_->run(state_, result_, reporter()) : LoopOutcome::NotEntered;
+    if (!chosen_.are_usual()) return LoopOutcome::NotEntered;
+    if (is_at_beginning() && !function_.settings_.fullgraph)
+      if (const LoopOutcome whole = loops_->run_whole(state_, result_, reporter());
+          whole != LoopOutcome::NotEntered)
+        return whole;
+    return loops_->run(state_, result_, reporter());
   }
+  bool is_at_beginning() const { return state_.frames.size() == 1 && state_.frames[0].ip == 0; }
   LoopOutcome perform_observed();
   LoopOutcome run_variant(const Variant& variant);
   LoopOutcome go_on_behind(const Variant& variant);
@@ -58,8 +64,7 @@ class CompiledFunction::Run {
   }
 
   std::shared_ptr<Segment> segment_here() {
-    const bool is_root = state_.frames.size() == 1 && state_.frames[0].ip == 0 && function_.captures_.root &&
-                         chosen_.are_usual();
+    const bool is_root = is_at_beginning() && function_.captures_.root && chosen_.are_usual();
     return is_root ? function_.captures_.root : function_.segment(state_, chosen_);
   }
   // The first of which the guards hold, with `registers_` filled; or null.

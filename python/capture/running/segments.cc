@@ -241,6 +241,23 @@ Ref CompiledFunction::call(PyObject* const* args, size_t num_args, PyObject* kwn
   return run(std::move(state));
 }
 
+Ref CompiledFunction::call_whole(PyObject* const* args, size_t num_args) {
+  const Code* const code = root_code_;
+  if (!code || !first_args_.empty() || first_keywords_ || settings_.fullgraph || !why_python_.empty() ||
+      num_args != static_cast<size_t>(code->positional) || code->keyword_only > 0 || code->var_args ||
+      code->var_keywords || code->num_free > 0 || captures_.calls->is_suspected() ||
+      reinterpret_cast<PyFunctionObject*>(function_.get())->func_code !=
+          reinterpret_cast<PyObject*>(code->code()))
+    return Ref();
+  const std::shared_ptr<Loops> loops = captures_.loops;
+  State state;
+  Ref result;
+  const LoopOutcome outcome = loops->call(*code, function_.get(), args, num_args, state, result);
+  if (outcome == LoopOutcome::NotEntered) return Ref();
+  ++counters().calls;
+  return outcome == LoopOutcome::Returned ? std::move(result) : run(std::move(state));
+}
+
 Ref CompiledFunction::call_compiled(PyObject* const* args, size_t num_args, PyObject* kwnames) {
   State state;
   state.frames.push_back(make_frame(function_.get(), args, num_args, kwnames));

@@ -76,6 +76,8 @@ class CompiledFunction {
   // The function that Python runs faster for arguments of about these sizes; null where that is not known,
   // and where the call is to be timed. With the usual choices.
   PyObject* faster_in_python(PyObject* const* args, size_t num_args);
+  // What the call returns where native code runs all of it; null where it may not. With the usual choices.
+  Ref call_whole(PyObject* const* args, size_t num_args);
   void reset();
   // Forgets the captures, which end with what is returned.
   Captures take();
