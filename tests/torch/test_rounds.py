@@ -96,6 +96,43 @@ def test_rounds_of_many_operations_have_graphs_of_their_own():
     assert 2 < weft.compiler.stats()["graphs"] < 20
 
 
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_sequences_of_many_lengths_share_the_graph_of_a_step(dynamic):
+    cell = nn.GRUCell(4, 4)
+
+    def program(x):
+        h = torch.zeros(x.shape[0], 4)
+        for t in range(x.shape[1]):
+            h = cell(x[:, t], h)
+        return h
+
+    weft.compiler.reset()
+    compiled = torch.compile(program, dynamic=dynamic)
+    for length in (40, 40, *range(30, 60, 2), 3, 1, 0):
+        x = torch.randn(2, length, 4)
+        assert torch.allclose(compiled(x), program(x), atol=1e-6)
+    assert weft.compiler.stats()["graphs"] < 16
+
+
+def test_rounds_that_make_a_list_longer_are_in_one_graph_for_each_length():
+    cell = nn.GRUCell(4, 4)
+
+    def program(x):
+        h, results = torch.zeros(x.shape[0], 4), []
+        for t in range(x.shape[1]):
+            h = cell(x[:, t], h)
+            results.append(h)
+        return torch.stack(results, 1)
+
+    weft.compiler.reset()
+    compiled = torch.compile(program)
+    for length in (20, 20, 25, 30, 20, 25):
+        x = torch.randn(2, length, 4)
+        assert torch.allclose(compiled(x), program(x), atol=1e-6)
+    counts = weft.compiler.stats()
+    assert counts["graphs"] == 3 and counts["breaks"] == 0
+
+
 def test_many_rounds_that_are_alike_share_a_graph():
     def program(x, steps):
         for t in range(steps):

@@ -286,6 +286,7 @@ class Evaluator {
   void unpack(int before, int after, bool starred);
   std::vector<V> taken(const V& value, size_t wanted, bool starred);
   void note_backward_jump(int target);
+  bool wants_graphs_of_rounds(const V& range);
   bool is_of_one_round(const Code& code, int head);
   bool take_range_iterator(const V& it);
   bool has_tensor_input() const;

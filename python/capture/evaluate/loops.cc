@@ -362,6 +362,29 @@ bool Evaluator::is_over_tensors() const {
   });
 }
 
+// Is the range of this loop one that the graph should not hold one length of, as that of a sequence is? With
+// dynamic=True all integers are symbolic, those that say how deep a model is, too: sizes alone are taken to
+// change. Rounds that make a list longer are not alike: of their own they would be as many graphs.
+bool Evaluator::wants_graphs_of_rounds(const V& range) {
+  if (range->object) return false;
+  const ListSlots slots = list_slots(*frame().code, frame().ip);
+  if (!slots.appended.empty() || !slots.resized.empty()) return false;
+  if (settings_.dynamic != Settings::Dynamic::Always) return true;
+  const SymEnv& env = tracer_.graph().env();
+  const auto depends_on_a_size = [&](const V& bound) {
+    if (bound->kind != Kind::SymInt) return false;
+    const SymGuard same = {SymRelation::Eq, bound->sym, Sym(bound->sym.hint())};
+    for (int symbol = 0; symbol < env.num_symbols(); ++symbol) {
+      std::vector<int64_t> another = env.hints();
+      ++another[static_cast<size_t>(symbol)];
+      if (env.is_size(symbol) && !same.holds(another)) return true;
+    }
+    return false;
+  };
+  const std::vector<V>& bounds = range->items[0]->items;
+  return std::any_of(bounds.begin(), bounds.end(), depends_on_a_size);
+}
+
 // Does what was evaluated of this round of a loop over a range hold for no other one? A counter that names a
 // layer is such.
 bool Evaluator::is_of_one_round(const Code& code, int head) {
@@ -452,8 +475,9 @@ bool Evaluator::ends_at_loop(std::string* reason) {
   std::string& why = native_verdicts_[place];
   if (can_be_native(frame(), &why)) return true;
   if (!over_range || settings_.fullgraph) return false;  // a segment for each round is no whole graph
+  const bool has_own_graphs = wants_graphs_of_rounds(it);
   specialize_range(it);
-  if (is_over_tensors()) {  // note_backward_jump decides when it has seen a round
+  if (!has_own_graphs && is_over_tensors()) {  // note_backward_jump decides when it has seen a round
     const std::string key = fmt::format("{} {} {}", frames_.size(), static_cast<const void*>(&code), at);
     trips_.try_emplace(key, Trips{&code, at}).first->second.nodes_before =
         tracer_.graph().body().nodes.size();
