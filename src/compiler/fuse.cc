@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/repeated.h"
 #include "nest/fusible.h"
 #include "nest/views.h"
 #include "passes/analysis.h"
@@ -41,6 +42,7 @@ class Fuser {
     }
     make_steps();
     while (store_what_kernels_share()) make_steps();
+    if (drop_what_one_kernel_needs()) make_steps();
     for (auto& [result, update] : plan_.updates)
       update.keeps_base = !update.is_copied && reads_base_elsewhere(update);
     for (const FusionStep& step : plan_.steps)
@@ -64,10 +66,11 @@ class Fuser {
       over_inputs_;  // results of updates that are written back, and whose part a kernel writes
   FusionPlan plan_;
   std::map<const ir::Node*, size_t> order_;
-  std::vector<ir::Node*> nodes_;   // in order
-  std::set<ir::Node*> absorbed_;   // that are part of an update
-  std::set<ir::Node*> calls_;      // operator calls and views of stored values that must exist
-  std::vector<ir::Value*> roots_;  // values kernels write, in order
+  std::vector<ir::Node*> nodes_;       // in order
+  std::set<ir::Node*> absorbed_;       // that are part of an update
+  std::set<ir::Node*> calls_;          // operator calls and views of stored values that must exist
+  std::vector<ir::Value*> roots_;      // values kernels write, in order
+  std::set<const ir::Value*> shared_;  // of them, those that several kernels needed
 
   // One number repeated, on the host: to compile a kernel for it takes longer than many calls of the
   // operator.
@@ -357,57 +360,6 @@ class Fuser {
     return walk.visits;
   }
 
-  // Why a reduction cannot be evaluated where it is met; "" if it can.
-  static std::string repeats(const Visit& visit, const IndexSpace& space, size_t num_outer) {
-    if (is_unrolled(*visit.value->def)) return "";
-    // Through a reshape, several positions may share a result (the channels of a group).
-    int64_t positions = 1, results = 1;
-    for (int loop : visit.loops) positions *= space.atom(loop).extent.hint();
-    for (const Sym& size : visit.value->tensor().shape) results *= size.hint();
-    if (positions > results) return "it would be reduced again for each position that shares a result";
-    size_t depends = visit.loops.size();
-    for (size_t k = 0; k < depends; ++k)
-      if (k >= visit.enclosing.size() || !visit.loops.count(visit.enclosing[k]))
-        return "it varies along inner loops only, and would be reduced again for each outer position";
-    // Inside another reduction, positions of the outer one share a vector. Along the innermost dimension
-    // their elements lie apart; a loop of its own reads them in order.
-    const ir::Node& node = *visit.value->def;
-    const std::vector<size_t> dims = reduced_dims(node);
-    const bool innermost = !dims.empty() && dims.back() + 1 == node.inputs[0]->tensor().shape.size();
-    const int64_t most = innermost ? 16 : 64;
-    Sym extent = reduction_extent(node);
-    bool is_short = extent.is_constant() && extent.constant() <= most;
-    if (depends > num_outer && !is_short) return "it is reduced inside another reduction";
-    return "";
-  }
-
-  // Is a division, a root or a function computed for every element, again for each position of an outer loop?
-  static bool is_repeated(const Visit& visit, const IndexSpace& space) {
-    constexpr double kCostly = 4;
-    constexpr int64_t kFewElements = 1 << 14;  // a kernel of its own would cost as much
-    if (visit.enclosing.empty() || !visit.loops.count(visit.enclosing.back())) return false;
-    bool leaves_out = false;
-    Sym elements = 1;
-    for (int loop : visit.enclosing) {
-      leaves_out = leaves_out || !visit.loops.count(loop);
-      elements = elements * space.atom(loop).extent;
-    }
-    if (!leaves_out || (elements.is_constant() && elements.constant() < kFewElements)) return false;
-    return pointwise_cost(*visit.value->def) >= kCostly;
-  }
-
-  // Can a loop read what is turned in few pieces?
-  static bool is_in_order(const Visit& rotation, const IndexSpace& space) {
-    constexpr int64_t kShort = 32;  // rows of fewer elements would be pieces mostly
-    const SymShape& shape = rotation.value->tensor().shape;
-    const size_t dim = rotated_dim(*rotation.value->def);
-    const bool is_innermost =
-        std::all_of(shape.begin() + static_cast<ptrdiff_t>(dim) + 1, shape.end(), known_one);
-    const bool has_rows = std::any_of(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(dim),
-                                      [](const Sym& size) { return !known_one(size); });
-    return space.is_affine(rotation.address) && !(is_innermost && has_rows && shape[dim].hint() < kShort);
-  }
-
   bool store_what_would_repeat() {
     for (ir::Value* root : std::vector<ir::Value*>(roots_)) {
       IndexSpace space;
@@ -532,32 +484,68 @@ class Fuser {
   // Reductions and costly values that more than one kernel evaluates are stored, and values of many others:
   // what one step of a recurrence hands to the next would be computed from all steps before.
   bool store_what_kernels_share() {
-    std::map<const ir::Value*, std::set<size_t>> evaluated_in;
+    std::map<const ir::Value*, Kernels> evaluated_in;
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       std::set<const ir::Value*> inside(plan_.steps[s].group.roots.begin(), plan_.steps[s].group.roots.end());
       std::set<const ir::Value*> seen;
       for (const ir::Value* root : plan_.steps[s].group.roots)
-        collect_costly(root, inside, s, evaluated_in, seen);
+        collect_evaluated(root, inside, s, evaluated_in, seen);
     }
+    bool has_stored = false;
     for (ir::Node* node : nodes_) {
       for (ir::Value* output : node->outputs) {
         auto found = evaluated_in.find(output);
-        if (found == evaluated_in.end() || found->second.size() < 2 || plan_.memory.holds(output)) continue;
-        store(output, fmt::format("{} kernels need it", found->second.size()));
-        return true;
+        if (found == evaluated_in.end() || found->second.count < 2 || plan_.memory.holds(output)) continue;
+        if (!is_costly(*node) && !has_many_sources(output)) continue;
+        store(output, fmt::format("{} kernels need it", found->second.count));
+        shared_.insert(output);
+        has_stored = true;
       }
     }
-    return false;
+    return has_stored;
   }
 
-  void collect_costly(const ir::Value* value, const std::set<const ir::Value*>& inside, size_t step,
-                      std::map<const ir::Value*, std::set<size_t>>& evaluated_in,
-                      std::set<const ir::Value*>& seen) {
+  // What several kernels needed until values behind it were stored, too.
+  bool drop_what_one_kernel_needs() {
+    std::map<const ir::Value*, Kernels> read_in;
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      const FusionStep& step = plan_.steps[s];
+      for (ir::Value* root : step.group.roots)
+        for (const ir::Value* read : needs_of(root).reads)
+          if (std::find(step.group.roots.begin(), step.group.roots.end(), read) == step.group.roots.end())
+            read_in[read].note(s);
+      if (!step.node) continue;
+      for (const ir::Value* input : step.node->inputs)
+        if (input) read_in[passes::view_root(input)].note(s);
+    }
+    const auto is_dropped = [&](const ir::Value* value) {
+      return shared_.count(value) > 0 && read_in.count(value) == 0;
+    };
+    const size_t before = roots_.size();
+    for (const ir::Value* root : roots_)
+      if (is_dropped(root)) plan_.memory.strides.erase(root);
+    std::erase_if(roots_, is_dropped);
+    return roots_.size() != before;
+  }
+
+  // In how many kernels, which are looked at one after the other.
+  struct Kernels {
+    size_t count = 0, last = 0;
+    void note(size_t kernel) {
+      if (count > 0 && last == kernel) return;
+      ++count;
+      last = kernel;
+    }
+  };
+
+  void collect_evaluated(const ir::Value* value, const std::set<const ir::Value*>& inside, size_t step,
+                         std::map<const ir::Value*, Kernels>& evaluated_in,
+                         std::set<const ir::Value*>& seen) {
     if (!value->def || !seen.insert(value).second || (plan_.memory.holds(value) && !inside.count(value)))
       return;
-    if (is_costly(*value->def) || has_many_sources(value)) evaluated_in[value].insert(step);
+    evaluated_in[value].note(step);
     for (const ir::Value* input : value->def->inputs)
-      if (input) collect_costly(input, inside, step, evaluated_in, seen);
+      if (input) collect_evaluated(input, inside, step, evaluated_in, seen);
   }
 
   // Reading the value costs less than reading those of its shape that it is computed from.

@@ -22,6 +22,8 @@ namespace {
 constexpr size_t kMaxVariants = 8;
 constexpr double kMissesPerCapture = 4;
 constexpr double kCostly_ms = 1000;
+// However long they take: a cache that is empty, that has one element, two, and any number.
+constexpr size_t kFewVariants = 4;
 constexpr size_t kMostVariants = 64;
 // Of a segment that takes long to capture, and computes with no array.
 constexpr size_t kMaxPlainVariants = 3;
@@ -73,7 +75,7 @@ bool is_deep_recursion(const State& state) {
 
 // How many variants of the segment are captured without waiting: as many as there are where that took long.
 size_t usual_variants(const Segment& here) {
-  if (here.variants.size() > 1 && here.captured_ms > kCostly_ms)
+  if (here.variants.size() >= kFewVariants && here.captured_ms > kCostly_ms)
     return std::min(here.variants.size(), kMaxVariants);
   double spent_ms = 0;  // without having computed with an array
   for (const auto& one : here.variants) {
