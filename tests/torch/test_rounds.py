@@ -133,6 +133,26 @@ def test_rounds_that_make_a_list_longer_are_in_one_graph_for_each_length():
     assert counts["graphs"] == 3 and counts["breaks"] == 0
 
 
+def test_long_rounds_that_make_a_list_longer_are_in_few_graphs():
+    unit = torch.eye(3)
+
+    def program(x, steps):
+        results = []
+        for t in range(steps):
+            for _ in range(8):
+                x = x @ unit
+            x = x / x.norm() + 0.001
+            results.append(x.sum())
+        return torch.stack(results)
+
+    weft.compiler.reset()
+    compiled = torch.compile(program)
+    for _ in range(3):
+        x = torch.ones(3, 3)
+        assert torch.allclose(compiled(x, 600), program(x, 600))
+    assert weft.compiler.stats()["graphs"] < 9
+
+
 def test_many_rounds_that_are_alike_share_a_graph():
     def program(x, steps):
         for t in range(steps):

@@ -362,13 +362,17 @@ bool Evaluator::is_over_tensors() const {
   });
 }
 
+static bool makes_a_list_longer(const Code& code, int head) {
+  const ListSlots slots = list_slots(code, head);
+  return !slots.appended.empty() || !slots.resized.empty();
+}
+
 // Is the range of this loop one that the graph should not hold one length of, as that of a sequence is? With
 // dynamic=True all integers are symbolic, those that say how deep a model is, too: sizes alone are taken to
 // change. Rounds that make a list longer are not alike: of their own they would be as many graphs.
 bool Evaluator::wants_graphs_of_rounds(const V& range) {
   if (range->object) return false;
-  const ListSlots slots = list_slots(*frame().code, frame().ip);
-  if (!slots.appended.empty() || !slots.resized.empty()) return false;
+  if (makes_a_list_longer(*frame().code, frame().ip)) return false;
   if (settings_.dynamic != Settings::Dynamic::Always) return true;
   const SymEnv& env = tracer_.graph().env();
   const auto depends_on_a_size = [&](const V& bound) {
@@ -388,13 +392,14 @@ bool Evaluator::wants_graphs_of_rounds(const V& range) {
 // Does what was evaluated of this round of a loop over a range hold for no other one? A counter that names a
 // layer is such.
 bool Evaluator::is_of_one_round(const Code& code, int head) {
+  if (makes_a_list_longer(code, head)) return true;
   const Instruction& stores = code.instructions[static_cast<size_t>(head) + 1];
   if (stores.op != Op::StoreFast) return false;
   const V& counter = frame().locals[static_cast<size_t>(stores.arg)];
   if (!counter) return false;
   if (counter->kind == Kind::Const)  // after a round of its own, not after rounds that are unrolled
     return settings_.dynamic == Settings::Dynamic::Never && counter->source;
-  if (counter->kind != Kind::SymInt || !counter->sym.node()) return false;
+  if (counter->kind != Kind::SymInt || !counter->sym.node() || counter->sym.node()->symbol < 0) return false;
   const ir::Graph& graph = tracer_.graph();
   std::vector<int64_t> another = graph.env().hints();
   ++another[static_cast<size_t>(counter->sym.node()->symbol)];
@@ -402,6 +407,13 @@ bool Evaluator::is_of_one_round(const Code& code, int head) {
   return std::any_of(guards.begin(), guards.end(), [&](const SymGuard& guard) {
     return guard.relation == SymRelation::Eq && !guard.holds(another);
   });
+}
+
+// Of an iterator over a range, one of Python's, too; 0 for any other.
+static int64_t rounds_left(const V& it) {
+  if (it->kind == Kind::Iter) return it->iter == IterKind::Range && it->object ? rounds_to_come(it) : 0;
+  const Ref left = it->kind == Kind::Lazy ? range_left(it->object.get()) : Ref();
+  return left ? std::max<int64_t>(PyObject_Length(left.get()), 0) : 0;
 }
 
 // Python's iterator over a range, where a segment begins within the loop: the graph takes what is left of it.
@@ -432,25 +444,25 @@ void Evaluator::note_backward_jump(int target) {
   if (++trips.rounds == 1) trips.first_nodes = nodes;
   trips.last_nodes = nodes;
   const bool is_for = code->instructions[static_cast<size_t>(target)].op == Op::ForIter;
-  if (is_for && trips.rounds == 1 && !settings_.fullgraph && is_of_one_round(*code, target) &&
-      take_range_iterator(top()))
+  // Loops over layers are as long as a model is deep.
+  constexpr size_t kMostOfTensors = 4096, kMostOfWhole = 32768, kMostUnrolled = 512;  // operations
+  constexpr size_t kMostSegments = 8;  // of a loop whose rounds are not alike
+  const bool has_tensors = has_tensor_input();
+  size_t to_come = 0;  // operations, if those to come have as many as this round
+  if (is_for && trips.rounds == 1 && !settings_.fullgraph)
+    to_come = static_cast<size_t>(rounds_left(top())) * (nodes - trips.nodes_before);
+  if (to_come > 0 && to_come <= kMostSegments * (has_tensors ? kMostOfTensors : kMostUnrolled) &&
+      is_of_one_round(*code, target) && take_range_iterator(top()))
     unrolled_.insert(place);
-  const bool over_range = is_for && top()->kind == Kind::Iter && top()->iter == IterKind::Range;
   const bool is_unrolled = unrolled_.contains(place);
   const Lesson lesson = {Lesson::Kind::LongLoop, {code, target}};
   if (!is_unrolled && history_.knows(lesson)) graph_break("the next iteration of a loop");
-  // Loops over layers are as long as a model is deep.
-  constexpr size_t kMostOfTensors = 4096, kMostOfWhole = 32768, kMostUnrolled = 512;  // operations
-  const bool has_tensors = has_tensor_input();
   const size_t most = has_tensors   ? settings_.fullgraph ? kMostOfWhole : kMostOfTensors
                       : is_unrolled ? kMostUnrolled
                                     : 2 * kMaxTrips;
-  if (trips.rounds == 1 && over_range && has_tensors && !is_unrolled && !settings_.fullgraph) {
-    const size_t to_come = static_cast<size_t>(rounds_to_come(top())) * (nodes - trips.nodes_before);
-    if (to_come > most) {
-      history_.learn(lesson);
-      graph_break("a long loop is compiled round by round: " + native_verdicts_[place]);
-    }
+  if (to_come > most && has_tensors && !is_unrolled && top()->kind == Kind::Iter) {
+    history_.learn(lesson);
+    graph_break("a long loop is compiled round by round: " + native_verdicts_[place]);
   }
   if (trips.rounds > kMaxTrips && nodes > most) {
     if (!is_unrolled) history_.learn(lesson);
