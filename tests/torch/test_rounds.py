@@ -168,6 +168,21 @@ def test_many_rounds_that_are_alike_share_a_graph():
     assert weft.compiler.stats()["graphs"] < 8
 
 
+@pytest.mark.parametrize(("steps", "graphs"), [(128, 1), (129, 1), (130, 3), (500, 3)])
+def test_rounds_that_are_alike_are_unrolled_up_to_a_number(steps, graphs):
+    def program(x):
+        for _ in range(steps):
+            x = x * 0.99 + 0.001
+        return x
+
+    weft.compiler.reset()
+    compiled = torch.compile(program)
+    for _ in range(3):
+        x = torch.randn(8)
+        assert torch.allclose(compiled(x), program(x), atol=1e-5)
+    assert weft.compiler.stats()["graphs"] <= graphs
+
+
 @pytest.mark.parametrize("dynamic", [None, True, False])
 def test_rounds_of_numpys_that_hold_for_one_number_are_unrolled(dynamic):
     table = {f"k{i}": 0.1 + i / 400 for i in range(200)}

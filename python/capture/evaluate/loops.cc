@@ -446,7 +446,8 @@ void Evaluator::note_backward_jump(int target) {
   const bool is_for = code->instructions[static_cast<size_t>(target)].op == Op::ForIter;
   // Loops over layers are as long as a model is deep.
   constexpr size_t kMostOfTensors = 4096, kMostOfWhole = 32768, kMostUnrolled = 512;  // operations
-  constexpr size_t kMostSegments = 8;  // of a loop whose rounds are not alike
+  constexpr size_t kMostSegments = 8;   // of a loop whose rounds are not alike
+  constexpr int64_t kMostRounds = 128;  // that are alike
   const bool has_tensors = has_tensor_input();
   size_t to_come = 0;  // operations, if those to come have as many as this round
   if (is_for && trips.rounds == 1 && !settings_.fullgraph)
@@ -460,7 +461,8 @@ void Evaluator::note_backward_jump(int target) {
   const size_t most = has_tensors   ? settings_.fullgraph ? kMostOfWhole : kMostOfTensors
                       : is_unrolled ? kMostUnrolled
                                     : 2 * kMaxTrips;
-  if (to_come > most && has_tensors && !is_unrolled && top()->kind == Kind::Iter) {
+  if (to_come > 0 && (to_come > most || rounds_left(top()) > kMostRounds) && has_tensors && !is_unrolled &&
+      top()->kind == Kind::Iter) {
     history_.learn(lesson);
     graph_break("a long loop is compiled round by round: " + native_verdicts_[place]);
   }
