@@ -498,6 +498,8 @@ class LoopBuilder {
 
 // The range that a loop with this head goes over, by a known step; null where it goes over something else.
 const LoopValue* range_at_top(const LoopFrame& frame);
+// The last number that an iterator over a range with a known step gives.
+std::string last_of_range(const LoopValue& range);
 
 // The operation of what a mask chooses: items are the array and the mask.
 constexpr const char* kChosen = "chosen";

@@ -33,6 +33,15 @@ const LoopValue* range_at_top(const LoopFrame& frame) {
   return it.items[2].known ? &it : nullptr;
 }
 
+std::string last_of_range(const LoopValue& range) {
+  const std::string &next = range.items[0].expr, &stop = range.items[1].expr;
+  const int64_t step = *range.items[2].known;
+  if (step == 1) return fmt::format("{} - 1", stop);
+  if (step == -1) return fmt::format("{} + 1", stop);
+  return fmt::format("{0} + ({1} - ({2}) - {0}) / {3} * {3}", next, stop, step > 0 ? 1 : -1,
+                     integer_literal(step));
+}
+
 // The blocks of the innermost loop with this head; none where it is no such thing.
 std::set<int> LoopBuilder::loop_blocks(int head) const {
   const LoopFrame& frame = blocks_[static_cast<size_t>(head)].frames.back();
@@ -224,12 +233,8 @@ std::string LoopBuilder::preheader(const CheckedLoop& loop, const LoopValue& ran
   const std::string &current = range.items[0].expr, &stop = range.items[1].expr;
   const int64_t step = *range.items[2].known;
   const char* before = step > 0 ? "<" : ">";
-  const std::string last = step == 1    ? fmt::format("{} - 1", stop)
-                           : step == -1 ? fmt::format("{} + 1", stop)
-                                        : fmt::format("{0} + ({1} - ({2}) - {0}) / {3} * {3}", current, stop,
-                                                      step > 0 ? 1 : -1, integer_literal(step));
   std::string text = "  {\n";
-  text += fmt::format("    const i64 first = {}, last = {};\n", current, last);
+  text += fmt::format("    const i64 first = {}, last = {};\n", current, last_of_range(range));
   std::string checks = fmt::format("{} {} {} && fit<{}>(first, last", current, before, stop, loop.bits);
   for (const std::string& atom : loop.atoms) checks += ", " + atom;
   checks += ")";

@@ -179,10 +179,6 @@ std::optional<std::string> LoopBuilder::nest_preheader(CheckedLoop& nest, const 
   const std::string &current = range.items[0].expr, &stop = range.items[1].expr;
   const int64_t step = *range.items[2].known;
   const char* before = step > 0 ? "<" : ">";
-  const std::string last = step == 1    ? fmt::format("{} - 1", stop)
-                           : step == -1 ? fmt::format("{} + 1", stop)
-                                        : fmt::format("{0} + ({1} - ({2}) - {0}) / {3} * {3}", current, stop,
-                                                      step > 0 ? 1 : -1, integer_literal(step));
   std::string checks =
       fmt::format("{} {} {} && fit<{}>(first, last{}", current, before, stop, nest.bits, numbers);
   for (const std::string& atom : nest.atoms) checks += ", " + atom;
@@ -191,7 +187,7 @@ std::optional<std::string> LoopBuilder::nest_preheader(CheckedLoop& nest, const 
   return fmt::format(
       "  {{\n    const i64 first = {}, last = {};\n{}    if ({}) {{\n      goto checked{}_{};\n    }}\n  "
       "}}\n",
-      current, last, inner, checks, nest.head, nest.head);
+      current, last_of_range(range), inner, checks, nest.head, nest.head);
 }
 
 }  // namespace weft::capture
