@@ -87,8 +87,9 @@ def test_of_one_operand(function, pair):
         lambda x: torch.where(x[1:] > 0, x[1:], 2.0, out=x[:-1]),
         lambda x: torch.clamp(x[1:], 0, 1, out=x[:-1]),
         lambda x: torch.gather(x, 0, torch.zeros(4, 4, dtype=torch.int64), out=x),
+        lambda x: torch.cat([torch.ones(0, 4), x], out=x),
     ],
-    ids="cat add where clamp gather".split(),
+    ids="cat add where clamp gather cat_itself".split(),
 )
 def test_an_out_in_the_memory_of_an_operand_is_refused_in_captured_functions_too(program):
     for run in (program, torch.compile(program)):

@@ -188,8 +188,15 @@ bool gives_number_for_tensor(Evaluator& ev, const ops::OpDef& op, const std::vec
   return false;
 }
 
-// Is out= in the memory of another operand, though it is none of them itself?
-bool lies_in_an_operand(Evaluator& ev, const V& out, const Given& given) {
+// Is out= in the memory of an operand, though none of them itself? That, too, where the operator refuses it.
+bool lies_in_an_operand(Evaluator& ev, const ops::OpDef* op, const V& out, const Given& given) {
+  const bool may_be_one = !op || ops::out_rules_of(*op).refused != ops::OutRules::Overlap::Any;
+  const auto is_out = [&](const V& value) { return value == out; };
+  const bool is_operand = std::any_of(given.begin(), given.end(), [&](const auto& pair) {
+    const std::vector<V>& items = pair.second->items;
+    return is_out(pair.second) || std::any_of(items.begin(), items.end(), is_out);
+  });
+  if (!may_be_one && is_operand) return true;
   const auto is_within = [&](const V& operand) {
     return operand->kind == Kind::Tensor && ev.realize(operand->items[0]) != ev.realize(out->items[0]) &&
            ev.tracer().share_memory(tensor_of(ev, operand), tensor_of(ev, out));
@@ -227,7 +234,7 @@ V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const
     if (PyDict_SetItemString(keywords.get(), key.c_str(), traced_object(ev, value).get()) < 0)
       throw PythonError{};
   if (changes == Changes::First) prepare_change(ev, all.at(0), name);
-  if (writes_out && lies_in_an_operand(ev, out, given)) graph_break("out= in the memory of an operand");
+  if (writes_out && lies_in_an_operand(ev, op, out, given)) graph_break("out= in the memory of an operand");
   if (writes_out) ev.prepare_mutation(ev.realize(out->items[0]));
   const Ref result = Ref::steal(python::calling_python(
       [&] { return PyObject_Call(function.get(), positional.get(), keywords.get()); }));
