@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -41,7 +42,10 @@ bool accepts(const std::function<void()>& body) {
     body();
     return true;
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::Internal) throw;
+    if (error.kind() == ErrorKind::Internal) {
+      std::fprintf(stderr, "internal error: %s\n", error.what());
+      throw;
+    }
   }
   return false;
 }

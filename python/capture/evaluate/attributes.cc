@@ -458,6 +458,12 @@ V Evaluator::exception_attribute(const V& owner, PyObject* name) {
 }
 
 V Evaluator::attribute(const V& owner, PyObject* name) {
+  if (is_unread_list(owner) && utf8(name) == "append") {
+    const V list = unify(owner);
+    if (list->kind != Kind::Lazy) return attribute(list, name);
+    variant_->guards.type(list->source, &PyList_Type);
+    return bound(list, "append");
+  }
   realize(owner);
   switch (owner->kind) {
     case Kind::Super: return super_attribute(owner->items[0], owner->object_type, name);

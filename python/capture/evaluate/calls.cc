@@ -443,6 +443,10 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
 
 V Evaluator::call_bound(const V& bound, CallArgs args) {
   const V& self = bound->items[0];
+  if (is_unread_list(self) && bound->name == "append" && args.args.size() == 1 && args.keywords.empty()) {
+    append_to_unread(self, args.args[0]);
+    return none_value();
+  }
   if (realize(self)->kind == Kind::Array) {
     Lowering lowering = find_array_method(bound->name);
     PyObject* replacement = find_method_replacement(bound->name);

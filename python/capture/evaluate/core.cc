@@ -106,7 +106,7 @@ std::shared_ptr<Variant> Evaluator::evaluate() {
       if (history_.knows({Lesson::Kind::SeenObject, place_}))
         graph_break("the program looks at objects that it makes");
       if (in.op == Op::Return && frames_.size() == 1) {
-        finish_return(realize(top()));
+        finish_return(is_unread_list(top()) ? top() : realize(top()));
         return variant_;
       }
       if (is_at_plain_loop()) {

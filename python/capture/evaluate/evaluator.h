@@ -77,6 +77,9 @@ class Evaluator {
   PyTypeObject* python_type(const V& value);
   // Attribute found in a class, for an instance of it or the class itself.
   void mark_dirty(const V& value);
+  // A list that the program does nothing with but append to it: neither its length nor its items are guarded.
+  void append_to_unread(const V& list, const V& item);
+  void read_appended_lists();
   void pin_type(PyTypeObject* type);
   // The segment is captured again, unless the lesson was known: then `otherwise`.
   [[noreturn]] void begin_again(const Lesson& lesson, std::string reason,
@@ -442,6 +445,7 @@ std::vector<V> bind_arguments(const CallArgs& args, const char* signature);
 // Of a value that a container or an attribute of the program's lets go of: breaks where that may be the end
 // of an object and the end is seen.
 void let_go(const V& value);
+bool is_unread_list(const V& value);
 // The class of an instance, an exception or a member of an enum class; null for other values.
 PyTypeObject* program_class(const V& value);
 // BaseException.__init__ of an exception made inside.

@@ -77,6 +77,7 @@ void Evaluator::write_effects() {
     }
     BuildStep step{};
     step.op = value->kind == Kind::List   ? BuildOp::SetList
+              : value->kind == Kind::Lazy ? BuildOp::AppendToList
               : value->kind == Kind::Dict ? BuildOp::SetDict
                                           : BuildOp::SetCell;
     step.args.push_back(slot_of(value));

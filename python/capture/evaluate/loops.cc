@@ -486,6 +486,7 @@ bool Evaluator::ends_at_loop(std::string* reason) {
   const bool over_range = it && it->kind == Kind::Iter && it->iter == IterKind::Range;
   const int64_t rounds = it ? rounds_to_come(it) : 0;
   if (is_for && rounds < (over_range ? kMinNativeTrips : kMinTrips) && !may_grow(frame(), it)) return false;
+  read_appended_lists();
   std::string& why = native_verdicts_[place];
   if (can_be_native(frame(), &why)) return true;
   if (!over_range || settings_.fullgraph) return false;  // a segment for each round is no whole graph

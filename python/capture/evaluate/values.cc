@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "capture/builtins/builtins.h"
 #include "capture/builtins/enums.h"
@@ -229,7 +230,25 @@ void Evaluator::realize_object(const V& value) {
   if (realize_parts(value)) return;
   realize_container(value);
   known_.emplace(object, value);
-  tracked_.push_back(value);
+  if (!value->dirty) tracked_.push_back(value);
+}
+
+bool is_unread_list(const V& value) {
+  return value && value->kind == Kind::Lazy && value->source && PyList_CheckExact(value->object.get());
+}
+
+void Evaluator::append_to_unread(const V& list, const V& item) {
+  if (!list->dirty) {
+    variant_->guards.type(list->source, &PyList_Type);
+    known_.emplace(list->object.get(), list);
+    tracked_.push_back(list);
+  }
+  mark_dirty(list);
+  list->items.push_back(item);
+}
+
+void Evaluator::read_appended_lists() {
+  for (const V& changed : std::vector<V>(dirty_)) realize(changed);
 }
 
 void Evaluator::guard_grad_mode() {
@@ -293,10 +312,12 @@ void Evaluator::realize_container(const V& value) {
     variant_->inputs.push_back({GraphInput::Type::NumpyScalar, guards.load(value->source), *dtype});
   } else if (PyList_CheckExact(object)) {
     guard_length(value->source, PyList_GET_SIZE(object));
+    const std::vector<V> appended = std::exchange(value->items, {});
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i)
       value->items.push_back(
           lazy_value(PyList_GET_ITEM(object, i),
                      item_source(Source::Step::ListItem, value->source, static_cast<int>(i))));
+    value->items.insert(value->items.end(), appended.begin(), appended.end());
     value->kind = Kind::List;
   } else if (is_namespace(object)) {
     value->kind = Kind::Opaque;  // what is done to it is done to names and modules

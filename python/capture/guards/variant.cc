@@ -163,6 +163,10 @@ class Builder {
         if (PyList_SetSlice(list, 0, PyList_GET_SIZE(list), items.get()) < 0) throw PythonError{};
         break;
       }
+      case Op::AppendToList:
+        for (size_t i = 1; i < s.args.size(); ++i)
+          if (PyList_Append(slot(s.args[0]), slot(s.args[i])) < 0) throw PythonError{};
+        break;
       case Op::SetDict: {
         PyObject* dict = slot(s.args[0]);
         keep_keys(dict, s.args);

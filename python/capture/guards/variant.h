@@ -46,6 +46,7 @@ struct BuildStep {
     Set,
     Tensor,  // over an array's memory
     SetList,
+    AppendToList,
     SetDict,
     SetAttribute,
     SetCell,

@@ -234,7 +234,7 @@ void Importer::add_class_statement(const ClassTypePtr& type, const Stmt& stateme
   const Expr& target = *assign.targets[0];
   if (const auto* subscript = target.as<Expr::Subscript>()) {
     const auto* key = subscript->indices.size() == 1 ? subscript->indices[0]->as<Expr::Constant>() : nullptr;
-    if (last_name(*subscript->object) != "__annotations__" || !key ||
+    if (last_name(*subscript->object) != "__annotations__" || !assign.value || !key ||
         !std::holds_alternative<std::string>(key->value)) {
       syntax_error(statement.range, "unknown statement in a class");
     }

@@ -189,7 +189,14 @@ class Matcher {
       if (!check_operand(operand))
         return fail(fmt::format("argument '{}': {}", operand.formal->name, reason));
     }
-    for (Operand& operand : operands_) operand.type = substitute(operand.formal->type, bindings_);
+    // A later argument may have made a variable wider: None after a List[int] makes t an Optional[int].
+    for (Operand& operand : operands_) {
+      operand.type = substitute(operand.formal->type, bindings_);
+      const bool is_one = operand.values.size() == 1 && !operand.is_list_of_values && operand.repeats == 0;
+      if (is_one && has_variables(operand.formal->type) && !has_variables(operand.type) &&
+          !fits(operand.values[0]->value, operand.type))
+        return fail(fmt::format("argument '{}': {}", operand.formal->name, reason));
+    }
     return true;
   }
 

@@ -97,6 +97,8 @@ TEST(BadArchive, SourceThatIsNone) {
               HasSubstr("__parameters__ must be a list of names\n  code/__torch__.py:2:3"));
   EXPECT_THAT(class_error("  a.b[0] = int\n"),
               HasSubstr("unknown statement in a class\n  code/__torch__.py:2:3"));
+  EXPECT_THAT(class_error("  __annotations__[\"n\"] : int\n"),
+              HasSubstr("unknown statement in a class\n  code/__torch__.py:2:3"));
 }
 
 // Bodies are compiled when they are called.
@@ -152,6 +154,10 @@ TEST(BadSource, TypeErrors) {
   EXPECT_THAT(compile_error("def f(x: List):\n  pass\n"),
               HasSubstr("the type 'List' needs its element types, as in List[int]"));
   EXPECT_THAT(compile_error("def f(x: Dict[int]):\n  pass\n"), HasSubstr("Dict[…] takes 2 types, got 1"));
+  EXPECT_THAT(compile_error("def f(x: List[int]):\n  x.append(None)\n"),
+              HasSubstr("argument 'self': expected List[Optional[int]], got List[int]"));
+  EXPECT_THAT(compile_error("def f(x: Dict[str, int]):\n  x['a'] = None\n"),
+              HasSubstr("argument 'l': expected Dict[str, Optional[int]], got Dict[str, int]"));
   EXPECT_THAT(compile_error("def f(*x):\n  pass\n"),
               HasSubstr("'x': a TorchScript function has a fixed number of parameters"));
   EXPECT_THAT(compile_error("def f(x: BroadcastingList99999999999[int]):\n  pass\n"),
