@@ -115,12 +115,39 @@ unsigned flags_to_watch(const Variant& variant) {
   return filters.every_time ? actions.warned | runtime::kEveryRun : actions.warned;
 }
 
-void perform_for_warnings(State& state, const Variant& variant, const std::vector<Tensor>& inputs) {
+namespace {
+
+// The lists that a segment appends to, as long as they are now.
+class AppendedLists {
+ public:
+  AppendedLists(const Variant& variant, const Registers& registers) {
+    for (const BuildStep& step : variant.steps)
+      if (step.op == BuildStep::Op::AppendToList)
+        lists_.push_back(Ref::borrow(registers.values[static_cast<size_t>(step.args[0])]));
+    for (const Ref& list : lists_) lengths_.push_back(PyList_GET_SIZE(list.get()));
+  }
+  // Python has performed the segment, whose effects come again.
+  void shorten() const {
+    for (size_t i = 0; i < lists_.size(); ++i)
+      if (PyList_SetSlice(lists_[i].get(), lengths_[i], PyList_GET_SIZE(lists_[i].get()), nullptr) < 0)
+        throw PythonError{};
+  }
+
+ private:
+  std::vector<Ref> lists_;
+  std::vector<Py_ssize_t> lengths_;
+};
+
+}  // namespace
+
+void perform_for_warnings(State& state, const Variant& variant, const std::vector<Tensor>& inputs,
+                          const Registers& registers) {
   ++counters().warning_runs;
   if (current_error_actions().handled) throw ErrorHandled{};
   std::vector<Tensor> contents;
   for (const ir::WriteBack& write : variant.graph->write_backs)
     contents.push_back(inputs[write.input].clone());
+  const AppendedLists appended(variant, registers);
   State performed = state;
   for (Frame& frame : performed.frames) frame.python_frame = Ref();
   performed.was_warning_raised = false;
@@ -138,6 +165,7 @@ void perform_for_warnings(State& state, const Variant& variant, const std::vecto
   }
   for (size_t i = 0; i < contents.size(); ++i)
     inputs[variant.graph->write_backs[i].input].copy_from(contents[i]);
+  appended.shorten();
   variant.vain_questions = has_warned ? 0 : std::min(variant.vain_questions + 1, kMaxDoublings);
   variant.passes = (int64_t{1} << variant.vain_questions) - 1;
 }

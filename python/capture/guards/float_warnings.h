@@ -21,9 +21,10 @@ struct WarningRaised {};
 struct ErrorHandled {};
 
 // Performs the variant's segment for real, its first instructions if there are many, and gives the arrays
-// among the graph's inputs back what they held. Where a warning is raised, arrays and state stay as they are
-// at the handler, and WarningRaised is thrown; PythonError where there is none. ErrorHandled, with nothing
-// performed, where the state asks for more than warnings.
-void perform_for_warnings(State& state, const Variant& variant, const std::vector<Tensor>& inputs);
+// among the graph's inputs, and the lists that it appends to, back what they held. Where a warning is raised,
+// arrays and state stay as they are at the handler, and WarningRaised is thrown; PythonError where there is
+// none. ErrorHandled, with nothing performed, where the state asks for more than warnings.
+void perform_for_warnings(State& state, const Variant& variant, const std::vector<Tensor>& inputs,
+                          const Registers& registers);
 
 }  // namespace weft::capture

@@ -512,7 +512,7 @@ Ref Variant::run(Registers& registers, State& state) const {
     const auto run_on = [&](const std::vector<Tensor>& arguments) {
       try {
         return run_graph(*executable, arguments, flags_to_watch(*this), &passes,
-                         [&] { perform_for_warnings(state, *this, tensors); });
+                         [&] { perform_for_warnings(state, *this, tensors, registers); });
       } catch (const GraphFailed&) {
         generators.restore();
         throw;
