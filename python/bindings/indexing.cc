@@ -32,11 +32,17 @@ bool is_array_index(nb::handle item) {
          PyTuple_Check(item.ptr()) || PyRange_Check(item.ptr()) || PyObject_CheckBuffer(item.ptr());
 }
 
+// PyTorch's tensors of uint8 are masks.
+bool is_byte_mask(nb::handle item) {
+  const Tensor* tensor = tensor_of_python(item);
+  return tensor && tensor->dtype() == DType::U8 && !is_array(item.ptr());
+}
+
 bool is_integer_index(nb::handle item) {
   if (PyBool_Check(item.ptr())) return false;
   if (PyLong_Check(item.ptr())) return true;
   if (const Tensor* tensor = tensor_of_python(item))
-    return tensor->dim() == 0 && is_integral(tensor->dtype());
+    return tensor->dim() == 0 && is_integral(tensor->dtype()) && !is_byte_mask(item);
   // NumPy integers have __index__; so have its 0-d arrays, which mean the same.
   return PyIndex_Check(item.ptr()) && !PyObject_HasAttrString(item.ptr(), "__len__");
 }
@@ -46,8 +52,7 @@ Tensor array_index(nb::handle item) {
   Tensor index = as_tensor(item, std::nullopt);
   if (index.numel() == 0 && PySequence_Check(item.ptr()) && !tensor_of_python(item))
     return index.to(DType::I64);
-  // PyTorch's tensors of uint8 are masks.
-  if (index.dtype() == DType::U8 && tensor_of_python(item) && !is_array(item.ptr()))
+  if (is_byte_mask(item))
     return index.is_traced() ? ops::build::cast(index, DType::Bool) : index.to(DType::Bool);
   WEFT_CHECK_INDEX(index.dtype() == DType::Bool || is_integral(index.dtype()),
                    fmt::format("index: arrays of integers or bool index a tensor, got {}", describe(index)));

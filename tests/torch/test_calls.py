@@ -113,6 +113,24 @@ def test_what_is_assigned():
         given.fill_(torch.ones(2))
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("value", [0, 1, 2, 9])
+def test_a_uint8_of_no_dimensions_is_a_mask(value, compiled):
+    def read(x, at):
+        return x[at]
+
+    def write(x, at):
+        x[at] = -1.0
+        return x
+
+    if compiled:
+        read, write = torch.compile(read), torch.compile(write)
+    at, whole = torch.tensor(value, dtype=torch.uint8), torch.arange(6.0).reshape(3, 2)
+    assert read(whole, at).shape == (int(value > 0), 3, 2)
+    assert torch.equal(write(whole.clone(), at), torch.full((3, 2), -1.0) if value else whole)
+    assert read(np.arange(12.0), np.array(value, np.uint8)) == value  # NumPy's are indices
+
+
 def test_masks_of_uint8():
     mask = torch.tensor([0, 1, 0, 1], dtype=torch.uint8)
 
