@@ -49,6 +49,7 @@ class LoopBuilder {
     // Of an innermost loop's checked version: nothing goes from round to round, and it has one at a time.
     // What it stores it does not read: compilers tell such elements apart only behind the loop's own checks.
     bool is_plain = false;
+    bool sums_in_place = false;  // the same, but it stores what it reads
   };
   struct Place {
     std::string element;  // an lvalue
@@ -83,6 +84,7 @@ class LoopBuilder {
     int64_t carried = 0;  // rounds that an element is kept for
     bool is_nest = false;
     std::vector<int> inner;  // heads of the loops in the nest, each behind the one around it
+    std::set<int> summing;  // those that store what they read: they lose by being in it, unless side by side
   };
 
   // ---- blocks and exits (builder.cc) ----
@@ -131,6 +133,8 @@ class LoopBuilder {
   bool add_checked_nest(int head);
   void drop_checked_nest(int head);
   bool find_inner_loops(CheckedLoop& nest) const;
+  std::string side_by_side(int head, CheckedLoop& nest, const std::map<int, std::string>& codes,
+                           const std::map<int, std::vector<Edge>>& edges, std::string* entered);
   // Nothing where the bounds of an inner loop are not known before the nest.
   std::optional<std::string> nest_preheader(CheckedLoop& nest, const LoopValue& range,
                                             const std::map<int, std::vector<Edge>>& edges) const;

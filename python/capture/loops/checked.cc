@@ -209,9 +209,11 @@ void LoopBuilder::add_checked_loop(int head) {
   const std::string entered = preheader(loop, range);
   checked_ = nullptr;
   marks_ = nullptr;
-  blocks_[static_cast<size_t>(head)].is_plain = loop.carried == 0 && loop.moved == 0 &&
-                                                !stores_what_it_reads(loop) &&
-                                                with_several_rounds(code, head, loop.step) == code;
+  Block& block = blocks_[static_cast<size_t>(head)];
+  const bool is_alike =
+      loop.carried == 0 && loop.moved == 0 && with_several_rounds(code, head, loop.step) == code;
+  block.is_plain = is_alike && !stores_what_it_reads(loop);
+  block.sums_in_place = is_alike && !block.is_plain && !loop.has_other_stores;
   enter_checked(head, std::move(code), entered, loop);
 }
 

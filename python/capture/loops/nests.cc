@@ -76,11 +76,11 @@ bool LoopBuilder::add_checked_nest(int head) {
   const size_t num_blocks = blocks_.size();
   checked_ = &nest;
   marks_ = &nest;
-  std::string code;
+  std::map<int, std::string> codes;
   std::map<int, std::vector<Edge>> edges;
   for (int id : order) {
     execute_block(id);
-    code += fmt::format("checked{}_{}:  {{\n{}  }}\n", head, id, block_code_);
+    codes[id] = block_code_;
     if (id == head || std::count(inner.begin(), inner.end(), id) > 0)
       note_set_by_head(id, block_edges_, nest);
     edges[id] = std::move(block_edges_);
@@ -88,8 +88,16 @@ bool LoopBuilder::add_checked_nest(int head) {
   checked_ = nullptr;
   marks_ = nullptr;
   if (blocks_.size() != num_blocks) return false;
-  const std::optional<std::string> entered = nest_preheader(nest, range, edges);
+  std::optional<std::string> entered = nest_preheader(nest, range, edges);
   if (!entered) return false;
+  std::string code, before;
+  for (int id : order) {
+    const bool is_loop = id == head || std::count(inner.begin(), inner.end(), id) > 0;
+    const std::string sides = is_loop ? side_by_side(id, nest, codes, edges, &before) : "";
+    code += fmt::format("checked{}_{}:  {{\n{}{}  }}\n", head, id, sides, codes[id]);
+  }
+  if (!nest.summing.empty()) return false;
+  entered->insert(entered->find("      goto checked"), before);
   enter_checked(head, std::move(code), *entered, nest);
   return true;
 }
@@ -116,7 +124,10 @@ bool LoopBuilder::find_inner_loops(CheckedLoop& nest) const {
     const LoopValue& it = frame.stack.back();
     if (it.kind == LoopKind::Rest || is_unrolled(it)) continue;
     if (it.kind != LoopKind::RangeIter || it.items.size() != 3 || it.items[2].known != 1) return false;
-    if (!loop_blocks(id).empty() && !block.is_plain) return false;
+    if (!loop_blocks(id).empty() && !block.is_plain) {
+      if (!block.sums_in_place) return false;
+      nest.summing.insert(id);
+    }
     nest.inner.push_back(id);
   }
   // Are there other ways back?

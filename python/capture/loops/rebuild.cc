@@ -198,6 +198,7 @@ class Rebuilder {
 
 void rebuild(State& state, const LoopEntry& entry, const LoopCode& loop, const LoopExit& exit,
              const std::vector<int64_t>& words, const LoopMemory& memory) {
+  const ExceptionSetAside raised;  // by the handler of a signal
   for (int list : loop.stored_lists) entry.store_list(list);
   MadeObjects made;
   for (size_t i = 0; i < entry.lists.size(); ++i)

@@ -61,8 +61,11 @@ LoopOutcome Loops::call(const Found& found, LoopEntry& entry, PyObject* function
     result = returned_object(entry, loop.code, exit, entry.words, memory);
     return LoopOutcome::Returned;
   }
-  state.frames.push_back(make_frame(function, args, num_args, nullptr));
-  rebuild(state, entry, loop.code, exit, entry.words, memory);
+  {
+    const ExceptionSetAside raised;  // by the handler of a signal
+    state.frames.push_back(make_frame(function, args, num_args, nullptr));
+    rebuild(state, entry, loop.code, exit, entry.words, memory);
+  }
   const bool is_long = is_timed && Clock::now() - start >= microseconds(20);
   return go_on(found, exit, state, 1, result, *whole_, is_long, false);
 }

@@ -63,6 +63,20 @@ inline std::string utf8(PyObject* text) {
 Ref take_exception();
 // Sets it again, with its traceback as it is.
 void set_exception(Ref exception);
+// The exception that is set, while what it must not disturb is done; set again afterwards, unless another one
+// is.
+class ExceptionSetAside {
+ public:
+  ExceptionSetAside() : exception_(PyErr_Occurred() ? take_exception() : Ref()) {}
+  ~ExceptionSetAside() {
+    if (exception_ && !PyErr_Occurred()) set_exception(std::move(exception_));
+  }
+  ExceptionSetAside(const ExceptionSetAside&) = delete;
+  ExceptionSetAside& operator=(const ExceptionSetAside&) = delete;
+
+ private:
+  Ref exception_;
+};
 // Forgets the error that is set. What is no error is raised later, where the interpreter performs its pending
 // calls: KeyboardInterrupt, which a signal raises wherever Python code runs, also in a call of capture's own.
 void clear_error();
