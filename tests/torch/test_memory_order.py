@@ -306,6 +306,17 @@ def test_a_part_in_another_order_whose_first_size_grows():
         assert compiled(torch.ones(3), k).stride() == program(torch.ones(3), k).stride()
 
 
+@pytest.mark.parametrize("sizes", [(5, 0, 2), (0, 2, 3), (2, 0, 0, 4)])
+def test_the_order_of_what_has_no_elements_is_not_that_of_others(sizes):
+    for program in (
+        lambda x, k: x.unfold(0, 1, 1) - torch.empty(k).fill_(1),
+        lambda x, k: x - torch.ones(k)[:, None, None],
+    ):
+        compiled, x = torch.compile(program), torch.arange(8.0).reshape(4, 2).t()
+        for k in sizes:
+            assert compiled(x, k).stride() == program(x, k).stride()
+
+
 @pytest.mark.parametrize("dynamic", [None, True])
 def test_whether_a_part_is_contiguous_depends_on_its_size(dynamic):
     def program(x):

@@ -112,6 +112,9 @@ bool is_dense(const Tensor& tensor) {
 
 // A copy keeps its order of dimensions in memory where it leaves the graph, too.
 V in_own_order(V array) {
+  // Without elements, any order is as good; with some it is not.
+  for (Sym size : ops::sym_shape(array->tensor))
+    if (!size.is_constant() && size.hint() == 0) sym_eq(size, Sym(0));
   if (array->view_of || array->tensor.is_contiguous() || !is_dense(array->tensor)) return array;
   return laid_out(array, dense_order(array->tensor));
 }
