@@ -11,6 +11,7 @@
 #include "core/profiling.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
+#include "ops/composite.h"
 #include "ops/range.h"
 #include "weft/detail/visit_dtype.h"
 #include "weft/parallel.h"
@@ -246,19 +247,19 @@ std::pair<Tensor, Tensor> positions(Sym rows, Sym columns, Device device) {
 Tensors eye(const OpDef&, const OpArgs& args) {
   const Sym rows = sym_arg(args.attrs, "n"), columns = optional_sym_arg(args.attrs, "m").value_or(rows);
   const auto [row, column] = positions(rows, columns, device_arg(args.attrs));
-  const Tensor shifted = build::add(row, Scalar(int_arg(args.attrs, "k")));
+  const Tensor shifted = invoke("add", {row, size_operand(sym_arg(args.attrs, "k"))});
   return {
       build::cast(invoke("eq", {shifted, column}), dtype_arg(args.attrs).value_or(made_float(args.rules)))};
 }
 
-Tensor lower_mask(Sym rows, Sym columns, int64_t diagonal, Device device) {
+Tensor lower_mask(Sym rows, Sym columns, Sym diagonal, Device device) {
   const auto [row, column] = positions(rows, columns, device);
-  return invoke("ge", {build::add(row, Scalar(diagonal)), column});
+  return invoke("ge", {invoke("add", {row, size_operand(diagonal)}), column});
 }
 
 Tensors tri(const OpDef&, const OpArgs& args) {
   const Sym rows = sym_arg(args.attrs, "n"), columns = optional_sym_arg(args.attrs, "m").value_or(rows);
-  return {build::cast(lower_mask(rows, columns, int_arg(args.attrs, "k"), device_arg(args.attrs)),
+  return {build::cast(lower_mask(rows, columns, sym_arg(args.attrs, "k"), device_arg(args.attrs)),
                       dtype_arg(args.attrs).value_or(made_float(args.rules)))};
 }
 
@@ -291,10 +292,11 @@ Tensors triangle(const OpDef& op, const OpArgs& args, bool lower) {
   const Tensor& x = args.tensors[0];
   WEFT_CHECK(x.dim() >= 2, fmt::format("{}: expected at least 2 dimensions, got {}", op.name, describe(x)));
   const SymShape shape = sym_shape(x);
-  const int64_t diagonal = int_arg(args.attrs, "diagonal");
-  if (!x.is_traced() && x.device().type == DeviceType::CPU) return {copy_triangle(x, diagonal, lower)};
+  if (!x.is_traced() && x.device().type == DeviceType::CPU)
+    return {copy_triangle(x, int_arg(args.attrs, "diagonal"), lower)};
+  const Sym diagonal = sym_arg(args.attrs, "diagonal");
   const Tensor mask =
-      lower_mask(shape[shape.size() - 2], shape.back(), lower ? diagonal : diagonal - 1, x.device());
+      lower_mask(shape[shape.size() - 2], shape.back(), lower ? diagonal : diagonal - Sym(1), x.device());
   const Tensor zero = build::full({}, Scalar(0), x.dtype(), x.device());
   return {lower ? call1("where", {mask, x, zero}) : call1("where", {mask, zero, x})};
 }

@@ -318,7 +318,8 @@ def test_code_has_rounds_side_by_side():
         assert any("++side" in kernel["source"] for kernel in kernels), program.__name__
 
 
-def test_signals_are_seen():
+@pytest.mark.parametrize("size", [40, 300, 1500])
+def test_signals_are_seen(size):
     class Stopped(Exception):
         pass
 
@@ -328,7 +329,7 @@ def test_signals_are_seen():
     compiled = weft.compile(product_into)
     a, b, c = operands(4, 33, 5)
     compiled(a, b, c)
-    big = [np.ones((n, m)) for n, m in ((3000, 3000), (3000, 3000), (3000, 3000))]
+    big = [np.ones((size, size)) for _ in range(3)]
     before = signal.signal(signal.SIGINT, stop)
     timer = threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT))
     timer.start()

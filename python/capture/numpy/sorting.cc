@@ -273,7 +273,7 @@ V triangle(Evaluator& ev, CallArgs& args) {
   const Tensor x = as_tensor(ev, bound[0]);
   if (x.dim() < 2) graph_break("a triangle of an array that is not a matrix");
   const V result = array_value(ops::call1(kUpper ? "triu" : "tril", {x},
-                                          {{"diagonal", Sym(bound[1] ? ev.to_int(bound[1], "k") : 0)}}));
+                                          {{"diagonal", bound[1] ? ev.to_sym(bound[1], "k") : Sym(0)}}));
   // NumPy selects by a mask of the last two axes, which is in C order.
   Strides mask(static_cast<size_t>(x.dim()), 0);
   mask.end()[-2] = 2, mask.end()[-1] = 1;
