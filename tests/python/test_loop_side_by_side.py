@@ -340,3 +340,32 @@ def test_signals_are_seen(size):
     finally:
         timer.cancel()
         signal.signal(signal.SIGINT, before)
+
+
+def wider_rows(a, b, c):
+    for i in range(a.shape[0]):
+        for j in range(i * 20000):
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[k, j]
+            c[i, j] = s
+    return c
+
+
+@pytest.mark.parametrize("columns", [100000, 70000])
+def test_loops_that_go_on_in_the_middle(columns):
+    """Another thread makes native loops stop in rounds of an inner loop, from where they go on."""
+    done = threading.Event()
+    waiting = threading.Thread(target=done.wait)
+    waiting.start()
+    try:
+        compiled, (a, b, _) = weft.compile(wider_rows), operands(6, 100000, 2)
+        for _ in range(3):
+            mine, theirs = np.zeros((12, columns)), np.zeros((12, columns))
+            got = located_outcome(compiled, (a, b, mine[:6]))
+            expected = located_outcome(wider_rows, (a, b, theirs[:6]))
+            assert repr(got[1]) == repr(expected[1]) and got[2] == expected[2]
+            identical(mine, theirs)
+    finally:
+        done.set()
+        waiting.join()

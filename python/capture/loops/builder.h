@@ -84,7 +84,7 @@ class LoopBuilder {
     int64_t carried = 0;  // rounds that an element is kept for
     bool is_nest = false;
     std::vector<int> inner;  // heads of the loops in the nest, each behind the one around it
-    std::set<int> summing;  // those that store what they read: they lose by being in it, unless side by side
+    std::set<int> summing;   // those that store what they read: they lose by being in it, unless side by side
   };
 
   // ---- blocks and exits (builder.cc) ----
@@ -342,6 +342,7 @@ class LoopBuilder {
     LoopValue mask = {};  // a view: only where it holds
   };
   friend class ElementLoops;
+  friend class SideBySide;
   void emit_elements(const LoopValue& value, DType dtype, const Target& target);
   // The C++ function `function` (of prelude) of the elements of a value of one dimension, which are in no
   // array.

@@ -106,7 +106,7 @@ bool LoopBuilder::check_before(const LoopAffineRef& value, const std::string& lo
   if (value->degree > 1) checked_->bits = 29;
   for (const std::string& atom : value->atoms) checked_->atoms.insert(atom);
   if (low.empty()) return true;
-  const std::string of = value->counter == 0 ? "" : std::to_string(value->counter);
+  const std::string of = value->counter < 0 ? "" : std::to_string(value->counter);
   std::string check = fmt::format("stays_in({0}, {1}, first{2}, last{2}, {3}, {4})",
                                   value->factor.empty() ? "0L" : value->factor, value->base, of, low, end);
   if (!of.empty()) check = fmt::format("(last{0} < first{0} || {1})", of, check);

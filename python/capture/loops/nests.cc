@@ -17,7 +17,7 @@ constexpr size_t kMaxBlocksOfNest = 48;
 // The least and the greatest of what a bound may be, in terms of the counter that it depends on.
 std::string extreme(const char* function, const LoopAffine& bound) {
   if (bound.factor.empty()) return bound.base;
-  const std::string of = bound.counter == 0 ? "" : std::to_string(bound.counter);
+  const std::string of = bound.counter < 0 ? "" : std::to_string(bound.counter);
   return fmt::format("{0}<i64>({1} * first{3} + {2}, {1} * last{3} + {2})", function, bound.factor,
                      bound.base, of);
 }
@@ -157,7 +157,13 @@ std::optional<std::string> LoopBuilder::nest_preheader(CheckedLoop& nest, const 
     nest.atoms.insert(bound->atoms.begin(), bound->atoms.end());
   };
   std::string inner, numbers;
-  std::set<int> known;  // heads whose counters have bounds
+  std::set<int> known;                                         // heads whose counters have bounds
+  std::map<std::pair<int, std::string>, LoopAffineRef> stops;  // where they end: by head and variable
+  // The first round of an inner loop may be a head of its own, with the same end.
+  const auto bound_of = [&](int id, const std::string& variable) {
+    const auto found = stops.find({id, variable});
+    return found == stops.end() ? nullptr : found->second;
+  };
   for (int head : nest.inner) {
     const LoopValue& it = blocks_[static_cast<size_t>(head)].frames.back().stack.back();
     const std::set<int> within = all_loop_blocks(head);
@@ -171,15 +177,16 @@ std::optional<std::string> LoopBuilder::nest_preheader(CheckedLoop& nest, const 
           const auto move = std::find_if(way.moves.begin(), way.moves.end(),
                                          [&](const auto& one) { return one.first == variable; });
           const LoopAffineRef bound = move != way.moves.end()        ? move->second.affine
-                                      : nest.changed.count(variable) ? nullptr
+                                      : nest.changed.count(variable) ? bound_of(id, variable)
                                                                      : affine_atom(variable);
           if (!bound || (bounds[k] && !same(bounds[k], bound))) return {};
-          if (!bound->factor.empty() && bound->counter != 0 && !known.count(bound->counter)) return {};
+          if (!bound->factor.empty() && bound->counter >= 0 && !known.count(bound->counter)) return {};
           bounds[k] = bound;
         }
       }
     }
     if (!bounds[0] || !bounds[1]) return {};
+    stops[{head, it.items[1].expr}] = bounds[1];
     need(bounds[0]);
     need(bounds[1]);
     inner += fmt::format("    const i64 first{0} = {1}, last{0} = {2} - 1;\n", head,

@@ -118,6 +118,7 @@ Extent extent(const LoopSite::Array& array, const int64_t* words) {
 class Team;
 thread_local Team* current_team = nullptr;
 thread_local int64_t current_piece = 0;
+constinit thread_local Clock::time_point last_look{};  // for signals
 
 class Team {
  public:
@@ -288,7 +289,6 @@ class Team {
   }
 
   void work() {
-    Clock::time_point last = Clock::now();
     while (true) {
       int64_t piece;
       {
@@ -299,9 +299,9 @@ class Team {
       }
       if (wait_for_slot(piece)) run_piece(piece);
       --active_;
-      // Rounds of short pieces do not.
-      if (!is_caller() || Clock::now() - last < kPollEvery) continue;
-      last = Clock::now();
+      // Rounds of short pieces do not, nor does the loop around a loop that is shared again and again.
+      if (!is_caller() || Clock::now() - last_look < kPollEvery) continue;
+      last_look = Clock::now();
       look_for_signals();
     }
     if (is_caller()) wait_until([&] { return active_ == 0; });

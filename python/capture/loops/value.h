@@ -64,7 +64,7 @@ struct LoopAffine {
   std::set<std::string> atoms;
   std::string form = {};
   int64_t constant = 0;
-  int counter = 0;  // in a nest of loops: the head of the one whose counter it is, 0 for the outermost
+  int counter = -1;  // in a nest of loops: the head of the one whose counter it is, -1 for the outermost
 };
 using LoopAffineRef = std::shared_ptr<const LoopAffine>;
 LoopAffineRef affine_atom(const std::string& expr);
