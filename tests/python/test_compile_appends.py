@@ -81,8 +81,17 @@ def outcome(fn, *args):
         return type(error).__name__, str(error)
 
 
-PROGRAMS = [only_appends, appends_and_looks, reads_what_was_there, looks_first, extends_in_between, assigns_afterwards,
-            raises_afterwards, breaks_between, appends_nothing]
+PROGRAMS = [
+    only_appends,
+    appends_and_looks,
+    reads_what_was_there,
+    looks_first,
+    extends_in_between,
+    assigns_afterwards,
+    raises_afterwards,
+    breaks_between,
+    appends_nothing,
+]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
@@ -111,7 +120,8 @@ def test_other_objects_in_the_place_of_the_list():
             items, plain_items = make(), make()
             assert outcome(compiled, x, items) == outcome(only_appends, x, plain_items)
             assert repr(vars(items) if make is Sink else items) == repr(
-                vars(plain_items) if make is Sink else plain_items)
+                vars(plain_items) if make is Sink else plain_items
+            )
 
 
 def test_the_method_is_the_lists():

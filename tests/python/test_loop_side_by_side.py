@@ -141,7 +141,18 @@ def stores_behind(a, b, c):
 
 PROGRAMS = [product_into, product_in_place, products_in_turn, with_a_total, what_is_left, triangle, one_element, every_second,
             reads_what_it_stores, scaled_behind, stores_behind]  # fmt: skip
-SIZES = [(1, 1, 1), (2, 3, 4), (3, 4, 5), (3, 17, 3), (2, 16, 16), (5, 33, 7), (2, 23, 0), (0, 20, 3), (3, 0, 3), (2, 64, 9)]
+SIZES = [
+    (1, 1, 1),
+    (2, 3, 4),
+    (3, 4, 5),
+    (3, 17, 3),
+    (2, 16, 16),
+    (5, 33, 7),
+    (2, 23, 0),
+    (0, 20, 3),
+    (3, 0, 3),
+    (2, 64, 9),
+]
 
 
 def operands(m, n, k):
@@ -178,7 +189,9 @@ def repeated(m, n, k):
 
 
 @pytest.mark.parametrize("layout", [reversed_columns, columns_outermost, every_third, repeated])
-@pytest.mark.parametrize("program", [product_into, product_in_place, scaled_behind], ids=lambda program: program.__name__)
+@pytest.mark.parametrize(
+    "program", [product_into, product_in_place, scaled_behind], ids=lambda program: program.__name__
+)
 def test_memory_orders(program, layout):
     compiled = weft.compile(program)
     for sizes in [(3, 37, 5), (2, 5, 3)]:
@@ -205,9 +218,17 @@ def overlapping(kind):
     if kind == "c begins in b":
         return memory[1000:1400].reshape(20, 20), memory[:400].reshape(20, 20), memory[7:407].reshape(20, 20)
     if kind == "c ends in a":
-        return memory[390:790].reshape(20, 20), memory[1000:1400].reshape(20, 20), memory[:400].reshape(20, 20)
+        return (
+            memory[390:790].reshape(20, 20),
+            memory[1000:1400].reshape(20, 20),
+            memory[:400].reshape(20, 20),
+        )
     if kind == "c runs backwards through b":
-        return memory[1000:1400].reshape(20, 20), memory[:400].reshape(20, 20), memory[395::-1][:380].reshape(19, 20)
+        return (
+            memory[1000:1400].reshape(20, 20),
+            memory[:400].reshape(20, 20),
+            memory[395::-1][:380].reshape(19, 20),
+        )
     assert kind == "rows of c share elements"
     strides = (8, 8)
     return (memory[1000:1400].reshape(20, 20), memory[2000:2400].reshape(20, 20),
@@ -215,7 +236,9 @@ def overlapping(kind):
 
 
 @pytest.mark.parametrize("kind", ["c is a", "c is b", "c begins in b", "c ends in a", "c runs backwards through b", "rows of c share elements"])  # fmt: skip
-@pytest.mark.parametrize("program", [product_into, product_in_place, scaled_behind], ids=lambda program: program.__name__)
+@pytest.mark.parametrize(
+    "program", [product_into, product_in_place, scaled_behind], ids=lambda program: program.__name__
+)
 def test_memory_that_is_shared(program, kind):
     compiled = weft.compile(program)
     for _ in range(3):
@@ -265,7 +288,9 @@ def roots(a, b, out):
 
 
 def test_distances():
-    check(distances, *((RNG.standard_normal((n, d)),) for n, d in [(1, 1), (5, 3), (19, 3), (40, 0), (33, 8)]))
+    check(
+        distances, *((RNG.standard_normal((n, d)),) for n, d in [(1, 1), (5, 3), (19, 3), (40, 0), (33, 8)])
+    )
 
 
 @pytest.mark.parametrize("first_below", [0, 1, 6, 15, 16, 17, 35, 38])
@@ -278,7 +303,9 @@ def test_a_round_that_raises(first_below):
     for _ in range(2):
         mine, theirs = np.zeros((2, 39)), np.zeros((2, 39))
         got, expected = located_outcome(compiled, (a, b, mine)), located_outcome(roots, (a, b, theirs))
-        assert repr(got[1]) == repr(expected[1]) == "ValueError('math domain error')" and got[2] == expected[2]
+        assert (
+            repr(got[1]) == repr(expected[1]) == "ValueError('math domain error')" and got[2] == expected[2]
+        )
         identical(mine, theirs)
 
 
