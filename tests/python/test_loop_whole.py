@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 import weft
+from loop_checks import product
 from test_loop_entries import assert_same, outcome
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -22,17 +23,6 @@ def check(function, *calls, native=True):
         outcome(compiled, make())
     assert not native or weft.compiler.stats()["graphs"] == graphs
     return compiled
-
-
-def product(a, b):
-    c = np.zeros((a.shape[0], b.shape[1]))
-    for i in range(a.shape[0]):
-        for j in range(b.shape[1]):
-            total = 0.0
-            for k in range(a.shape[1]):
-                total += a[i, k] * b[k, j]
-            c[i, j] = total
-    return c
 
 
 def matrices(n, k, m, seed=0, order="C"):

@@ -114,7 +114,7 @@ bool is_dense(const Tensor& tensor) {
 V in_own_order(V array) {
   // Without elements, any order is as good; with some it is not.
   for (Sym size : ops::sym_shape(array->tensor))
-    if (!size.is_constant() && size.hint() == 0) sym_eq(size, Sym(0));
+    if (size.hint() == 0) sym_specialize(size);
   if (array->view_of || array->tensor.is_contiguous() || !is_dense(array->tensor)) return array;
   return laid_out(array, dense_order(array->tensor));
 }

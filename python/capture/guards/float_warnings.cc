@@ -121,21 +121,20 @@ namespace {
 class AppendedLists {
  public:
   AppendedLists(const Variant& variant, const Registers& registers) {
-    for (const BuildStep& step : variant.steps)
-      if (step.op == BuildStep::Op::AppendToList)
-        lists_.push_back(Ref::borrow(registers.values[static_cast<size_t>(step.args[0])]));
-    for (const Ref& list : lists_) lengths_.push_back(PyList_GET_SIZE(list.get()));
+    for (const BuildStep& step : variant.steps) {
+      if (step.op != BuildStep::Op::AppendToList) continue;
+      PyObject* const list = registers.values[static_cast<size_t>(step.args[0])];
+      lists_.emplace_back(Ref::borrow(list), PyList_GET_SIZE(list));
+    }
   }
   // Python has performed the segment, whose effects come again.
   void shorten() const {
-    for (size_t i = 0; i < lists_.size(); ++i)
-      if (PyList_SetSlice(lists_[i].get(), lengths_[i], PyList_GET_SIZE(lists_[i].get()), nullptr) < 0)
-        throw PythonError{};
+    for (const auto& [list, length] : lists_)
+      if (PyList_SetSlice(list.get(), length, PyList_GET_SIZE(list.get()), nullptr) < 0) throw PythonError{};
   }
 
  private:
-  std::vector<Ref> lists_;
-  std::vector<Py_ssize_t> lengths_;
+  std::vector<std::pair<Ref, Py_ssize_t>> lists_;
 };
 
 }  // namespace

@@ -287,14 +287,13 @@ class SideBySide {
       if (mentions(read, later)) return false;
       for (const std::string* bound : {&inner_start_, &inner_end_})
         if (mentions(*bound, own_) || mentions(*bound, numbered(begin_.body))) return false;
-      if (inner_end_ == inner_stop_ && own_.count(inner_stop_)) return false;
     }
     return !mentions(values_, set_first) && !mentions(values_ + inner_text_, others) &&
            !mentions(end_text_, shared) &&
            values_.size() + inner_text_.size() + end_text_.size() <= kMostText;
   }
 
-  // The arrays that the text has elements of; false where it has others.
+  // Adds the arrays that the text has elements of; false where it has elements of something else.
   bool arrays_in(const std::string& text, bool may_leave, std::set<int>* arrays) const {
     for (size_t at = text.find('['); at != std::string::npos; at = text.find('[', at + 1)) {
       size_t first = at;
@@ -304,16 +303,16 @@ class SideBySide {
       const auto found = std::find_if(builder_.arrays_.begin(), builder_.arrays_.end(),
                                       [&](const LoopArray& array) { return array.name + "_data" == name; });
       if (found == builder_.arrays_.end()) return false;
-      arrays->insert(static_cast<int>(found - builder_.arrays_.begin()));
+      if (arrays) arrays->insert(static_cast<int>(found - builder_.arrays_.begin()));
     }
     return true;
   }
 
   // No round reads before the block behind the inner loop what an earlier one stores there.
   bool find_elements() {
-    std::set<int> read, stored, behind;
+    std::set<int> read, stored;
     if (!arrays_in(values_, false, &read) || !arrays_in(inner_text_, false, &read) ||
-        !arrays_in(end_text_, true, &behind))
+        !arrays_in(end_text_, true, nullptr))
       return false;
     for (const CheckedLoop::Element& element : nest_.elements) {
       known_.emplace(element.array.index, element.array);
