@@ -105,6 +105,8 @@ class SymEnv {
   const std::vector<SymGuard>& guards() const { return guards_; }
   void add_guard(SymGuard guard);
   Sym make(SymOp op, Sym a, Sym b);
+  // sym_lt of expressions that are not both constant: records no guard that those so far imply.
+  bool less(Sym a, Sym b);
   // A lower bound valid for every assignment allowed (INT64_MIN if none is known).
   int64_t lower_bound(Sym a) const;
 

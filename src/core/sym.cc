@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "weft/error.h"
@@ -187,11 +188,44 @@ Interval bounds(Sym a) {
 }  // namespace
 
 struct SymEnv::Impl {
-  using Key = std::tuple<SymOp, const SymNode*, int64_t, const SymNode*, int64_t>;
+  template <class Relation>
+  using Key = std::tuple<Relation, const SymNode*, int64_t, const SymNode*, int64_t>;
   std::deque<Node> nodes;
-  std::map<Key, const SymNode*> interned;
+  std::map<Key<SymOp>, const SymNode*> interned;
   std::vector<const SymNode*> symbols;
+  std::set<Key<SymRelation>> guarded;
+  std::map<const SymNode*, int64_t> guarded_lows;  // of expressions without a constant term
   SymEnv* env;
+
+  template <class Relation>
+  static Key<Relation> key(Relation relation, Sym a, Sym b) {
+    const auto value = [](Sym s) { return s.is_constant() ? s.constant() : 0; };
+    return {relation, a.node(), value(a), b.node(), value(b)};
+  }
+
+  // An expression that is not constant, as the sum of one without a constant term and a number.
+  std::pair<const SymNode*, int64_t> without_constant(Sym a) {
+    Polynomial terms = terms_of(a);
+    const int64_t constant = constant_term(terms);
+    terms.erase(Monomial{});
+    return {build(terms).node(), constant};
+  }
+
+  // The least value that the guards so far allow.
+  int64_t guarded_low(Sym a) {
+    const auto [node, constant] = without_constant(a);
+    const auto found = guarded_lows.find(node);
+    return found == guarded_lows.end() ? kMinusInfinity
+                                       : saturating_add(found->second, constant, kMinusInfinity);
+  }
+
+  void guard_at_least(Sym a, int64_t low) {
+    if (a.is_constant()) return;
+    const auto [node, constant] = without_constant(a);
+    low = saturating_add(low, checked_mul(constant, -1), kMinusInfinity);
+    const auto [position, inserted] = guarded_lows.try_emplace(node, low);
+    position->second = std::max(position->second, low);
+  }
 
   Node& new_node(SymOp op, int64_t hint) {
     Node& node = nodes.emplace_back();
@@ -203,9 +237,7 @@ struct SymEnv::Impl {
   }
 
   Sym intern(SymOp op, Sym a, Sym b, const Polynomial* terms) {
-    const auto value = [](Sym s) { return s.is_constant() ? s.constant() : 0; };
-    const auto [position, inserted] =
-        interned.try_emplace({op, a.node(), value(a), b.node(), value(b)}, nullptr);
+    const auto [position, inserted] = interned.try_emplace(key(op, a, b), nullptr);
     if (inserted) {
       Node& node = new_node(op, apply(op, a.hint(), b.hint()));
       node.a = a;
@@ -319,10 +351,23 @@ Sym SymEnv::new_symbol(int64_t hint) {
 Sym SymEnv::symbol(int index) const { return Sym(impl_->symbols.at(static_cast<size_t>(index))); }
 
 void SymEnv::add_guard(SymGuard guard) {
-  for (const SymGuard& known : guards_) {
-    if (known.relation == guard.relation && known.a.same(guard.a) && known.b.same(guard.b)) return;
-  }
+  if (!impl_->guarded.insert(Impl::key(guard.relation, guard.a, guard.b)).second) return;
   guards_.push_back(guard);
+  if (guard.relation == SymRelation::Lt) impl_->guard_at_least(guard.b - guard.a, 1);
+  if (guard.relation == SymRelation::Ge) impl_->guard_at_least(guard.a - guard.b, 0);
+}
+
+bool SymEnv::less(Sym a, Sym b) {
+  const Sym difference = b - a;
+  if (difference.is_constant()) return difference.constant() > 0;
+  const auto is_at_least = [&](Sym value, int64_t low) {
+    return bounds(value).low >= low || impl_->guarded_low(value) >= low;
+  };
+  if (is_at_least(difference, 1)) return true;
+  if (is_at_least(-difference, 0)) return false;
+  const bool result = a.hint() < b.hint();
+  add_guard({result ? SymRelation::Lt : SymRelation::Ge, a, b});
+  return result;
 }
 
 Sym SymEnv::make(SymOp op, Sym a, Sym b) {
@@ -446,13 +491,8 @@ bool sym_eq(Sym a, Sym b) {
 }
 
 bool sym_lt(Sym a, Sym b) {
-  const Sym difference = a - b;
-  const Interval range = bounds(difference);
-  if (range.high < 0) return true;
-  if (range.low >= 0) return false;
-  const bool less = a.hint() < b.hint();
-  difference.env()->add_guard({less ? SymRelation::Lt : SymRelation::Ge, a, b});
-  return less;
+  if (a.is_constant() && b.is_constant()) return a.constant() < b.constant();
+  return (a.env() ? a.env() : b.env())->less(a, b);
 }
 
 int64_t sym_specialize(Sym a) {

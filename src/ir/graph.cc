@@ -181,9 +181,19 @@ void Graph::add_write_back(size_t input, Value* value) {
   write_backs.push_back({input, value});
 }
 
+namespace {
+
+// The last uses are looked at first: users are mostly erased from the back.
+void drop_use(Value& value, const Use& use) {
+  const auto found = std::find(value.uses.rbegin(), value.uses.rend(), use);
+  if (found != value.uses.rend()) value.uses.erase(std::next(found).base());
+}
+
+}  // namespace
+
 void Graph::set_input(Node* node, size_t operand, Value* value) {
   Value*& slot = node->inputs.at(operand);
-  if (slot) std::erase(slot->uses, Use{node, nullptr, operand});
+  if (slot) drop_use(*slot, {node, nullptr, operand});
   slot = value;
   if (value) value->uses.push_back({node, nullptr, operand});
 }
@@ -207,12 +217,11 @@ void Graph::replace_uses(Value* from, Value* to) {
 void Graph::drop_operands(Node* node) {
   for (const auto& block : node->blocks) {
     for (const auto& inner : block->nodes) drop_operands(inner.get());
-    for (size_t i = 0; i < block->returns.size(); ++i) {
-      std::erase(block->returns[i]->uses, Use{nullptr, block.get(), i});
-    }
+    for (size_t i = 0; i < block->returns.size(); ++i)
+      drop_use(*block->returns[i], {nullptr, block.get(), i});
   }
   for (size_t i = 0; i < node->inputs.size(); ++i) {
-    if (Value* value = node->inputs[i]) std::erase(value->uses, Use{node, nullptr, i});
+    if (Value* value = node->inputs[i]) drop_use(*value, {node, nullptr, i});
   }
 }
 

@@ -226,11 +226,12 @@ Tensor GraphTracer::constant(const Tensor& tensor) {
 namespace {
 
 // A reshape that is a view splits and joins dimensions of a group, which lie together in memory, among
-// themselves; so it must with other sizes.
+// themselves; so it must with other sizes. One that copies must find a group that no dimensions make up.
 void guard_groups(const Tensor& source, const SymShape& sizes, const Shape& target,
                   const SymShape& target_sizes) {
   const Shape& shape = source.impl()->shape;
   const Strides& strides = source.impl()->strides;
+  if (weft::numel(shape) == 0) return;
   size_t next = target.size();
   for (size_t d = shape.size(); d > 0;) {
     int64_t size = shape[--d], taken = 1;
@@ -242,11 +243,21 @@ void guard_groups(const Tensor& source, const SymShape& sizes, const Shape& targ
       elements = elements * sizes[d];
     }
     if (d == 0) return;  // the first group: all elements are as many as before
+    const size_t behind = next;
     while (next > 0 && taken < size) {
       taken *= target[--next];
       taken_elements = taken_elements * target_sizes[next];
     }
-    sym_eq(elements, taken_elements);
+    if (taken == size) {
+      sym_eq(elements, taken_elements);
+      continue;
+    }
+    taken_elements = 1;
+    for (next = behind; next > 0;) {
+      taken_elements = taken_elements * target_sizes[--next];
+      sym_eq(elements, taken_elements);
+    }
+    return;
   }
 }
 
@@ -306,7 +317,7 @@ std::vector<Tensor> GraphTracer::record(const ops::OpDef& op, const ops::OpArgs&
     const Tensor& source = args.tensors.at(0);
     const TensorType& result = node->output()->tensor();
     auto strides = strides_of_view(op, node->attrs, source, result);
-    if (strides && op.name == "reshape")
+    if (op.name == "reshape")
       guard_groups(source, inputs[0]->tensor().shape, hints(result.shape), result.shape);
     if (strides) {
       const TracedValue& traced = impl_->handle(source);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -270,10 +271,13 @@ class Verifier {
   }
 
   void check_uses(const Value* value, const std::vector<Use>& expected) {
-    const bool same = value->uses.size() == expected.size() &&
-                      std::all_of(expected.begin(), expected.end(), [&](const Use& use) {
-                        return std::count(value->uses.begin(), value->uses.end(), use) == 1;
-                      });
+    const auto sorted = [](std::vector<Use> uses) {
+      std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) {
+        return std::tie(a.user, a.block, a.operand) < std::tie(b.user, b.block, b.operand);
+      });
+      return uses;
+    };
+    const bool same = value->uses == expected || sorted(value->uses) == sorted(expected);
     if (!same) {
       fail(value->def, fmt::format("the use list of {} has {} entries, expected {} that agree with the graph",
                                    show(value), value->uses.size(), expected.size()));

@@ -151,5 +151,23 @@ TEST(Sym, RandomExpressionsEvaluateAlike) {
   }
 }
 
+TEST(Sym, GuardsThatOthersImplyAreNotRecorded) {
+  SymEnv env;
+  const Sym size = env.new_symbol(9), other = env.new_any_symbol(3);
+  EXPECT_TRUE(sym_lt(8, size));
+  EXPECT_TRUE(sym_ge(size, 9));
+  EXPECT_TRUE(sym_le(4, size));
+  EXPECT_FALSE(sym_lt(size, 7));
+  EXPECT_EQ(env.guards().size(), 1u);
+  EXPECT_TRUE(sym_lt(size, 10));  // the other side is open
+  EXPECT_TRUE(sym_le(size, 9));
+  EXPECT_EQ(env.guards().size(), 2u);
+  EXPECT_FALSE(sym_lt(size, other * 2));
+  EXPECT_TRUE(sym_le(other * 2 - 1, size));
+  EXPECT_EQ(env.guards().size(), 3u);
+  EXPECT_TRUE(sym_lt(other * 2 + 1, size));  // more than is known
+  EXPECT_EQ(env.guards().size(), 4u);
+}
+
 }  // namespace
 }  // namespace weft
