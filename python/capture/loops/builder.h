@@ -22,7 +22,7 @@ namespace weft::capture {
 
 // The checked version of a loop, with several of its rounds at a time where that is of use
 // (several_rounds.cc).
-std::string with_several_rounds(const std::string& checked, int head, int64_t step);
+std::string with_several_rounds(const std::string& checked, int head, const std::string& step);
 
 class LoopBuilder {
  public:
@@ -43,7 +43,7 @@ class LoopBuilder {
     std::string preheader;  // of an innermost loop's head: goes to the checked version if it can
     std::string
         checked;       // the block in the checked version of the loop it heads, and that loop's other blocks
-    int64_t step = 1;  // of the range that the checked version goes over
+    std::string step;  // of the range that the checked version goes over
     std::string parallel;  // of a loop's head: hands its rounds to threads if it can
     bool is_parallel = false;
     // Of an innermost loop's checked version: nothing goes from round to round, and it has one at a time.
@@ -80,7 +80,7 @@ class LoopBuilder {
     };
     std::vector<Element> elements;
     bool has_other_stores = false;
-    int64_t step = 1;
+    int64_t step = 1;     // 0: a positive number that is not known
     int64_t carried = 0;  // rounds that an element is kept for
     bool is_nest = false;
     std::vector<int> inner;  // heads of the loops in the nest, each behind the one around it
@@ -502,7 +502,7 @@ class LoopBuilder {
 };
 
 // The range that a loop with this head goes over, by a known step; null where it goes over something else.
-const LoopValue* range_at_top(const LoopFrame& frame);
+const LoopValue* range_at_top(const LoopFrame& frame, bool any_step = false);
 // The last number that an iterator over a range with a known step gives.
 std::string last_of_range(const LoopValue& range);
 

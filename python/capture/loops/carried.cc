@@ -18,8 +18,8 @@ std::optional<int64_t> rounds_between(const LoopAffine& now, const LoopAffine& b
   if (now.factor != before.factor || now.form != before.form) return {};
   const int64_t difference = now.constant - before.constant;
   if (now.factor.empty()) return difference == 0 ? std::optional<int64_t>(0) : std::nullopt;
-  if (now.factor != "1L" || difference % step != 0) return {};
-  return difference / step;
+  if (now.factor != "1L" || (step == 0 ? difference != 0 : difference % step != 0)) return {};
+  return step == 0 ? 0 : difference / step;
 }
 
 }  // namespace

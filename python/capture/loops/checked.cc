@@ -25,21 +25,26 @@ std::string with_one_way_back(std::string code, int head) {
 
 }  // namespace
 
-const LoopValue* range_at_top(const LoopFrame& frame) {
+const LoopValue* range_at_top(const LoopFrame& frame, bool any_step) {
   if (frame.stack.empty() || frame.stack.back().kind != LoopKind::RangeIter ||
       resized_under(frame.stack.back()))
     return nullptr;
   const LoopValue& it = frame.stack.back();
-  return it.items[2].known ? &it : nullptr;
+  return it.items[2].known || any_step ? &it : nullptr;
+}
+
+// The step of a range, in C++.
+static std::string step_of(const LoopValue& range) {
+  const LoopValue& step = range.items[2];
+  return step.known ? integer_literal(*step.known) : step.expr;
 }
 
 std::string last_of_range(const LoopValue& range) {
   const std::string &next = range.items[0].expr, &stop = range.items[1].expr;
-  const int64_t step = *range.items[2].known;
+  const int64_t step = range.items[2].known.value_or(0);
   if (step == 1) return fmt::format("{} - 1", stop);
   if (step == -1) return fmt::format("{} + 1", stop);
-  return fmt::format("{0} + ({1} - ({2}) - {0}) / {3} * {3}", next, stop, step > 0 ? 1 : -1,
-                     integer_literal(step));
+  return fmt::format("{0} + ({1} - ({2}) - {0}) / {3} * {3}", next, stop, step >= 0 ? 1 : -1, step_of(range));
 }
 
 // The blocks of the innermost loop with this head; none where it is no such thing.
@@ -183,7 +188,7 @@ bool LoopBuilder::stores_what_it_reads(const CheckedLoop& loop) {
 void LoopBuilder::add_checked_loop(int head) {
   const std::vector<LoopFrame>& frames = blocks_[static_cast<size_t>(head)].frames;
   const LoopFrame& frame = frames.back();
-  if (frame.code->instructions[static_cast<size_t>(frame.ip)].op != Op::ForIter || !range_at_top(frame))
+  if (frame.code->instructions[static_cast<size_t>(frame.ip)].op != Op::ForIter || !range_at_top(frame, true))
     return;
   CheckedLoop loop;
   loop.head = head;
@@ -195,12 +200,12 @@ void LoopBuilder::add_checked_loop(int head) {
     for (const Edge& edge : blocks_[static_cast<size_t>(id)].edges)
       if (loop.blocks.count(edge.target))
         for (const auto& [variable, value] : edge.moves) loop.changed.insert(variable);
-  const LoopValue range = *range_at_top(frame);
-  if (loop.changed.count(range.items[1].expr)) return;
+  const LoopValue range = *range_at_top(frame, true);
+  if (loop.changed.count(range.items[1].expr) || loop.changed.count(range.items[2].expr)) return;
   loop.polls = frames.size() == 1 && outermost_loop(*frame.code, frame.ip) == frame.ip;
   checked_ = &loop;
   marks_ = &loop;
-  loop.step = *range.items[2].known;
+  loop.step = range.items[2].known.value_or(0);
   find_counters();
   std::string code = checked_blocks();
   find_carried_elements();
@@ -210,8 +215,9 @@ void LoopBuilder::add_checked_loop(int head) {
   checked_ = nullptr;
   marks_ = nullptr;
   Block& block = blocks_[static_cast<size_t>(head)];
-  const bool is_alike =
-      loop.carried == 0 && loop.moved == 0 && with_several_rounds(code, head, loop.step) == code;
+  block.step = step_of(range);
+  const bool is_alike = loop.step != 0 && loop.carried == 0 && loop.moved == 0 &&
+                        with_several_rounds(code, head, block.step) == code;
   block.is_plain = is_alike && !stores_what_it_reads(loop);
   block.sums_in_place = is_alike && !block.is_plain && !loop.has_other_stores;
   enter_checked(head, std::move(code), entered, loop);
@@ -222,7 +228,6 @@ void LoopBuilder::enter_checked(int head, std::string checked, std::string prehe
   Block& block = blocks_[static_cast<size_t>(head)];
   block.checked = std::move(checked);
   block.preheader = std::move(preheader);
-  block.step = loop.step;
   const std::string from = fmt::format("goto block{};", head), to = fmt::format("goto unchecked{};", head);
   for (int id : loop.blocks) {
     std::string& text = blocks_[static_cast<size_t>(id)].code;
@@ -233,11 +238,14 @@ void LoopBuilder::enter_checked(int head, std::string checked, std::string prehe
 
 std::string LoopBuilder::preheader(const CheckedLoop& loop, const LoopValue& range) const {
   const std::string &current = range.items[0].expr, &stop = range.items[1].expr;
-  const int64_t step = *range.items[2].known;
-  const char* before = step > 0 ? "<" : ">";
+  const std::string step = step_of(range);
   std::string text = "  {\n";
   text += fmt::format("    const i64 first = {}, last = {};\n", current, last_of_range(range));
-  std::string checks = fmt::format("{} {} {} && fit<{}>(first, last", current, before, stop, loop.bits);
+  std::string checks =
+      fmt::format("{} {} {} && fit<{}>(first, last", current, loop.step < 0 ? ">" : "<", stop, loop.bits);
+  constexpr int64_t kMostStep = int64_t{1} << 50;  // a few rounds more are numbers as well
+  if (loop.step == 0)
+    checks = fmt::format("{0} > 0 && {0} < {1} && {2}", step, integer_literal(kMostStep), checks);
   for (const std::string& atom : loop.atoms) checks += ", " + atom;
   checks += ")";
   for (const std::string& check : loop.checks) checks += "\n        && " + check;
@@ -245,7 +253,7 @@ std::string LoopBuilder::preheader(const CheckedLoop& loop, const LoopValue& ran
   text += fmt::format("    if ({}) {{\n", checks);
   if (loop.polls)
     text += fmt::format("      piece_end = ({1} - {0}) / {2} > kPiece ? {0} + kPiece * {2} : {1};\n", current,
-                        stop, integer_literal(step));
+                        stop, step);
   text += carried;
   return text + fmt::format("      goto checked{0}_{0};\n    }}\n  }}\n", loop.head);
 }

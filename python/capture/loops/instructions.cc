@@ -377,19 +377,21 @@ void LoopBuilder::iterate(const Instruction& in) {
   materialize_all();
   if (const LoopValue* list = resized_under(it)) return iterate_resized(in, *list);
   const LoopValue current = it.items[0], stop = it.items[1], step = it.items[2];
+  const bool is_checked = checked_ && block_id_ == checked_->head;
+  const char* const before = !step.known || *step.known > 0 ? "<" : ">";
   std::string more;
-  if (step.known)
-    more = fmt::format("{} {} {}", current.expr, *step.known > 0 ? "<" : ">", stop.expr);
+  if (step.known || is_checked)
+    more = fmt::format("{} {} {}", current.expr, before, stop.expr);
   else
     more = fmt::format("{0} > 0 ? {1} < {2} : {1} > {2}", step.expr, current.expr, stop.expr);
   std::vector<LoopFrame> after = frames_;
   after.back().stack.pop_back();
   after.back().ip = in.arg;
-  if (checked_ && block_id_ == checked_->head) {
+  if (is_checked) {
     // Signals are looked for between pieces of the range.
     if (checked_->polls) {
       emit(fmt::format("if (!({} {} piece_end)) {{ if (({}) && !poll()) goto block{}; if ({}) {} {} }}",
-                       current.expr, *step.known > 0 ? "<" : ">", more, block_id_, more,
+                       current.expr, before, more, block_id_, more,
                        exit_to(LoopExit::Kind::Interrupted, before_), jump_to(after)));
     } else {
       emit(fmt::format("if (!({})) {}", more, jump_to(after)));
@@ -398,7 +400,7 @@ void LoopBuilder::iterate(const Instruction& in) {
     emit(fmt::format("if (!({})) {}", more, jump_to(after)));
   }
   LoopValue next = loop_int(temporary("i64", fmt::format("{} + {}", current.expr, step.expr)),
-                            current.nonnegative && step.known && *step.known > 0);
+                            current.nonnegative && (step.known ? *step.known > 0 : is_checked));
   next.affine = affine_sum(current.affine, step.affine, false);
   it.items[0] = next;
   if (it.items.size() == 3) return push(current);

@@ -3,6 +3,8 @@
 // test for all whether there are as many.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "capture/loops/builder.h"
 
 namespace weft::capture {
@@ -20,12 +22,12 @@ int occurrences(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-std::string with_several_rounds(const std::string& checked, int head, int64_t step) {
+std::string with_several_rounds(const std::string& checked, int head, const std::string& step) {
   const std::string label = fmt::format("checked{0}_{0}", head), back = fmt::format("goto {};", label),
                     begin = label + ":  {\n", test = "    if (!(";
   if (!checked.starts_with(begin + test) || checked.size() > kMostText) return checked;
   const size_t condition = begin.size() + test.size(), line_end = checked.find('\n', condition);
-  const size_t operation = checked.find(step > 0 ? " < " : " > ", condition),
+  const size_t operation = std::min(checked.find(" < ", condition), checked.find(" > ", condition)),
                closing = checked.find(')', condition);
   std::string round = checked.substr(line_end + 1);
   const bool is_one_block = occurrences(checked, fmt::format("checked{}_", head)) == 2 &&
@@ -33,9 +35,9 @@ std::string with_several_rounds(const std::string& checked, int head, int64_t st
   const bool leaves = round.find("return ") != std::string::npos;
   if (!is_one_block || !leaves || operation > closing) return checked;
   round.replace(round.find(back), back.size(), "");
-  std::string text =
-      fmt::format("{}:\n  while ({} + {}{}) {{\n", label, checked.substr(condition, operation - condition),
-                  integer_literal((kRounds - 1) * step), checked.substr(operation, closing - operation));
+  std::string text = fmt::format("{}:\n  while ({} + {} * {}{}) {{\n", label,
+                                 checked.substr(condition, operation - condition), kRounds - 1, step,
+                                 checked.substr(operation, closing - operation));
   for (int i = 0; i < kRounds; ++i) text += "  {\n" + round;
   // The last ones, and the end.
   std::string single = checked;
