@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <complex>
+#include <cstdlib>
+#include <numeric>
 #include <unordered_map>
 
 #include "compiler/kernel_names.h"
@@ -408,12 +410,56 @@ class Lowering : NestBuilder {
     return root;
   }
 
+  // The reduced dimensions as loops go over them, by their number among them: what lies closest together in
+  // memory innermost. Where loads disagree, or the first of equals counts, they are as they come.
+  std::vector<size_t> reduction_order(const ir::Node& node, const std::vector<Index>& index) {
+    const std::vector<size_t> dims = reduced_dims(node);
+    std::vector<size_t> order(dims.size());
+    std::iota(order.begin(), order.end(), 0);
+    if (dims.size() < 2 || is_arg_reduction(node.op->reduce)) return order;
+    IndexSpace trial = nest_.space;
+    std::vector<int> loops;
+    std::vector<Index> inner;
+    for (size_t d : dims) {
+      loops.push_back(trial.new_loop("r", node.inputs[0]->tensor().shape[d]));
+      inner.push_back(IndexSpace::of(loops.back()));
+    }
+    Walk walk(trial, memory_, &inside_);
+    walk.run(node.inputs[0], reduction_operand_index(node, index, inner), {});
+    const auto step = [&](const Visit& visit, size_t k) {
+      for (const auto& [atom, coefficient] : visit.address.terms)
+        if (atom == loops[k]) return std::abs(coefficient.hint());
+      return int64_t{0};
+    };
+    for (size_t i = 1; i < order.size(); ++i) {
+      for (size_t j = i; j > 0; --j) {
+        bool farther = false, nearer = false;
+        for (const Visit& visit : walk.visits) {
+          if (visit.is_reduction) continue;
+          const int64_t a = step(visit, order[j - 1]), b = step(visit, order[j]);
+          if (a != 0 && b != 0) (b > a ? farther : nearer) = true;
+        }
+        if (nearer || !farther) break;
+        std::swap(order[j - 1], order[j]);
+      }
+    }
+    return order;
+  }
+
+  // The same, in the order of the dimensions.
+  static std::vector<Index> in_dimension_order(const std::vector<Index>& inner,
+                                               const std::vector<size_t>& order) {
+    std::vector<Index> result(inner.size());
+    for (size_t i = 0; i < inner.size(); ++i) result[order[i]] = inner[i];
+    return result;
+  }
+
   // Loop extents for a reduction: one flat loop where addresses allow it.
-  std::vector<SymShape> reduction_loops(const ir::Node& node, const std::vector<Index>& index) {
-    SymShape extents;
-    for (size_t d : reduced_dims(node)) extents.push_back(node.inputs[0]->tensor().shape[d]);
+  std::vector<SymShape> reduction_loops(const ir::Node& node, const std::vector<Index>& index,
+                                        const std::vector<size_t>& order) {
+    const std::vector<size_t> dims = reduced_dims(node);
     std::vector<SymShape> groups;
-    for (const Sym& extent : extents) groups.push_back({extent});
+    for (size_t k : order) groups.push_back({node.inputs[0]->tensor().shape[dims[k]]});
     for (size_t g = groups.size(); g-- > 1;) {
       auto merged = groups;
       merged[g - 1].insert(merged[g - 1].end(), merged[g].begin(), merged[g].end());
@@ -425,6 +471,7 @@ class Lowering : NestBuilder {
         for (const Index& i : trial.unflatten(IndexSpace::of(loop), part)) inner.push_back(i);
       }
       Walk walk(trial, memory_, &inside_);
+      inner = in_dimension_order(inner, order);
       if (walk.run(node.inputs[0], reduction_operand_index(node, index, inner), {})) groups = merged;
     }
     return groups;
@@ -476,7 +523,8 @@ class Lowering : NestBuilder {
 
   NodeId loop_reduction(const ir::Value* value, const ir::Node& node, const std::vector<Index>& index) {
     ScopeId base = scope_of(index);
-    std::vector<SymShape> groups = reduction_loops(node, index);
+    const std::vector<size_t> order = reduction_order(node, index);
+    std::vector<SymShape> groups = reduction_loops(node, index, order);
     Scope::Kind kind = reduction_kind(base, node);
     ScopeId loop = find_loop(base, kind, groups, value);
     if (loop < 0) {
@@ -496,6 +544,7 @@ class Lowering : NestBuilder {
       for (const Index& i : nest_.space.unflatten(IndexSpace::of(atom), groups[g])) inner.push_back(i);
       flat = nest_.space.add(nest_.space.scale(flat, nest_.space.atom(atom).extent), IndexSpace::of(atom));
     }
+    inner = in_dimension_order(inner, order);
     NodeId operand =
         cast(accumulator_dtype(node), evaluate(node.inputs[0], reduction_operand_index(node, index, inner)));
     if (is_arg_reduction(node.op->reduce)) operand = through(node, operand);

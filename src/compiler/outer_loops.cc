@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "nest/views.h"
 
@@ -99,14 +100,17 @@ class OuterLoopChoice {
         any = any || (visit.loops.count(loops.back()) && !is_unrolled(*visit.value->def));
         continue;
       }
-      bool outer_unit = false, other_unit = false;
+      constexpr int64_t kFar = INT64_MAX;
+      int64_t outer_step = kFar, other_step = kFar;  // how far apart what is read one after another lies
       for (const auto& [atom, coefficient] : visit.address.terms) {
-        if (!known_one(coefficient)) continue;
+        const int64_t step = std::abs(coefficient.hint());
         if (atom == loops.back())
-          outer_unit = true;
+          outer_step = std::min(outer_step, step);
         else if (std::find(loops.begin(), loops.end(), atom) == loops.end())
-          other_unit = true;
+          other_step = std::min(other_step, step);
       }
+      const bool is_along_outer = outer_step != kFar && outer_step <= other_step,
+                 is_along_other = other_step < outer_step;
       bool depends_on_outer = space.depends_on(visit.address, loops.back());
       // What is read once per row, outside of its reductions, takes no time beside them.
       std::set<int> read_along;
@@ -114,8 +118,8 @@ class OuterLoopChoice {
       const bool within = std::any_of(read_along.begin(), read_along.end(), [&](int loop) {
         return std::find(loops.begin(), loops.end(), loop) == loops.end();
       });
-      if (outer_unit && within) along_outer += 2;
-      if (other_unit && depends_on_outer) along_reduction += 2;
+      if (is_along_outer && within) along_outer += 2;
+      if (is_along_other && depends_on_outer) along_reduction += 2;
     }
     return any && along_reduction > along_outer;
   }
