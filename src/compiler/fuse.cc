@@ -113,12 +113,20 @@ class Fuser {
   // The value must exist as a tensor: stored, or a view of what is.
   void require(ir::Value* value, const std::string& why) {
     if (!value->def || plan_.memory.holds(value)) return;
-    if (is_index_view(*value->def)) {
+    if (is_index_view(*value->def) && !has_own_memory(*value->def)) {
       calls_.insert(value->def);
       require(value->def->inputs[0], why);
       return;
     }
     store(value, why);
+  }
+
+  // A permutation that a kernel stores, of what is computed for it alone.
+  bool has_own_memory(const ir::Node& view) const {
+    const ir::Value* of = view.inputs[0];
+    return view.attrs.find(ir::kOwnMemory) && of->uses.size() == 1 && of->def && !plan_.memory.holds(of) &&
+           of->def->op && of->def->op->kind == ops::OpKind::Pointwise && is_fusible(*of->def) &&
+           !absorbed_.count(of->def);
   }
 
   void collect_required() {

@@ -284,7 +284,8 @@ Attrs Parser::parse_attrs(const OpDef& op) {
     if (const ops::Param* param = op.find_param(name.text)) {
       attrs.set(param->name, parse_attr(param->type));
     } else if (annotation != std::end(kAnnotations)) {
-      attrs.set(*annotation, parse_attr(ops::Param::Type::String));
+      attrs.set(*annotation,
+                parse_attr(*annotation == kOwnMemory ? ops::Param::Type::Bool : ops::Param::Type::String));
     } else {
       syntax_error(name, fmt::format("an attribute of '{}'", op.name));
     }

@@ -310,6 +310,11 @@ void Evaluator::finish_graph() {
   take_views_of_inputs();
   Guards& guards = variant_->guards;
   variant_->graph = tracer_.finish(outputs_);
+  for (const BuildStep& step : variant_->steps) {
+    if (step.op != BuildOp::Output || step.order.empty()) continue;
+    ir::Node* const last = variant_->graph->outputs()[static_cast<size_t>(step.imm)]->def;
+    if (last && last->is("permute")) last->attrs.set(ir::kOwnMemory, true);
+  }
   guards.sym_guards(variant_->graph->env());
   // Built slots follow the registers.
   std::unordered_map<int, int> number;
