@@ -151,7 +151,7 @@ class Lowering : NestBuilder {
   // ---- loops, memory ----------------------------------------------------------------------------------
   std::vector<Index> make_outer_loops(const SymShape& shape, const OuterLoops& outer) {
     std::vector<int> loops;
-    std::vector<Index> index = index_for(nest_.space, shape, outer.groups, &loops);
+    std::vector<Index> index = index_for(nest_.space, shape, outer, &loops);
     if (loops.empty()) return index;
     Scope parallel;
     parallel.kind = Scope::Kind::Parallel;

@@ -29,8 +29,10 @@ class OuterLoopChoice {
       auto merged = outer.groups;
       merged[g - 1].insert(merged[g - 1].end(), merged[g].begin(), merged[g].end());
       merged.erase(merged.begin() + static_cast<std::ptrdiff_t>(g));
-      if (is_affine(merged)) outer.groups = merged;
+      if (is_affine({merged, {}})) outer.groups = merged;
     }
+    if (outer.groups.size() == 1 && !is_affine(outer)) outer.split = split_as_read(outer.groups[0]);
+    if (!outer.split.empty()) return outer;
     outer.rows = !outer.groups.empty() && prefers_rows(outer.groups);
     outer.unroll_last = prefers_unrolled(outer);
     return outer;
@@ -62,10 +64,41 @@ class OuterLoopChoice {
     return rows.hint() >= kManyRows;
   }
 
-  bool is_affine(const std::vector<std::vector<size_t>>& groups) {
+  // The dimensions of a reshaped array that the roots, of one dimension, read in order; none where addresses
+  // are no sums over them either.
+  SymShape split_as_read(const std::vector<size_t>& dims) {
+    if (dims.size() != 1) return {};
+    const Sym count = shape_[dims[0]];
+    std::set<const ir::Value*> seen;
+    std::vector<const ir::Value*> waiting(group_.roots.begin(), group_.roots.end());
+    while (!waiting.empty()) {
+      const ir::Value* value = waiting.back();
+      waiting.pop_back();
+      if (!value->def || !value->def->op || !seen.insert(value).second) continue;
+      if (memory_.holds(value) && !inside_.count(value)) continue;
+      for (const ir::Value* input : value->def->inputs)
+        if (input) waiting.push_back(input);
+      if (!value->def->is("reshape")) continue;
+      OuterLoops outer{{dims}, {}};
+      for (const Sym& size : value->def->inputs[0]->tensor().shape)
+        if (!known_one(size)) outer.split.push_back(size);
+      if (outer.split.size() < 2 || !sym_known_equal(product(outer.split), count)) continue;
+      if (!is_affine(outer)) continue;
+      for (size_t d = outer.split.size(); d-- > 1;) {
+        OuterLoops merged = outer;
+        merged.split[d - 1] = merged.split[d - 1] * merged.split[d];
+        merged.split.erase(merged.split.begin() + static_cast<std::ptrdiff_t>(d));
+        if (merged.split.size() > 1 && is_affine(merged)) outer = merged;
+      }
+      return outer.split;
+    }
+    return {};
+  }
+
+  bool is_affine(const OuterLoops& outer) {
     IndexSpace space;
     std::vector<int> loops;
-    std::vector<Index> index = index_for(space, shape_, groups, &loops);
+    std::vector<Index> index = index_for(space, shape_, outer, &loops);
     Walk walk(space, memory_, &inside_);
     for (ir::Value* root : group_.roots) {
       if (!walk.run(root, index, loops)) return false;
@@ -90,7 +123,7 @@ class OuterLoopChoice {
   bool prefers_rows(const std::vector<std::vector<size_t>>& groups) {
     IndexSpace space;
     std::vector<int> loops;
-    std::vector<Index> index = index_for(space, shape_, groups, &loops);
+    std::vector<Index> index = index_for(space, shape_, {groups, {}}, &loops);
     Walk walk(space, memory_, &inside_);
     for (ir::Value* root : group_.roots) walk.run(root, index, loops);
     int along_reduction = 0, along_outer = 0;
@@ -138,17 +171,26 @@ OuterLoops choose_outer_loops(const FusionGroup& group, const Memory& memory,
   return OuterLoopChoice(group, memory, inside, reductions).choose();
 }
 
-std::vector<Index> index_for(IndexSpace& space, const SymShape& shape,
-                             const std::vector<std::vector<size_t>>& groups, std::vector<int>* loops) {
+std::vector<Index> index_for(IndexSpace& space, const SymShape& shape, const OuterLoops& outer,
+                             std::vector<int>* loops) {
   std::vector<Index> index(shape.size());
-  size_t number = 0;
-  for (const auto& dims : groups) {
+  const auto new_loop = [&](const Sym& extent) {
+    static constexpr const char* kNames[] = {"i", "j", "k", "l", "m", "n", "o", "p"};
+    const size_t number = loops->size();
+    loops->push_back(space.new_loop(number < 8 ? kNames[number] : fmt::format("i{}", number), extent));
+    return loops->back();
+  };
+  if (!outer.split.empty()) {
+    Index flat;
+    for (const Sym& extent : outer.split)
+      flat = space.add(space.scale(flat, extent), IndexSpace::of(new_loop(extent)));
+    index[outer.groups.at(0).at(0)] = flat;
+    return index;
+  }
+  for (const auto& dims : outer.groups) {
     SymShape part;
     for (size_t d : dims) part.push_back(shape[d]);
-    static constexpr const char* kNames[] = {"i", "j", "k", "l", "m", "n", "o", "p"};
-    int loop = space.new_loop(number < 8 ? kNames[number] : fmt::format("i{}", number), product(part));
-    ++number;
-    loops->push_back(loop);
+    const int loop = new_loop(product(part));
     std::vector<Index> positions = space.unflatten(IndexSpace::of(loop), part);
     for (size_t k = 0; k < dims.size(); ++k) index[dims[k]] = positions[k];
   }

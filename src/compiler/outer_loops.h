@@ -12,7 +12,10 @@ namespace weft::compiler {
 // How the outer dimensions of a group become loops.
 struct OuterLoops {
   std::vector<std::vector<size_t>> groups;  // dimensions merged into each loop, outermost first
-  bool rows = false;                        // no lanes along the last loop: reductions inside have them
+  // Not empty: the only dimension is gone over by several loops of these extents, as it is read from an array
+  // of such dimensions that are not one behind the other.
+  SymShape split;
+  bool rows = false;  // no lanes along the last loop: reductions inside have them
   // The last of `groups` is written out, element by element: a few columns, or all of a small result.
   bool unroll_last = false;
 };
@@ -34,8 +37,8 @@ class ReductionsBelow {
 OuterLoops choose_outer_loops(const FusionGroup& group, const Memory& memory,
                               const std::set<const ir::Value*>& inside, ReductionsBelow& reductions);
 
-// Index of the roots for a partition of their dimensions into loops, which are made in `space`.
-std::vector<Index> index_for(IndexSpace& space, const SymShape& shape,
-                             const std::vector<std::vector<size_t>>& groups, std::vector<int>* loops);
+// Index of the roots over these loops, which are made in `space`.
+std::vector<Index> index_for(IndexSpace& space, const SymShape& shape, const OuterLoops& outer,
+                             std::vector<int>* loops);
 
 }  // namespace weft::compiler

@@ -347,7 +347,9 @@ class Builder {
       if (!root.defined()) root = tensor.contiguous();
       return root;
     }
-    return shares_memory(tensor, s.root) ? tensor.clone() : tensor;
+    // What has no elements may be a view of what has some.
+    const bool has_other_memory = in_one_piece && tensor.numel() == 0 && tensor.storage()->nbytes() > 0;
+    return has_other_memory || shares_memory(tensor, s.root) ? tensor.clone() : tensor;
   }
 
   // The array, over memory of its own or, where NumPy has another array that owns it, over that one's: the
