@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 #include <vector>
 
 #include "kernels/cpu/lanes.h"
+#include "kernels/cpu/sort_side_by_side.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
 #include "ops/order.h"
+#include "weft/parallel.h"
 
 namespace weft::ops {
 namespace {
@@ -79,6 +82,74 @@ void rank(const T* lane, int64_t length, int64_t stride, bool descending, std::v
   }
 }
 
+// Is it worth to sort so many runs of this length side by side?
+template <class Key>
+bool are_sorted_side_by_side(const Tensor& x, int64_t dim) {
+  constexpr int64_t kShort = 64;  // runs, for which half a block pays
+  const int64_t length = kernels::lane_length(x, dim), lanes = kernels::num_lanes(x.shape(), dim);
+  return length > 1 && length <= kernels::kLongestSideBySide<Key> &&
+         lanes >= kernels::kSideBySide<Key> * (length <= kShort ? 1 : 4) / 2;
+}
+
+// Sorts blocks of runs side by side. read(i, at) gives the key of element i of a run, which lies `at`
+// elements behind x's first, and write(i, at, key, run) takes what belongs into element i of the result.
+template <class Key, class Read, class Write>
+void sort_blocks(const Tensor& x, const Tensor& result, int64_t dim, const Read& read, const Write& write) {
+  constexpr int64_t kWidth = kernels::kSideBySide<Key>, kElementsPerTask = 16 * 1024;
+  const int64_t length = kernels::lane_length(x, dim), stride = kernels::lane_stride(x, dim),
+                out_stride = kernels::lane_stride(result, dim), lanes = kernels::num_lanes(x.shape(), dim);
+  const auto for_each_element = [&](int64_t count, int64_t step, const auto& body) {
+    if (step == 1)
+      for (int64_t run = 0; run < count; ++run)
+        for (int64_t i = 0; i < length; ++i) body(run, i);
+    else
+      for (int64_t i = 0; i < length; ++i)
+        for (int64_t run = 0; run < count; ++run) body(run, i);
+  };
+  const int64_t grain = std::max<int64_t>(1, kElementsPerTask / (kWidth * length));
+  parallel_for(0, (lanes + kWidth - 1) / kWidth, grain, [&](int64_t begin, int64_t end) {
+    std::vector<Key> rows(static_cast<size_t>(length * kWidth));
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block * kWidth, count = std::min(kWidth, lanes - first);
+      std::array<int64_t, kWidth> from{}, to{};
+      for (int64_t run = 0; run < count; ++run) {
+        from[static_cast<size_t>(run)] = lane_offset(x, dim, first + run);
+        to[static_cast<size_t>(run)] = lane_offset(result, dim, first + run);
+      }
+      for_each_element(count, stride, [&](int64_t run, int64_t i) {
+        rows[static_cast<size_t>(i * kWidth + run)] = read(i, from[static_cast<size_t>(run)] + i * stride);
+      });
+      kernels::sort_side_by_side(rows.data(), length);
+      for_each_element(count, out_stride, [&](int64_t run, int64_t i) {
+        write(to[static_cast<size_t>(run)] + i * out_stride, rows[static_cast<size_t>(i * kWidth + run)],
+              from[static_cast<size_t>(run)]);
+      });
+    }
+  });
+}
+
+// Positions of runs whose keys fit 32 bits: sorted are numbers of the key and the position.
+template <class T>
+void sort_short_runs(const Tensor& x, int64_t dim, bool descending, const Tensor& values,
+                     const Tensor& indices) {
+  const T* const from = x.data_as<T>();
+  T* const out = values.data_as<T>();
+  int64_t* const positions = indices.data_as<int64_t>();
+  const uint64_t flip = descending ? uint64_t{UINT32_MAX} : 0;
+  const int64_t stride = kernels::lane_stride(x, dim);
+  sort_blocks<int64_t>(
+      x, values, dim,
+      [&](int64_t i, int64_t at) {
+        const uint64_t key = (key_of(from[at]) ^ flip) << 32 | static_cast<uint64_t>(i);
+        return static_cast<int64_t>(key ^ uint64_t{1} << 63);
+      },
+      [&](int64_t to, int64_t key, int64_t run) {
+        const int64_t position = key & int64_t{UINT32_MAX};
+        out[to] = from[run + position * stride];
+        positions[to] = position;
+      });
+}
+
 std::vector<Tensor> eager_sort(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   const Tensor& x = operands[0];
   const int64_t dim = dim_arg(op, attrs, x.dim());
@@ -87,6 +158,9 @@ std::vector<Tensor> eager_sort(const OpDef& op, std::span<const Tensor> operands
   const int64_t length = kernels::lane_length(x, dim), stride = kernels::lane_stride(x, dim);
   const int64_t out_stride = kernels::lane_stride(values, dim);
   visit_dtype(x.dtype(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (sizeof(T) <= 4 && !kIsComplexType<T>)
+      if (are_sorted_side_by_side<int64_t>(x, dim))
+        return sort_short_runs<T>(x, dim, descending, values, indices);
     kernels::for_each_lane(x, dim, [&](int64_t number) {
       thread_local std::vector<int64_t> positions;
       const T* lane = x.data_as<T>() + lane_offset(x, dim, number);
@@ -117,7 +191,6 @@ void sort_lane(T* values, int64_t length) {
     const int64_t ones = std::count(values, end, true);
     std::fill(std::fill_n(values, length - ones, false), end, true);
   } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    // As whole numbers of the same order: what is negative counts backwards. The same step leads back.
     const auto flip = [](int16_t bits) { return static_cast<int16_t>(bits ^ (bits >> 15 & 0x7fff)); };
     thread_local std::vector<int16_t> numbers;
     numbers.clear();
@@ -129,6 +202,41 @@ void sort_lane(T* values, int64_t length) {
   }
 }
 
+// Signed numbers of the elements' order, NaN last, and back.
+template <class T>
+using SortKey = std::conditional_t<
+    sizeof(T) == 1, int8_t,
+    std::conditional_t<sizeof(T) == 2, int16_t, std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>>;
+template <class T>
+constexpr bool kIsFloat =
+    std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+// What is negative counts backwards. The same step leads back.
+template <class Key>
+Key flipped(Key bits) {
+  return static_cast<Key>(bits ^ ((bits >> (8 * sizeof(Key) - 1)) & std::numeric_limits<Key>::max()));
+}
+template <class T>
+SortKey<T> sort_key(T value) {
+  using Key = SortKey<T>;
+  if constexpr (kIsFloat<T>)
+    return is_nan(value) ? std::numeric_limits<Key>::max() : flipped(std::bit_cast<Key>(value));
+  else if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>)
+    return static_cast<Key>(static_cast<Key>(value) ^ std::numeric_limits<Key>::min());
+  else
+    return static_cast<Key>(value);
+}
+template <class T>
+T from_sort_key(SortKey<T> key) {
+  using Key = SortKey<T>;
+  if constexpr (kIsFloat<T>)
+    return key == std::numeric_limits<Key>::max() ? static_cast<T>(std::numeric_limits<float>::quiet_NaN())
+                                                  : std::bit_cast<T>(flipped(key));
+  else if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>)
+    return static_cast<T>(key ^ std::numeric_limits<Key>::min());
+  else
+    return static_cast<T>(key);
+}
+
 std::vector<Tensor> eager_sort_values(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   const Tensor& x = operands[0];
   const int64_t dim = dim_arg(op, attrs, x.dim());
@@ -136,6 +244,16 @@ std::vector<Tensor> eager_sort_values(const OpDef& op, std::span<const Tensor> o
   const int64_t length = kernels::lane_length(x, dim), stride = kernels::lane_stride(x, dim);
   const int64_t out_stride = kernels::lane_stride(values, dim);
   visit_dtype(x.dtype(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (!kIsComplexType<T>) {
+      using Key = SortKey<T>;
+      if (are_sorted_side_by_side<Key>(x, dim)) {
+        const T* const from = x.data_as<T>();
+        T* const out = values.data_as<T>();
+        return sort_blocks<Key>(
+            x, values, dim, [&](int64_t, int64_t at) { return sort_key(from[at]); },
+            [&](int64_t to, Key key, int64_t) { out[to] = from_sort_key<T>(key); });
+      }
+    }
     kernels::for_each_lane(x, dim, [&](int64_t number) {
       thread_local std::vector<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>> scratch;
       T* const out = values.data_as<T>() + lane_offset(values, dim, number);

@@ -27,6 +27,8 @@ void sort_chunk(T* values, int64_t count) {
     for (int value = std::numeric_limits<T>::min(); value <= std::numeric_limits<T>::max(); ++value)
       values = std::fill_n(values, counts[static_cast<uint8_t>(value)], static_cast<T>(value));
   } else {
+    constexpr int64_t kFew = 16;  // for which the sorter, which draws random numbers first, takes longer
+    if (count <= kFew) return std::sort(values, values + count);
     thread_local const hwy::Sorter sorter;
     sorter(values, static_cast<size_t>(count), hwy::SortAscending());
   }
@@ -135,6 +137,14 @@ void sort_positions(const uint64_t* keys, int64_t count, int64_t* positions) {
     return std::sort(packed, packed + count, before);
   }
   if (count == 0) return;
+  constexpr int64_t kFew = 32;  // for which the sorter takes longer to begin
+  if (count <= kFew) {
+    for (int64_t i = 0, at; i < count; ++i) {
+      for (at = i; at > 0 && keys[i] < keys[positions[at - 1]]; --at) positions[at] = positions[at - 1];
+      positions[at] = i;
+    }
+    return;
+  }
   // One number of the key's leading 32 bits, counted from the smallest key, and the position.
   const auto [smallest, largest] = std::minmax_element(keys, keys + count);
   const uint64_t origin = *smallest;
