@@ -515,13 +515,39 @@ class Printer {
     for (size_t k = first; k + 1 < scope.loops.size(); ++k)
       open(fmt::format("for (i64 {0} = 0; {0} < {1}; ++{0}) {{", loop_name(scope.loops[k]),
                        loop_extent(scope.loops[k])));
-    const auto [piece_begin, piece_end] = open_pieces(scope, begin, end);
+    auto [piece_begin, piece_end] = open_pieces(scope, begin, end);
+    const int64_t vectors = vectors_of_piece(nest_, scope);
+    if (vectors > 0) open_sums(id, vectors * scope.lanes, piece_begin, piece_end);
     open(fmt::format("vectorized<{}>({}, {}, [&](auto lanes, i64 {}) {{", scope.lanes, piece_begin, piece_end,
                      loop_name(scope.loops.back())));
     scope_body(id);
     close("});");
+    if (vectors > 0) close_sums(id);
     close_pieces(scope);
     for (size_t k = first; k + 1 < scope.loops.size(); ++k) close("}");
+  }
+
+  // Up to close_sums(): what adds up one piece of the range. Gives the piece's bounds.
+  void open_sums(ScopeId id, int64_t length, std::string& begin, std::string& end) {
+    for_each_sum(id, "auto {0}_total = {0};");
+    for_each_sum(id, "{0} = decltype({0}){{}};");
+    const std::string name = loop_name(nest_.scope(id).loops.back()), first = name + "_from";
+    open(fmt::format("for (i64 {0}_from = {1}, {0}_to; {0}_from < {2}; {0}_from = {0}_to) {{", name, begin,
+                     end));
+    line(fmt::format("{0}_to = minimum<i64>({0}_from + {1}, {2});", name, length, end));
+    begin = first, end = name + "_to";
+  }
+  void close_sums(ScopeId id) {
+    for_each_sum(id, "{0}_total = {0}_total + {0};");
+    for_each_sum(id, "{0} = decltype({0}){{}};");
+    close("}");
+    for_each_sum(id, "{0} = {0}_total;");
+  }
+  void for_each_sum(ScopeId id, const char* statement) {
+    const Scope& scope = nest_.scope(id);
+    for (size_t k = 0; k < scope.accumulators.size(); ++k)
+      if (is_rounded_sum(scope.accumulators[k]))
+        line(fmt::format(fmt::runtime(statement), accumulator_name(id, k)));
   }
 
   void vector_reduce(ScopeId id) {
@@ -577,6 +603,11 @@ class Printer {
     for (size_t k = 0; k < scope.accumulators.size(); ++k) {
       const Accumulator& accumulator = scope.accumulators[k];
       std::string name = accumulator_name(id, k);
+      if (is_rounded_sum(accumulator)) {
+        line(fmt::format("const {0} {1}_result = sum_of_parts({1}_parts, {2}_chunks.count);",
+                         type_name(accumulator.dtype), name, prefix));
+        continue;
+      }
       line(fmt::format("{} {}_result = {};", type_name(accumulator.dtype), name, initial_value(accumulator)));
       std::string loop = fmt::format("for (i64 chunk = 0; chunk < {}_chunks.count; ++chunk)", prefix);
       if (is_arg_reduction(accumulator.op)) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "codegen/print_expr.h"
 
 namespace weft::codegen {
@@ -48,6 +50,18 @@ std::string combined(ReduceOp op, DType dtype, const std::string& a, const std::
       return boolean ? fmt::format("mask_or({}, {})", a, b) : fmt::format("maximum({}, {})", a, b);
     default: return boolean ? fmt::format("mask_and({}, {})", a, b) : fmt::format("minimum({}, {})", a, b);
   }
+}
+
+bool is_rounded_sum(const Accumulator& accumulator) {
+  return accumulator.op == ReduceOp::Sum && is_inexact(accumulator.dtype);
+}
+
+int64_t vectors_of_piece(const LoopNest& nest, const Scope& scope) {
+  constexpr int64_t kVectors = 64;
+  const Sym extent = nest.space.atom(scope.loops.back()).extent;
+  const bool is_short = extent.is_constant() && extent.constant() <= 2 * kVectors * scope.lanes;
+  const bool adds = std::any_of(scope.accumulators.begin(), scope.accumulators.end(), is_rounded_sum);
+  return adds && !is_short && scope.rings.empty() ? kVectors : 0;
 }
 
 }  // namespace weft::codegen
