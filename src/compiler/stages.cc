@@ -22,6 +22,7 @@ constexpr Stage kStages[] = {
     // The graph.
     {"decompose", "operators in terms of fewer others", passes::decompose},
     {"canonicalize", "local simplifications", passes::canonicalize},
+    {"sink_permutes", "what results in another order are made of is permuted", passes::sink_permutes},
     {"fold_constants", "small results known now", passes::fold_constants},
     {"cse", "equal computations become one", passes::eliminate_common_subexpressions},
     {"relative_attention", "attention with decomposed relative positions becomes one operator",

@@ -196,6 +196,16 @@ Term contract(Term a, Term b, const Labels& kept) {
   const Labels batch = intersection(shared, kept), inner = difference(shared, kept);
   const Labels left = difference(a.labels, shared), right = difference(b.labels, shared);
   Term result;
+  // Where both have all labels, compiled code multiplies elements and adds them up in one pass. Products of
+  // halves would be rounded.
+  if (left.empty() && right.empty() && a.tensor.is_traced() && itemsize(a.tensor.dtype()) >= 4) {
+    std::vector<int64_t> order;
+    for (int label : a.labels) order.push_back(b.find(label));
+    result.labels = a.labels;
+    result.tensor = build::mul(a.tensor, build::permute(b.tensor, order));
+    result.sum_out(batch);
+    return result;
+  }
   for (const Labels* group : {&batch, &left, &right})
     result.labels.insert(result.labels.end(), group->begin(), group->end());
   SymShape shape;

@@ -10,6 +10,8 @@ namespace weft::passes {
 void decompose(ir::Graph& graph);
 // Local simplifications that change no bit of any result, signed zeros and NaN included.
 void canonicalize(ir::Graph& graph);
+// What results in another order of dimensions are made of is permuted, rather than the results.
+void sink_permutes(ir::Graph& graph);
 // Nodes that depend on constants only and are small become constants.
 void fold_constants(ir::Graph& graph);
 // Equal computations become one. An inner block may use an outer one's result, not the other way round.

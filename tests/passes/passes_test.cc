@@ -388,5 +388,29 @@ TEST(Stages, KMeansKeepsOneRootFreeArgmin) {
 )");
 }
 
+TEST(SinkPermutes, OperandsArePermutedRatherThanResults) {
+  expect_body("sink_permutes", "%x: f64[4, 2], %y: f64[2]", R"(  %1: f64[4, 2] = mul(%x, %y)
+  %2: f64[8, 2] = join(%1, %x) {dim=0}
+  %3: f64[3, 2] = slice(%2) {dim=-2, start=1, stop=4}
+  %4: f64[2, 3] = permute(%3) {dims=[1, 0], own_memory=true}
+  return %4
+)",
+              R"(  %12: f64[2, 4] = permute(%x) {dims=[1, 0], own_memory=true}
+  %13: f64[1, 2] = reshape(%y) {shape=[1, 2]}
+  %14: f64[2, 1] = permute(%13) {dims=[1, 0], own_memory=true}
+  %15: f64[2, 4] = mul(%12, %14)
+  %10: f64[2, 4] = permute(%x) {dims=[1, 0], own_memory=true}
+  %11: f64[2, 8] = join(%15, %10) {dim=1}
+  %8: f64[2, 3] = slice(%11) {dim=1, start=1, stop=4}
+  return %8
+)");
+  expect_unchanged("sink_permutes", "%x: f64[4, 2]", R"(  %1: f64[4, 2] = mul(%x, %x)
+  %2: f64[2, 4] = permute(%1) {dims=[1, 0]}
+  %3: f64[4, 2] = abs(%x)
+  %4: f64[2, 4] = permute(%3) {dims=[1, 0], own_memory=true}
+  return %2, %4, %3
+)");
+}
+
 }  // namespace
 }  // namespace weft::passes

@@ -108,6 +108,25 @@ RESULTS = {
     "transposed again": lambda x: (x * 2).T,
     "copied": lambda x: [x.copy(), x.copy("F"), x.copy("K")],
     "of a product": lambda x: (x * 2) + (x @ x.T).sum(),
+    "joined": lambda x: (np.concatenate([x, x + 1]), np.hstack([x[:, :1], x]), np.stack([x, x * 2], 2)),
+    "padded": lambda x: (
+        np.pad(x, 1),
+        np.pad(x * 2, ((0, 2), (1, 0)), constant_values=3),
+        np.pad(x, 1, "edge"),
+    ),
+    "turned": lambda x: (np.roll(x, 1, 0), np.roll(x + 1, -1, 1), np.roll(x, 2)),
+    "with rows between": lambda x: (
+        np.insert(x, 1, 5, axis=0),
+        np.delete(x, 0, 0),
+        np.insert(x, 1, x[:, 0], axis=1),
+    ),
+    "joined, cut, computed": lambda x: (np.concatenate([x, x[:1]]) * 2)[1:] - x,
+    "of a row": lambda x: np.concatenate([x - x[0], x * x[:, :1]]) + np.arange(x.shape[1]),
+    "products": lambda x: (
+        np.einsum("ij,ij->i", x, x),
+        np.einsum("ij,ij->ij", x, x),
+        np.einsum("ij,ij->", x, x + 1),
+    ),
     "of constants": lambda x: np.where(x > 0, x, 0) + np.zeros_like(x),
 }
 
