@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 
@@ -181,6 +182,35 @@ Value* simplify_pow(Graph& graph, Node& node) {
   return graph.add_node(*node.parent, ops::get_op("mul"), {x, x}, {}, node.location, &node)->output();
 }
 
+// Of integers, where the divisor is two to the power of what is given; -1: something else.
+int log_of_divisor(const Node& node) {
+  const DType dtype = node.output()->tensor().dtype;
+  const std::optional<Scalar> divisor = is_integral(dtype) ? uniform_constant(node.inputs[1]) : std::nullopt;
+  if (!divisor || node.inputs[0]->tensor().dtype != dtype || node.output()->tensor().device != Device())
+    return -1;
+  const int64_t number = divisor->to_int();
+  return number > 0 && std::has_single_bit(static_cast<uint64_t>(number))
+             ? std::countr_zero(static_cast<uint64_t>(number))
+             : -1;
+}
+
+// Rounded down, the quotient is a shift and the rest are the low bits, below zero too.
+Value* with_integer(Graph& graph, Node& node, const char* op, int64_t number) {
+  const Tensor value = Tensor::scalar(Scalar(number), node.output()->tensor().dtype);
+  Node* const constant = graph.add_constant(*node.parent, value, node.location, &node);
+  Node* const result = graph.add_node(*node.parent, ops::get_op(op), {node.inputs[0], constant->output()}, {},
+                                      node.location, &node);
+  return ir::same_type(result->output()->tensor(), node.output()->tensor()) ? result->output() : nullptr;
+}
+Value* simplify_floor_divide(Graph& graph, Node& node) {
+  const int bits = log_of_divisor(node);
+  return bits < 0 ? nullptr : with_integer(graph, node, "right_shift", bits);
+}
+Value* simplify_remainder(Graph& graph, Node& node) {
+  const int bits = log_of_divisor(node);
+  return bits < 0 ? nullptr : with_integer(graph, node, "bitwise_and", (int64_t{1} << bits) - 1);
+}
+
 // What these do to real numbers is nothing.
 Value* simplify_real_identity(Graph&, Node& node) {
   return node.is("positive") || !is_complex(node.inputs[0]->tensor().dtype) ? node.inputs[0] : nullptr;
@@ -226,6 +256,8 @@ constexpr NamedRule kRules[] = {
     {"mul", simplify_mul},
     {"true_divide", simplify_div},
     {"pow", simplify_pow},
+    {"floor_divide", simplify_floor_divide},
+    {"remainder", simplify_remainder},
     {"neg", simplify_involution},
     {"bitwise_not", simplify_involution},
     {"logical_not", simplify_involution},
