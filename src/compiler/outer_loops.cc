@@ -31,7 +31,7 @@ class OuterLoopChoice {
       merged.erase(merged.begin() + static_cast<std::ptrdiff_t>(g));
       if (is_affine({merged, {}})) outer.groups = merged;
     }
-    if (outer.groups.size() == 1 && !is_affine(outer)) outer.split = split_as_read(outer.groups[0]);
+    if (!is_affine(outer)) outer.split = split_as_read();
     if (!outer.split.empty()) return outer;
     outer.rows = !outer.groups.empty() && prefers_rows(outer.groups);
     outer.unroll_last = prefers_unrolled(outer);
@@ -64,11 +64,9 @@ class OuterLoopChoice {
     return rows.hint() >= kManyRows;
   }
 
-  // The dimensions of a reshaped array that the roots, of one dimension, read in order; none where addresses
-  // are no sums over them either.
-  SymShape split_as_read(const std::vector<size_t>& dims) {
-    if (dims.size() != 1) return {};
-    const Sym count = shape_[dims[0]];
+  // Of each of the roots' dimensions, those of a reshaped array that it is made of; none where addresses are
+  // no sums over them either.
+  std::vector<SymShape> split_as_read() {
     std::set<const ir::Value*> seen;
     std::vector<const ir::Value*> waiting(group_.roots.begin(), group_.roots.end());
     while (!waiting.empty()) {
@@ -79,20 +77,42 @@ class OuterLoopChoice {
       for (const ir::Value* input : value->def->inputs)
         if (input) waiting.push_back(input);
       if (!value->def->is("reshape")) continue;
-      OuterLoops outer{{dims}, {}};
-      for (const Sym& size : value->def->inputs[0]->tensor().shape)
-        if (!known_one(size)) outer.split.push_back(size);
-      if (outer.split.size() < 2 || !sym_known_equal(product(outer.split), count)) continue;
-      if (!is_affine(outer)) continue;
-      for (size_t d = outer.split.size(); d-- > 1;) {
-        OuterLoops merged = outer;
-        merged.split[d - 1] = merged.split[d - 1] * merged.split[d];
-        merged.split.erase(merged.split.begin() + static_cast<std::ptrdiff_t>(d));
-        if (merged.split.size() > 1 && is_affine(merged)) outer = merged;
-      }
+      OuterLoops outer;
+      outer.split = split_into(value->def->inputs[0]->tensor().shape);
+      if (outer.split.empty() || is_short(outer.split) || !is_affine(outer)) continue;
+      for (SymShape& parts : outer.split)
+        for (size_t d = parts.size(); d-- > 1;) {
+          const SymShape before = parts;
+          parts[d - 1] = parts[d - 1] * parts[d];
+          parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(d));
+          if (!is_affine(outer)) parts = before;
+        }
       return outer.split;
     }
     return {};
+  }
+
+  // Has the last of the loops so few rounds that vectors of several of them are faster, one by one or not?
+  static bool is_short(const std::vector<SymShape>& split) {
+    constexpr int64_t kFew = 16;
+    for (size_t d = split.size(); d-- > 0;)
+      if (!split[d].empty()) return split[d].back().hint() < kFew;
+    return true;
+  }
+
+  // The sizes, in order, as factors of the roots' dimensions; nothing where they are none.
+  std::vector<SymShape> split_into(const SymShape& sizes) {
+    std::vector<SymShape> result(shape_.size());
+    size_t next = 0;
+    for (size_t d = 0; d < shape_.size(); ++d) {
+      Sym product = 1;
+      while (!sym_known_equal(product, shape_[d])) {
+        if (next == sizes.size()) return {};
+        if (!known_one(sizes[next])) result[d].push_back(sizes[next]);
+        product = product * sizes[next++];
+      }
+    }
+    return result;
   }
 
   bool is_affine(const OuterLoops& outer) {
@@ -181,10 +201,9 @@ std::vector<Index> index_for(IndexSpace& space, const SymShape& shape, const Out
     return loops->back();
   };
   if (!outer.split.empty()) {
-    Index flat;
-    for (const Sym& extent : outer.split)
-      flat = space.add(space.scale(flat, extent), IndexSpace::of(new_loop(extent)));
-    index[outer.groups.at(0).at(0)] = flat;
+    for (size_t d = 0; d < shape.size(); ++d)
+      for (const Sym& extent : outer.split[d])
+        index[d] = space.add(space.scale(index[d], extent), IndexSpace::of(new_loop(extent)));
     return index;
   }
   for (const auto& dims : outer.groups) {

@@ -12,9 +12,9 @@ namespace weft::compiler {
 // How the outer dimensions of a group become loops.
 struct OuterLoops {
   std::vector<std::vector<size_t>> groups;  // dimensions merged into each loop, outermost first
-  // Not empty: the only dimension is gone over by several loops of these extents, as it is read from an array
-  // of such dimensions that are not one behind the other.
-  SymShape split;
+  // Not empty: each dimension is gone over by several loops of these extents, as it is read from an array of
+  // such dimensions that are not one behind the other.
+  std::vector<SymShape> split;
   bool rows = false;  // no lanes along the last loop: reductions inside have them
   // The last of `groups` is written out, element by element: a few columns, or all of a small result.
   bool unroll_last = false;

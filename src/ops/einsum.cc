@@ -197,8 +197,10 @@ Term contract(Term a, Term b, const Labels& kept) {
   const Labels left = difference(a.labels, shared), right = difference(b.labels, shared);
   Term result;
   // Where both have all labels, compiled code multiplies elements and adds them up in one pass. Products of
-  // halves would be rounded.
-  if (left.empty() && right.empty() && a.tensor.is_traced() && itemsize(a.tensor.dtype()) >= 4) {
+  // halves would be rounded, and a sum of bool is none.
+  const DType dtype = a.tensor.dtype();
+  const bool is_other_product = dtype == DType::Bool || (is_floating(dtype) && itemsize(dtype) < 4);
+  if (left.empty() && right.empty() && a.tensor.is_traced() && !is_other_product) {
     std::vector<int64_t> order;
     for (int label : a.labels) order.push_back(b.find(label));
     result.labels = a.labels;
