@@ -357,15 +357,6 @@ class Printer {
   // ---- reductions --------------------------------------------------------------------------------------
   std::string accumulator_name(ScopeId scope, size_t k) { return expressions_.accumulator_name(scope, k); }
 
-  // argmin and argmax along one loop keep, in each lane, the number of the pass over all lanes rather than a
-  // position: an integer as wide as what is compared, the same for all lanes.
-  static bool counts_passes(const Scope& scope) {
-    return scope.loops.size() == 1 && scope.rings.empty() &&
-           (scope.kind == Scope::Kind::VectorReduce || scope.kind == Scope::Kind::ParallelReduce);
-  }
-  static const char* pass_type(const Accumulator& accumulator) {
-    return itemsize(accumulator.dtype) == 8 ? "i64" : "i32";
-  }
   static std::string first_of_loop(ScopeId id, const Scope& scope) {
     return scope.kind == Scope::Kind::ParallelReduce ? fmt::format("r{}_chunks.begin(chunk)", id) : "";
   }
@@ -378,11 +369,7 @@ class Printer {
       std::string value = initial_value(accumulator), zero = "(i64)0";
       bool vector = lanes > 0 || (in_lanes && nest_.node(accumulator.operand).varying);
       if (vector) {
-        bool boolean = accumulator.dtype == DType::Bool;
-        std::string type = boolean ? "i8" : type_name(accumulator.dtype);
-        if (boolean) value = value == "true" ? "(i8)-1" : "(i8)0";
-        value = lanes > 0 ? fmt::format("splat<{}, {}>({})", type, lanes, value)
-                          : fmt::format("lanes.splat({})", value);
+        value = initial_lanes(accumulator, lanes);
         zero = lanes > 0 ? fmt::format("splat<{}, {}>(0)",
                                        counts_passes(scope) ? pass_type(accumulator) : "i64", lanes)
                          : "lanes.splat((i64)0)";
@@ -452,29 +439,14 @@ class Printer {
     const Scope& scope = nest_.scope(id);
     for (size_t k = 0; k < scope.accumulators.size(); ++k) {
       const Accumulator& accumulator = scope.accumulators[k];
-      std::string name = accumulator_name(id, k), target = target_prefix.empty()
-                                                               ? name + "_result"
-                                                               : fmt::format("{}{}", name, target_prefix);
-      std::string type = declare ? "auto " : "";
+      const std::string name = accumulator_name(id, k),
+                        target = name + (target_prefix.empty() ? "_result" : target_prefix);
       if (is_arg_reduction(accumulator.op)) {
         arg_of_lanes(id, k, target, declare);
         continue;
       }
-      std::string value;
-      if (accumulator.dtype == DType::Bool)
-        value = fmt::format("{}({})",
-                            accumulator.op == ReduceOp::Any || accumulator.op == ReduceOp::Sum ||
-                                    accumulator.op == ReduceOp::Max
-                                ? "any"
-                                : "all",
-                            name);
-      else
-        value = fmt::format(
-            "reduce_lanes({}, [](auto a, auto b) {{ return {}; }})", name,
-            itemsize(accumulator.dtype) < 4 && is_integral(accumulator.dtype)
-                ? fmt::format("(decltype(a))({})", combined(accumulator.op, accumulator.dtype, "a", "b"))
-                : combined(accumulator.op, accumulator.dtype, "a", "b"));
-      line(fmt::format("{}{} = {};", declare ? "const auto " : "", target, value));
+      line(
+          fmt::format("{}{} = {};", declare ? "const auto " : "", target, combined_lanes(accumulator, name)));
     }
   }
   void arg_of_lanes(ScopeId id, size_t k, const std::string& target, bool declare) {
@@ -489,25 +461,20 @@ class Printer {
       line(fmt::format("{}{} = reduce_lanes({}, [](auto a, auto b) {{ return ({}){}(a, b); }});", value_type,
                        target, name, "decltype(a)",
                        accumulator.op == ReduceOp::ArgMin ? "minimum" : "maximum"));
-      line(fmt::format("{0}{1} = {2}first_position({3}, {3}_at, {4});", position_type, at(target), first,
-                       name, target));
+      line(fmt::format("{0}{1} = {2}first_position({3}, {3}_at, {4});", position_type,
+                       name_of_position(target), first, name, target));
       return;
     }
     const auto position = [&](const std::string& lane) {
       if (!passes) return fmt::format("{}_at[{}]", name, lane);
       return fmt::format("{}(i64){}_at[{}] * {} + {}", first, name, lane, scope.lanes, lane);
     };
-    line(fmt::format("{}{} = {}[0]; {}{} = {};", value_type, target, name, position_type, at(target),
-                     position("0")));
+    line(fmt::format("{}{} = {}[0]; {}{} = {};", value_type, target, name, position_type,
+                     name_of_position(target), position("0")));
     line(fmt::format("for (int lane = 1; lane < {}; ++lane) merge_{}{}<{}>({}, {}, {}[lane], {});",
                      scope.lanes, accumulator.op == ReduceOp::ArgMin ? "min" : "max",
-                     accumulator.through_root ? "_root" : "", type, target, at(target), name,
+                     accumulator.through_root ? "_root" : "", type, target, name_of_position(target), name,
                      position("lane")));
-  }
-  static std::string at(const std::string& target) {
-    return target.ends_with("]")
-               ? target.substr(0, target.find('[')) + "_at" + target.substr(target.find('['))
-               : target + "_at";
   }
 
   void vector_nest(ScopeId id, size_t first, const std::string& begin, const std::string& end) {
@@ -530,16 +497,15 @@ class Printer {
   // Up to close_sums(): what adds up one piece of the range. Gives the piece's bounds.
   void open_sums(ScopeId id, int64_t length, std::string& begin, std::string& end) {
     for_each_sum(id, "auto {0}_total = {0};");
-    for_each_sum(id, "{0} = decltype({0}){{}};");
     const std::string name = loop_name(nest_.scope(id).loops.back()), first = name + "_from";
     open(fmt::format("for (i64 {0}_from = {1}, {0}_to; {0}_from < {2}; {0}_from = {0}_to) {{", name, begin,
                      end));
     line(fmt::format("{0}_to = minimum<i64>({0}_from + {1}, {2});", name, length, end));
+    for_each_sum(id, "{0} = decltype({0}){{}};");
     begin = first, end = name + "_to";
   }
   void close_sums(ScopeId id) {
     for_each_sum(id, "{0}_total = {0}_total + {0};");
-    for_each_sum(id, "{0} = decltype({0}){{}};");
     close("}");
     for_each_sum(id, "{0} = {0}_total;");
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "codegen/print_expr.h"
 
@@ -38,6 +39,20 @@ std::string initial_value(const Accumulator& accumulator) {
   }
 }
 
+std::string initial_lanes(const Accumulator& accumulator, int lanes) {
+  const bool boolean = accumulator.dtype == DType::Bool;
+  std::string value = initial_value(accumulator);
+  if (boolean) value = value == "true" ? "(i8)-1" : "(i8)0";
+  return lanes > 0
+             ? fmt::format("splat<{}, {}>({})", boolean ? "i8" : type_name(accumulator.dtype), lanes, value)
+             : fmt::format("lanes.splat({})", value);
+}
+
+std::string name_of_position(const std::string& target) {
+  const size_t element = std::min(target.find('['), target.size());
+  return target.substr(0, element) + "_at" + target.substr(element);
+}
+
 std::string combined(ReduceOp op, DType dtype, const std::string& a, const std::string& b) {
   bool boolean = dtype == DType::Bool;
   switch (op) {
@@ -50,6 +65,27 @@ std::string combined(ReduceOp op, DType dtype, const std::string& a, const std::
       return boolean ? fmt::format("mask_or({}, {})", a, b) : fmt::format("maximum({}, {})", a, b);
     default: return boolean ? fmt::format("mask_and({}, {})", a, b) : fmt::format("minimum({}, {})", a, b);
   }
+}
+
+std::string combined_lanes(const Accumulator& accumulator, const std::string& name) {
+  const auto [op, dtype] = std::pair(accumulator.op, accumulator.dtype);
+  if (dtype == DType::Bool) {
+    const bool any = op == ReduceOp::Any || op == ReduceOp::Sum || op == ReduceOp::Max;
+    return fmt::format("{}({})", any ? "any" : "all", name);
+  }
+  const std::string value = combined(op, dtype, "a", "b");
+  return fmt::format(
+      "reduce_lanes({}, [](auto a, auto b) {{ return {}; }})", name,
+      itemsize(dtype) < 4 && is_integral(dtype) ? fmt::format("(decltype(a))({})", value) : value);
+}
+
+bool counts_passes(const Scope& scope) {
+  return scope.loops.size() == 1 && scope.rings.empty() &&
+         (scope.kind == Scope::Kind::VectorReduce || scope.kind == Scope::Kind::ParallelReduce);
+}
+
+const char* pass_type(const Accumulator& accumulator) {
+  return itemsize(accumulator.dtype) == 8 ? "i64" : "i32";
 }
 
 bool is_rounded_sum(const Accumulator& accumulator) {

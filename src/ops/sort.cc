@@ -22,6 +22,7 @@ namespace weft::ops {
 namespace {
 
 using kernels::lane_offset;
+using kernels::ordered_bits;
 
 int64_t dim_arg(const OpDef& op, const Attrs& attrs, int64_t ndim) {
   return normalize_dim(op.name, int_arg(attrs, "dim"), std::max<int64_t>(ndim, 1));
@@ -191,12 +192,11 @@ void sort_lane(T* values, int64_t length) {
     const int64_t ones = std::count(values, end, true);
     std::fill(std::fill_n(values, length - ones, false), end, true);
   } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    const auto flip = [](int16_t bits) { return static_cast<int16_t>(bits ^ (bits >> 15 & 0x7fff)); };
     thread_local std::vector<int16_t> numbers;
     numbers.clear();
-    for (const T* v = values; v < end; ++v) numbers.push_back(flip(std::bit_cast<int16_t>(*v)));
+    for (const T* v = values; v < end; ++v) numbers.push_back(ordered_bits(std::bit_cast<int16_t>(*v)));
     kernels::sort_numbers(numbers.data(), end - values);
-    for (const int16_t number : numbers) *values++ = std::bit_cast<T>(flip(number));
+    for (const int16_t number : numbers) *values++ = std::bit_cast<T>(ordered_bits(number));
   } else {
     kernels::sort_numbers(values, end - values);
   }
@@ -210,16 +210,11 @@ using SortKey = std::conditional_t<
 template <class T>
 constexpr bool kIsFloat =
     std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-// What is negative counts backwards. The same step leads back.
-template <class Key>
-Key flipped(Key bits) {
-  return static_cast<Key>(bits ^ ((bits >> (8 * sizeof(Key) - 1)) & std::numeric_limits<Key>::max()));
-}
 template <class T>
 SortKey<T> sort_key(T value) {
   using Key = SortKey<T>;
   if constexpr (kIsFloat<T>)
-    return is_nan(value) ? std::numeric_limits<Key>::max() : flipped(std::bit_cast<Key>(value));
+    return is_nan(value) ? std::numeric_limits<Key>::max() : ordered_bits(std::bit_cast<Key>(value));
   else if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>)
     return static_cast<Key>(static_cast<Key>(value) ^ std::numeric_limits<Key>::min());
   else
@@ -230,7 +225,7 @@ T from_sort_key(SortKey<T> key) {
   using Key = SortKey<T>;
   if constexpr (kIsFloat<T>)
     return key == std::numeric_limits<Key>::max() ? static_cast<T>(std::numeric_limits<float>::quiet_NaN())
-                                                  : std::bit_cast<T>(flipped(key));
+                                                  : std::bit_cast<T>(ordered_bits(key));
   else if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>)
     return static_cast<T>(key ^ std::numeric_limits<Key>::min());
   else

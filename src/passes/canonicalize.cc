@@ -182,12 +182,12 @@ Value* simplify_pow(Graph& graph, Node& node) {
   return graph.add_node(*node.parent, ops::get_op("mul"), {x, x}, {}, node.location, &node)->output();
 }
 
-// Of integers, where the divisor is two to the power of what is given; -1: something else.
+// Of integers on the host, where the divisor is two to the power of what is given; -1: something else.
 int log_of_divisor(const Node& node) {
-  const DType dtype = node.output()->tensor().dtype;
-  const std::optional<Scalar> divisor = is_integral(dtype) ? uniform_constant(node.inputs[1]) : std::nullopt;
-  if (!divisor || node.inputs[0]->tensor().dtype != dtype || node.output()->tensor().device != Device())
-    return -1;
+  const ir::TensorType& type = node.output()->tensor();
+  const std::optional<Scalar> divisor =
+      is_integral(type.dtype) ? uniform_constant(node.inputs[1]) : std::nullopt;
+  if (!divisor || type.device != Device() || !ir::same_type(node.inputs[0]->tensor(), type)) return -1;
   const int64_t number = divisor->to_int();
   return number > 0 && std::has_single_bit(static_cast<uint64_t>(number))
              ? std::countr_zero(static_cast<uint64_t>(number))
@@ -197,10 +197,9 @@ int log_of_divisor(const Node& node) {
 // Rounded down, the quotient is a shift and the rest are the low bits, below zero too.
 Value* with_integer(Graph& graph, Node& node, const char* op, int64_t number) {
   const Tensor value = Tensor::scalar(Scalar(number), node.output()->tensor().dtype);
-  Node* const constant = graph.add_constant(*node.parent, value, node.location, &node);
-  Node* const result = graph.add_node(*node.parent, ops::get_op(op), {node.inputs[0], constant->output()}, {},
-                                      node.location, &node);
-  return ir::same_type(result->output()->tensor(), node.output()->tensor()) ? result->output() : nullptr;
+  Value* const constant = graph.add_constant(*node.parent, value, node.location, &node)->output();
+  return graph.add_node(*node.parent, ops::get_op(op), {node.inputs[0], constant}, {}, node.location, &node)
+      ->output();
 }
 Value* simplify_floor_divide(Graph& graph, Node& node) {
   const int bits = log_of_divisor(node);

@@ -310,6 +310,7 @@ void Evaluator::finish_graph() {
   take_views_of_inputs();
   Guards& guards = variant_->guards;
   variant_->graph = tracer_.finish(outputs_);
+  // What the caller lays out in another order is made in it.
   for (const BuildStep& step : variant_->steps) {
     if (step.op != BuildOp::Output || step.order.empty()) continue;
     ir::Node* const last = variant_->graph->outputs()[static_cast<size_t>(step.imm)]->def;

@@ -126,7 +126,8 @@ class LoopBuilder {
   std::string prologue(bool makes_arrays) const;
 
   void note_set_by_head(int head, const std::vector<Edge>& edges, CheckedLoop& loop) const;
-  void enter_checked(int head, std::string checked, std::string preheader, const CheckedLoop& loop);
+  void enter_checked(const LoopValue& range, std::string checked, std::string preheader,
+                     const CheckedLoop& loop);
 
   // ---- checked versions of nests of loops (nests.cc) ----
   void add_checked_nests();
@@ -501,9 +502,10 @@ class LoopBuilder {
   int first_line_ = 0;
 };
 
-// The range that a loop with this head goes over, by a known step; null where it goes over something else.
+// The range that a loop with this head goes over, by a step that is known, or by any; null where it goes over
+// something else.
 const LoopValue* range_at_top(const LoopFrame& frame, bool any_step = false);
-// The last number that an iterator over a range with a known step gives.
+// The last number that an iterator over a range gives; a step that is not known is positive.
 std::string last_of_range(const LoopValue& range);
 
 // The operation of what a mask chooses: items are the array and the mask.

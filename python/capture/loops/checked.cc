@@ -215,19 +215,20 @@ void LoopBuilder::add_checked_loop(int head) {
   checked_ = nullptr;
   marks_ = nullptr;
   Block& block = blocks_[static_cast<size_t>(head)];
-  block.step = step_of(range);
   const bool is_alike = loop.step != 0 && loop.carried == 0 && loop.moved == 0 &&
-                        with_several_rounds(code, head, block.step) == code;
+                        with_several_rounds(code, head, step_of(range)) == code;
   block.is_plain = is_alike && !stores_what_it_reads(loop);
   block.sums_in_place = is_alike && !block.is_plain && !loop.has_other_stores;
-  enter_checked(head, std::move(code), entered, loop);
+  enter_checked(range, std::move(code), entered, loop);
 }
 
-void LoopBuilder::enter_checked(int head, std::string checked, std::string preheader,
+void LoopBuilder::enter_checked(const LoopValue& range, std::string checked, std::string preheader,
                                 const CheckedLoop& loop) {
+  const int head = loop.head;
   Block& block = blocks_[static_cast<size_t>(head)];
   block.checked = std::move(checked);
   block.preheader = std::move(preheader);
+  block.step = step_of(range);
   const std::string from = fmt::format("goto block{};", head), to = fmt::format("goto unchecked{};", head);
   for (int id : loop.blocks) {
     std::string& text = blocks_[static_cast<size_t>(id)].code;

@@ -98,7 +98,7 @@ bool LoopBuilder::add_checked_nest(int head) {
   }
   if (!nest.summing.empty()) return false;
   entered->insert(entered->find("      goto checked"), before);
-  enter_checked(head, std::move(code), *entered, nest);
+  enter_checked(range, std::move(code), *entered, nest);
   return true;
 }
 

@@ -88,13 +88,12 @@ void sort_on_threads(T* values, int64_t count) {
 // numbers of the same order.
 template <class Bits, class T>
 void sort_as_integers(T* values, int64_t count) {
-  const auto flip = [](Bits bits) {
-    return bits ^ (bits >> (sizeof(Bits) * 8 - 1) & std::numeric_limits<Bits>::max());
-  };
   std::vector<Bits> numbers(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) numbers[static_cast<size_t>(i)] = flip(std::bit_cast<Bits>(values[i]));
+  for (int64_t i = 0; i < count; ++i)
+    numbers[static_cast<size_t>(i)] = ordered_bits(std::bit_cast<Bits>(values[i]));
   sort_on_threads(numbers.data(), count);
-  for (int64_t i = 0; i < count; ++i) values[i] = std::bit_cast<T>(flip(numbers[static_cast<size_t>(i)]));
+  for (int64_t i = 0; i < count; ++i)
+    values[i] = std::bit_cast<T>(ordered_bits(numbers[static_cast<size_t>(i)]));
 }
 
 }  // namespace
