@@ -45,8 +45,8 @@ std::atomic<Recorder*> current{nullptr};
 std::atomic<int64_t> recording{0};
 std::atomic<StackSource> stack_source{nullptr};
 
-// Registered as the library is loaded: a thread that registered it when it first records would wait for one that forks, and
-// the child for it.
+// Registered as the library is loaded: a thread that registered it when it first records would wait for one
+// that forks, and the child for it.
 [[maybe_unused]] const int at_fork = pthread_atfork(nullptr, nullptr, [] {
   if (current.load() == nullptr) return;
   flags.store(0);

@@ -196,8 +196,8 @@ class Graph {
 //   through  on argmin and argmax: a monotone pointwise function f that the operand was stripped of. The node
 //            means argmin(f(x)): codegen compares in x, and applies f where two x are within rounding.
 //   memory_order  of results that do not lie in C order (ops/memory_order.h).
-//   own_memory  on permute: what is computed is kept with its dimensions in this order, which is how the caller
-//            wants it to lie in memory, rather than a view of it kept in another.
+//   own_memory  on permute: what is computed is kept with its dimensions in this order, as the caller wants
+//            it to lie in memory, rather than a view of it in another.
 inline constexpr std::string_view kOwnMemory = "own_memory";
 inline constexpr std::string_view kAnnotations[] = {"through", "memory_order", kOwnMemory};
 bool is_annotation(std::string_view attribute);

@@ -42,8 +42,8 @@ struct MemoryCache {
 
 std::atomic<MemoryCache*> current_cache{nullptr};
 
-// A child of fork() starts an empty one: threads that held locks of the old do not exist there. Registered as the library
-// is loaded (under_way.cc says why).
+// A child of fork() starts an empty one: threads that held locks of the old do not exist there. Registered as
+// the library is loaded (under_way.cc says why).
 [[maybe_unused]] const int at_fork =
     pthread_atfork(nullptr, nullptr, [] { current_cache.store(new MemoryCache); });
 

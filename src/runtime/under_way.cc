@@ -37,13 +37,14 @@ void close() {
   g.changed.wait_for(lock, kLongestWait, [&] { return g.count <= own; });
 }
 
-// A child has only the thread that forked. Registered as the library is loaded: a thread that registered handlers when it
-// first needs them would wait for one that forks, and the child for it.
-[[maybe_unused]] const int at_fork = pthread_atfork([] { gate().mutex.lock(); }, [] { gate().mutex.unlock(); },
-                                                    [] {
-                                                      gate().count = own;
-                                                      gate().mutex.unlock();
-                                                    });
+// A child has only the thread that forked. Registered as the library is loaded: a thread that registered
+// handlers when it first needs them would wait for one that forks, and the child for it.
+[[maybe_unused]] const int at_fork =
+    pthread_atfork([] { gate().mutex.lock(); }, [] { gate().mutex.unlock(); },
+                   [] {
+                     gate().count = own;
+                     gate().mutex.unlock();
+                   });
 
 }  // namespace
 

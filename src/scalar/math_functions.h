@@ -1,5 +1,5 @@
-// The functions that are not an instruction, as (primitive, name). All are weft's own text, so that eager kernels
-// (one number) and generated code (vectors of any width) agree exactly.
+// The functions that are not an instruction, as (primitive, name). All are weft's own text, so that eager
+// kernels (one number) and generated code (vectors of any width) agree exactly.
 #pragma once
 
 // On vectors (scalar/elementary.h).

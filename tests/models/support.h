@@ -16,7 +16,8 @@ namespace weft::models {
 
 inline std::string shared_data() {
   if (const char* folder = std::getenv("WEFT_SHARED_DATA")) return folder;
-  const std::filesystem::path beside = std::filesystem::path(testing_support::kTestsDir) / "../../shared/data";
+  const std::filesystem::path beside =
+      std::filesystem::path(testing_support::kTestsDir) / "../../shared/data";
   return std::filesystem::exists(beside) ? beside.string() : "";
 }
 

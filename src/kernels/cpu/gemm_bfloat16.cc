@@ -19,6 +19,7 @@ constexpr int64_t kMostDepth = 3072;  // of panels; sums over more are kept in m
 // Up to so many rows, packing b costs more than it gives: where its columns are contiguous, where its rows
 // are.
 constexpr int64_t kDotsRows = 32, kCombinedRows = 16;
+constexpr int64_t kTurnedRows = 96;
 // The same on tiles.
 constexpr int64_t kDotsRowsOfTiles = 4, kCombinedRowsOfTiles = 6;
 
@@ -267,9 +268,11 @@ struct Ways {
 void multiply_panels(const BFloat16Kernels& kernels, int64_t m, int64_t n, int64_t k, BitsView a, BitsView b,
                      const float* start, uint16_t* c) {
   constexpr int64_t kLeast = 1 << 20;  // products: others take no time worth a choice
-  const bool by_rows = Product::is_by_rows(kernels, m, n), can_turn = kernels.has_tiles && b.row_stride == 1,
-             // Packing the smaller operand, and turning c, take less than packing the larger.
-      turns = can_turn && m * k + 2 * m * n < n * k;
+  // Packing the smaller operand, and turning c, take less than packing the larger; without tiles, which take
+  // many rows of weights at once, for few rows only.
+  const bool by_rows = Product::is_by_rows(kernels, m, n),
+             can_turn = b.row_stride == 1 && (kernels.has_tiles || m <= kTurnedRows),
+             turns = can_turn && m * k + 2 * m * n < n * k;
   const int64_t rows = runtime::rows_to_measure(m, n * k);
   Ways ways;
   if (turns) ways.add(kTurned);

@@ -11,8 +11,8 @@
 namespace weft::kernels {
 namespace {
 
-constexpr int64_t kRowsOfTurned = 32, kTileDepth = 32;
-constexpr int64_t kDepthAtOnce = 512;  // of 32 rows of b: they stay in the first-level cache
+constexpr int64_t kMostRows = 32, kTileDepth = 32;  // finish_turned takes so many rows
+constexpr int64_t kDepthAtOnce = 512;  // of so many rows of b: they stay in the first-level cache
 constexpr int64_t kTurnedGrain = 1 << 17;
 
 class TurnedProduct {
@@ -28,6 +28,7 @@ class TurnedProduct {
         c_(c),
         panels_(ceil_div(m, kPairColumns)),
         depth_(round_up(k, kTileDepth)),
+        rows_at_once_(kMostRows / kernels.max_rows * kernels.max_rows),
         packed_(panels_ * kPairColumns * depth_ / 2 + 1) {}
 
   void run(BitsView a) {
@@ -36,15 +37,14 @@ class TurnedProduct {
                  [&](int64_t begin, int64_t end) {
                    for (int64_t panel = begin; panel < end; ++panel) pack(a, panel, packed);
                  });
-    const int64_t tiles = ceil_div(n_, kRowsOfTurned);
-    parallel_for(0, tiles, std::max<int64_t>(1, kTurnedGrain / (kRowsOfTurned * m_ * k_)),
+    const int64_t tiles = ceil_div(n_, rows_at_once_);
+    parallel_for(0, tiles, std::max<int64_t>(1, kTurnedGrain / (rows_at_once_ * m_ * k_)),
                  [&](int64_t begin, int64_t end) {
                    const ProductScope scope(kernels_);
                    thread_local Scratch scratch;
-                   float* const sums =
-                       scratch.floats(kRowsOfTurned * (panels_ * kPairColumns + kTileDepth / 2));
+                   float* const sums = scratch.floats(kMostRows * (width() + kTileDepth / 2));
                    for (int64_t tile = begin; tile < end; ++tile)
-                     multiply_rows(tile * kRowsOfTurned, packed, sums);
+                     multiply_rows(tile * rows_at_once_, packed, sums);
                  });
   }
 
@@ -71,21 +71,24 @@ class TurnedProduct {
   // Of `rows` rows from `from` on, `depth` numbers from `k` on.
   void add(const uint16_t* from, int64_t stride, int64_t rows, int64_t k, int64_t depth,
            const uint16_t* packed, float* sums) const {
-    kernels_.multiply({.a = from,
-                       .a_stride = stride,
-                       .rows = rows,
-                       .panels = packed + k * kPairColumns,
-                       .panel_stride = depth_ * kPairColumns,
-                       .num_panels = panels_,
-                       .depth = depth,
-                       .start = nullptr,
-                       .before = k > 0 ? sums : nullptr,
-                       .sums = sums,
-                       .sums_stride = width(),
-                       .sums_step = kPairColumns,
-                       .y = nullptr,
-                       .y_stride = 0,
-                       .columns = m_});
+    for (int64_t row = 0; row < rows; row += kernels_.max_rows) {
+      float* const to = sums + row * width();
+      kernels_.multiply({.a = from + row * stride,
+                         .a_stride = stride,
+                         .rows = std::min(kernels_.max_rows, rows - row),
+                         .panels = packed + k * kPairColumns,
+                         .panel_stride = depth_ * kPairColumns,
+                         .num_panels = panels_,
+                         .depth = depth,
+                         .start = nullptr,
+                         .before = k > 0 ? to : nullptr,
+                         .sums = to,
+                         .sums_stride = width(),
+                         .sums_step = kPairColumns,
+                         .y = nullptr,
+                         .y_stride = 0,
+                         .columns = m_});
+    }
   }
 
   // What is read next comes into the second-level cache meanwhile: hardware does not follow so many rows.
@@ -95,21 +98,21 @@ class TurnedProduct {
   }
 
   void multiply_rows(int64_t first, const uint16_t* packed, float* sums) const {
-    const int64_t rows = std::min(kRowsOfTurned, n_ - first), stride = b_.column_stride,
+    const int64_t rows = std::min(rows_at_once_, n_ - first), stride = b_.column_stride,
                   whole = k_ / kTileDepth * kTileDepth;
     const uint16_t* const from = b_.data + first * stride;
     for (int64_t k = 0; k < whole; k += kDepthAtOnce) {
       const int64_t next = k + kDepthAtOnce;
       if (next < k_)
         fetch(from + next, stride, rows, std::min(kDepthAtOnce, k_ - next));
-      else if (first + kRowsOfTurned < n_)
-        fetch(from + kRowsOfTurned * stride, stride, std::min(kRowsOfTurned, n_ - first - kRowsOfTurned),
+      else if (first + rows_at_once_ < n_)
+        fetch(from + rows_at_once_ * stride, stride, std::min(rows_at_once_, n_ - first - rows_at_once_),
               std::min(kDepthAtOnce, k_));
       add(from + k, stride, rows, k, std::min(kDepthAtOnce, whole - k), packed, sums);
     }
     if (whole < k_) {
-      auto* const rest = reinterpret_cast<uint16_t*>(sums + kRowsOfTurned * width());
-      std::fill_n(rest, kRowsOfTurned * kTileDepth, uint16_t{0});
+      auto* const rest = reinterpret_cast<uint16_t*>(sums + kMostRows * width());
+      std::fill_n(rest, kMostRows * kTileDepth, uint16_t{0});
       for (int64_t i = 0; i < rows; ++i)
         std::copy_n(from + i * stride + whole, k_ - whole, rest + i * kTileDepth);
       add(rest, kTileDepth, rows, whole, kTileDepth, packed, sums);
@@ -128,7 +131,7 @@ class TurnedProduct {
   const BitsView b_;
   const float* const start_;
   uint16_t* const c_;
-  const int64_t panels_, depth_;
+  const int64_t panels_, depth_, rows_at_once_;
   const FloatBuffer packed_;
 };
 

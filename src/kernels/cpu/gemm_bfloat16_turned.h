@@ -10,7 +10,7 @@ struct BitsView {
   int64_t row_stride, column_stride;
 };
 
-// On tiles: c[m, n] = a @ b + start, where b's columns are contiguous (weights of a layer, in rows). They are
+// c[m, n] = a @ b + start, where b's columns are contiguous (weights of a layer, in rows). They are
 // read where they lie, as the left operand of the product's transpose; a is packed in their place.
 void turned_product(const BFloat16Kernels& kernels, int64_t m, int64_t n, int64_t k, BitsView a, BitsView b,
                     const float* start, uint16_t* c);

@@ -4,7 +4,10 @@
 #include <algorithm>
 
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm_float16.h"
 #include "kernels/cpu/packed_weights.h"
+#include "runtime/autotune.h"
+#include "runtime/matrix_engines.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
@@ -24,10 +27,8 @@ void widen(const T* from, int64_t line_stride, int64_t stride, int64_t count, in
   }
 }
 
-}  // namespace
-
 template <class T>
-void gemm_half(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, const T* bias, T* c) {
+void widened_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, const T* bias, T* c) {
   const FloatBuffer left(std::max<int64_t>(1, m * k));
   const int64_t lines = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, k));
   parallel_for(0, m, lines, [&](int64_t begin, int64_t end) {
@@ -58,6 +59,47 @@ void gemm_half(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b
                    }
                  }
                });
+}
+
+// The engine whose tiles take float16 as two numbers of bfloat16: four products and more packing for one.
+const BFloat16Kernels* float16_engine() {
+  constexpr double kLeastSpeedup = 6;
+  const BFloat16Kernels* const engine = bfloat16_kernels();
+  return engine && engine->has_tiles && runtime::matrix_engine_speedup(engine->name) >= kLeastSpeedup
+             ? engine
+             : nullptr;
+}
+
+bool on_tiles(int64_t m, int64_t n, int64_t k, MatrixView<Half> a, MatrixView<Half> b, const Half* bias,
+              Half* c) {
+  if (m < kFewestRowsOfFloat16Tiles || n == 0 || k == 0) return false;
+  const BFloat16Kernels* const engine = float16_engine();
+  if (!engine) return false;
+  constexpr const char* kNames[] = {"tiles of bfloat16, in two parts", "float32"};
+  const int64_t rows = runtime::rows_to_measure(m, n * k);
+  size_t chosen = 0;
+  if (runtime::is_autotuning()) {
+    FloatBuffer scratch;
+    chosen = runtime::tuned_choice({"float16 product",
+                                    {runtime::size_class(rows), runtime::size_class(n),
+                                     runtime::size_class(k), a.column_stride == 1, b.column_stride == 1}},
+                                   kNames, [&](size_t each) {
+                                     if (!scratch.data()) scratch = FloatBuffer((rows * n + 1) / 2);
+                                     auto* const to = reinterpret_cast<Half*>(scratch.data());
+                                     if (each == 1 || !gemm_float16(*engine, rows, n, k, a, b, bias, to))
+                                       widened_product(rows, n, k, a, b, bias, to);
+                                   });
+  }
+  return chosen == 0 && gemm_float16(*engine, m, n, k, a, b, bias, c);
+}
+
+}  // namespace
+
+template <class T>
+void gemm_half(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, const T* bias, T* c) {
+  if constexpr (std::is_same_v<T, Half>)
+    if (on_tiles(m, n, k, a, b, bias, c)) return;
+  widened_product(m, n, k, a, b, bias, c);
 }
 
 template void gemm_half<Half>(int64_t, int64_t, int64_t, MatrixView<Half>, MatrixView<Half>, const Half*,
