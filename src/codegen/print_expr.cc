@@ -183,7 +183,7 @@ std::string ExpressionPrinter::operand(const KernelNode& user, NodeId arg, bool 
 std::string ExpressionPrinter::compute(NodeId id) {
   const KernelNode& node = nest_.node(id);
   switch (node.kind) {
-    case KernelNode::Kind::Load: return load(node);
+    case KernelNode::Kind::Load: return load(id);
     case KernelNode::Kind::Position:
       return node.varying ? lane_positions(node.index, node.scope, true) : index(node.index);
     case KernelNode::Kind::Take: {
@@ -196,11 +196,15 @@ std::string ExpressionPrinter::compute(NodeId id) {
   }
 }
 
-std::string ExpressionPrinter::load(const KernelNode& node) {
+std::string ExpressionPrinter::load(NodeId id) {
+  const KernelNode& node = nest_.node(id);
   std::string at = pointer(node.buffer, node.index);
   if (!node.varying) {
+    const auto found = loaded_.find(id);
     std::string element =
-        fmt::format("{}[{}]", nest_.buffers[static_cast<size_t>(node.buffer)].name, index(node.index));
+        found != loaded_.end()
+            ? found->second
+            : fmt::format("{}[{}]", nest_.buffers[static_cast<size_t>(node.buffer)].name, index(node.index));
     return node.dtype == DType::F16 || node.dtype == DType::BF16 ? fmt::format("to_register({})", element)
                                                                  : element;
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "nest/loop_nest.h"
@@ -41,6 +42,8 @@ class ExpressionPrinter {
   std::string sym(Sym s);
   std::string group_name(int group);
   std::string accumulator_name(ScopeId scope, size_t k);
+  // Elements that have been read already: the text of each in place of its load.
+  void set_loaded(std::map<NodeId, std::string> texts) { loaded_ = std::move(texts); }
 
   const std::set<int>& symbols() const { return symbols_; }
   // The functions called that the kernel must define.
@@ -60,11 +63,12 @@ class ExpressionPrinter {
   std::set<scalar::Prim> elementary_;
   std::set<std::string> functions_;  // variables that are declared
   std::vector<std::string> declarations_;
+  std::map<NodeId, std::string> loaded_;
 
   // How deep the text of a value is that is printed where it is used; 0 where a variable holds it.
   int inline_depth(NodeId id) const;
   std::string unique(const std::string& base);
-  std::string load(const KernelNode& node);
+  std::string load(NodeId id);
   std::string apply(const KernelNode& node);
   std::string cast(const KernelNode& node);
   // A value that is one of the dtype's, so that rounding to it changes nothing.

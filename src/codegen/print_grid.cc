@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
+#include <optional>
 
 #include "codegen/print_expr.h"
 #include "codegen/print_fold.h"
+#include "nest/chunks.h"
 #include "nest/vocabulary.h"
 #include "weft/error.h"
 
@@ -39,6 +41,7 @@ class GridPrinter {
   PrintedKernel result_;
   ExpressionPrinter expressions_;
   const GridPhase* phase_ = nullptr;
+  const Chunks* chunks_ = nullptr;  // of the scope whose lanes are printed; it has no others within
   std::string out_;
   int indent_ = 0;
 
@@ -186,6 +189,11 @@ class GridPrinter {
       texts.push_back(half ? fmt::format("to_memory<{}>({})", type_name(buffer.dtype), text) : text);
     }
     for (size_t k = 0; k < values.size(); ++k) {
+      if (const auto chunk = chunked_store(static_cast<size_t>(&store - nest_.scope(scope).stores.data()))) {
+        line(fmt::format("{} = {};", part_of_chunk({chunk->access, chunk->element + static_cast<int64_t>(k)}),
+                         texts[k]));
+        continue;
+      }
       Index at = store.index;
       at.constant = at.constant + Sym(static_cast<int64_t>(k));
       line(fmt::format("{}{}[{}] = {};", one_thread(scope), buffer.name, expressions_.index(at), texts[k]));
@@ -208,6 +216,139 @@ class GridPrinter {
     }
   }
 
+  // ---- items, shared out ---------------------------------------------------------------------------------
+  // From `first` on to `end`: thread `thread` of `threads`.
+  struct Share {
+    std::string first, thread, threads, end;
+    std::string begin(int64_t lanes) const {
+      const std::string own = lanes == 1 ? thread : fmt::format("{} * {}", lanes, wrap(thread));
+      return first.empty() ? own : fmt::format("{} + {}", first, own);
+    }
+    std::string step(int64_t lanes) const {
+      if (lanes == 1) return threads;
+      return threads.find_first_not_of("0123456789") == std::string::npos
+                 ? std::to_string(lanes * std::stoll(threads))
+                 : fmt::format("{} * {}", lanes, threads);
+    }
+  };
+
+  std::optional<Chunks::Place> chunked_store(size_t number) const {
+    if (chunks_ == nullptr) return std::nullopt;
+    const auto found = chunks_->stores.find(number);
+    return found == chunks_->stores.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::string chunk_name(size_t access) const {
+    const ChunkedAccess& chunked = chunks_->accesses[access];
+    return fmt::format("{}_chunk_{}", nest_.buffers[static_cast<size_t>(chunked.buffer)].name, access);
+  }
+  std::string part_of_chunk(const Chunks::Place& place) const {
+    const int64_t stride = chunks_->accesses[place.access].stride;
+    std::string at = stride == 1 ? "lane_" : fmt::format("{} * lane_", stride);
+    if (place.element != 0) at += fmt::format(" + {}", place.element);
+    return fmt::format("{}.part[{}]", chunk_name(place.access), at);
+  }
+
+  // Whether every chunk lies at a multiple of its size.
+  std::string all_even(const Chunks& chunks, Sym row) {
+    std::vector<std::string> conditions;
+    const auto add = [&](const std::string& text) {
+      if (std::find(conditions.begin(), conditions.end(), text) == conditions.end())
+        conditions.push_back(text);
+    };
+    const auto add_multiple = [&](Sym number, int64_t of) {
+      if (!number.is_constant() && of > 1) add(fmt::format("{} % {} == 0", sym(number), of));
+    };
+    for (const ChunkedAccess& access : chunks.accesses) {
+      const Buffer& buffer = nest_.buffers[static_cast<size_t>(access.buffer)];
+      const int64_t count = access.stride * chunks.lanes;
+      add(fmt::format("begins_evenly<{}>({})", count * itemsize(buffer.dtype), buffer.name));
+      add_multiple(access.base.constant, count);
+      for (const auto& [atom, coefficient] : access.base.terms) add_multiple(coefficient, count);
+    }
+    add_multiple(row, chunks.lanes);
+    return fmt::format("{}", fmt::join(conditions, " && "));
+  }
+
+  // Chunks of items are read, computed lane by lane, and written.
+  void chunk_of_items(ScopeId id, const std::vector<int>& loops, const Chunks& chunks,
+                      const std::string& first, ScopeId outer) {
+    unflatten(loops, first);
+    if (outer >= 0) statements(outer, id);
+    chunks_ = &chunks;
+    std::map<NodeId, std::string> loaded;
+    for (const auto& [node, place] : chunks.loads) loaded[node] = part_of_chunk(place);
+    for (size_t k = 0; k < chunks.accesses.size(); ++k) {
+      const ChunkedAccess& access = chunks.accesses[k];
+      const int64_t count = access.stride * chunks.lanes;
+      if (access.is_written)
+        line(fmt::format("Chunk<{}, {}> {};",
+                         type_name(nest_.buffers[static_cast<size_t>(access.buffer)].dtype), count,
+                         chunk_name(k)));
+      else
+        line(fmt::format("const auto {} = load_chunk<{}>({});", chunk_name(k), count,
+                         expressions_.pointer(access.buffer, access.base)));
+    }
+    open(fmt::format("WEFT_UNROLLED for (int lane_ = 0; lane_ < {}; ++lane_) {{", chunks.lanes));
+    const int last = loops.back();
+    line(fmt::format("const i64 {} = {} + lane_;", loop_name(last),
+                     loops.size() == 1 ? first : fmt::format("{} % {}", first, loop_extent(last))));
+    expressions_.set_loaded(std::move(loaded));
+    statements(id);
+    expressions_.set_loaded({});
+    close();
+    for (size_t k = 0; k < chunks.accesses.size(); ++k)
+      if (chunks.accesses[k].is_written)
+        line(fmt::format("store_chunk({}, {});",
+                         expressions_.pointer(chunks.accesses[k].buffer, chunks.accesses[k].base),
+                         chunk_name(k)));
+    chunks_ = nullptr;
+  }
+
+  void one_item(ScopeId id, const std::vector<int>& loops, const std::string& item, ScopeId outer) {
+    unflatten(loops, item);
+    if (outer >= 0) statements(outer, id);
+    statements(id);
+  }
+
+  // Statements of `id`, and of `outer` around it, at every item. `keeps_order`: a thread takes the same items
+  // one after the other wherever arrays lie.
+  void items(ScopeId id, const std::vector<int>& loops, const Share& share, bool keeps_order,
+             ScopeId outer = -1) {
+    const std::string item = loops.size() == 1 ? loop_name(loops[0]) : fmt::format("item_{}", id);
+    const Sym row = loops.size() == 1 ? Sym(0) : nest_.space.atom(loops.back()).extent;
+    const bool is_serial = nest_.scope(id).kind == Scope::Kind::Serial;
+    const Chunks chunks = is_serial ? Chunks{} : find_chunks(nest_, id, loops.back(), row);
+    std::string begin = share.begin(1);
+    if (!chunks.empty()) {
+      const int64_t lanes = chunks.lanes;
+      const std::string first = fmt::format("first_{}", id), is_even = fmt::format("is_even_{}", id);
+      line(fmt::format("const bool {} = {};", is_even, all_even(chunks, row)));
+      line(fmt::format("i64 {} = {};", first, share.begin(lanes)));
+      open(fmt::format("for (; {0} && {1} + {2} <= {3}; {1} += {4}) {{", is_even, first, lanes, share.end,
+                       share.step(lanes)));
+      chunk_of_items(id, loops, chunks, first, outer);
+      close();
+      if (keeps_order) {
+        open(fmt::format("for (; {0} < {1}; {0} += {2}) {{", first, share.end, share.step(lanes)));
+        open(fmt::format("for (i64 {0} = {1}; {0} < {1} + {2} && {0} < {3}; ++{0}) {{", item, first, lanes,
+                         share.end));
+        one_item(id, loops, item, outer);
+        close();
+        close();
+        return;
+      }
+      const std::string whole =
+          lanes == 1 ? share.end : fmt::format("{0} / {1} * {1}", wrap(share.end), lanes);
+      begin = fmt::format("({} ? {} : 0) + {}", is_even, whole, begin);
+    }
+    open(fmt::format("for (i64 {0} = {1}; {0} < {2}; {0} += {3}) {{", item, begin, share.end, share.step(1)));
+    one_item(id, loops, item, outer);
+    close();
+  }
+  Share share_of_group(int group, const std::string& end) const {
+    return {"", fmt::format("index_in_group<{}>()", group), std::to_string(group), end};
+  }
+
   ScopeId elements_of(ScopeId outer) const {
     const Scope& scope = nest_.scope(outer);
     return scope.children.empty() ? -1 : scope.children.back();
@@ -223,25 +364,19 @@ class GridPrinter {
                        phase_->group, extent_text(scope.loops)));
       unflatten(scope.loops, row);
       statements(id, elements);
-      if (elements >= 0) {
-        const int loop = nest_.scope(elements).loops[0];
-        open(fmt::format("for (i64 {0} = index_in_group<{1}>(); {0} < {2}; {0} += {1}) {{", loop_name(loop),
-                         phase_->group, loop_extent(loop)));
-        statements(elements);
-        close();
-      }
+      if (elements >= 0)
+        items(elements, nest_.scope(elements).loops,
+              share_of_group(phase_->group, extent_text(nest_.scope(elements).loops)), false);
       close();
       return;
     }
     std::vector<int> loops = scope.loops;
     if (elements >= 0) loops.push_back(nest_.scope(elements).loops[0]);
-    const std::string item = loops.size() == 1 ? loop_name(loops[0]) : "item_";
-    open(fmt::format("for (i64 {0} = first_item(); {0} < {1}; {0} += all_items()) {{", item,
-                     extent_text(loops)));
-    unflatten(loops, item);
-    statements(id, elements);
-    if (elements >= 0) statements(elements);
-    close();
+    const Share all{"", "first_item()", "all_items()", extent_text(loops)};
+    if (elements >= 0)
+      items(elements, loops, all, false, id);
+    else
+      items(id, loops, all, false);
   }
 
   // The kernel that leaves parts of a reduction along rows or columns.
@@ -350,25 +485,15 @@ class GridPrinter {
     for (size_t k = 0; k < scope.loops.size(); ++k) close();
   }
 
-  // A loop over the flattened range of a reduction.
-  void flat_loop(ScopeId id, const std::string& begin, const std::string& end, const std::string& step) {
-    const Scope& scope = nest_.scope(id);
-    const std::string name =
-        scope.loops.size() == 1 ? loop_name(scope.loops[0]) : fmt::format("r{}_item", id);
-    open(fmt::format("for (i64 {0} = {1}; {0} < {2}; {0} += {3}) {{", name, begin, end, step));
-    unflatten(scope.loops, name);
-    statements(id);
-    close();
-  }
-
   void reduction(ScopeId id) {
     const Scope& scope = nest_.scope(id);
     if (const int split = earlier_split(id); split >= 0) return combine(id, static_cast<size_t>(split));
     declare_accumulators(id);
     if (scope.kind == Scope::Kind::Serial) return loops_of(id);
     const int group = phase_->group > 1 ? phase_->group : kGridThreads;
-    flat_loop(id, fmt::format("index_in_group<{}>()", group), extent_text(scope.loops),
-              std::to_string(group));
+    items(id, scope.loops, share_of_group(group, extent_text(scope.loops)), true);
+    // What is stored here may be read by another thread of the group; blocks wait in reduce_group().
+    if (!scope.stores.empty() && group == kGridWarp) line("warp_barrier();");
     reduce_group(id, group);
   }
 
@@ -425,10 +550,11 @@ class GridPrinter {
     }
     declare_accumulators(id);
     if (split.by_threads) {
-      flat_loop(id, "part_", extent, "all_parts_");
+      items(id, scope.loops, {"", "part_", "all_parts_", extent}, true);
     } else {
       line(fmt::format("const Part range_({}, part_, all_parts_);", extent));
-      flat_loop(id, "range_.begin + thread_index()", "range_.end", std::to_string(kGridThreads));
+      items(id, scope.loops, {"range_.begin", "thread_index()", std::to_string(kGridThreads), "range_.end"},
+            true);
       reduce_group(id, kGridThreads);
     }
     const std::string at = is_alone ? "part_" : "item_";
@@ -444,39 +570,7 @@ class GridPrinter {
   }
 };
 
-void collect_symbols(Sym s, std::set<int>& symbols) {
-  if (s.is_constant()) return;
-  const SymNode& node = *s.node();
-  if (node.op == SymOp::Symbol) {
-    symbols.insert(node.symbol);
-    return;
-  }
-  collect_symbols(node.a, symbols);
-  collect_symbols(node.b, symbols);
-}
-
 }  // namespace
-
-std::vector<int> grid_symbols(const LoopNest& nest) {
-  std::set<int> symbols;
-  const auto of_index = [&](const auto& self, const Index& index) -> void {
-    collect_symbols(index.constant, symbols);
-    for (const auto& [atom_id, coefficient] : index.terms) {
-      collect_symbols(coefficient, symbols);
-      const Atom& atom = nest.space.atom(atom_id);
-      if (atom.kind == Atom::Kind::Loop) continue;
-      collect_symbols(atom.divisor, symbols);
-      self(self, atom.inner);
-    }
-  };
-  for (const Scope& scope : nest.scopes) {
-    for (const int loop : scope.loops) collect_symbols(nest.space.atom(loop).extent, symbols);
-    for (const Accumulator& accumulator : scope.accumulators) of_index(of_index, accumulator.position);
-    for (const Store& store : scope.stores) of_index(of_index, store.index);
-  }
-  for (const KernelNode& node : nest.nodes) of_index(of_index, node.index);
-  return {symbols.begin(), symbols.end()};
-}
 
 PrintedKernel print_grid(const LoopNest& nest) { return GridPrinter(nest).run(); }
 
