@@ -22,6 +22,7 @@ namespace weft {
 struct StridedPointer;  // core/copy.h
 
 namespace ops {
+struct OpArgs;
 struct OpDef;
 class Attrs;
 }  // namespace ops
@@ -136,6 +137,9 @@ class Backend {
   // ---- operators ----
   // Passes that would make a graph call the operator ask first; what is not there is computed by others.
   virtual bool has_operator(const ops::OpDef& op) const = 0;
+  // A composite operator that reads elements of its operands, which are all on this device. Empty where it
+  // has no form of it: it runs on the host then.
+  virtual std::vector<Tensor> run_composite(const ops::OpDef&, const ops::OpArgs&) const { return {}; }
   // Runs a strict call that has been checked, all operands on this device.
   virtual std::vector<Tensor> run(const ops::OpDef& op, std::span<const Tensor> operands,
                                   const ops::Attrs& attrs, int index) const = 0;

@@ -46,6 +46,12 @@ CompositeFn on_host(CompositeFn body) {
     const auto found = std::find_if(args.tensors.begin(), args.tensors.end(), is_elsewhere);
     if (found == args.tensors.end()) return body(op, args);
     const Device device = found->device();
+    const bool are_all_there = std::all_of(args.tensors.begin(), args.tensors.end(), [&](const Tensor& x) {
+      return !x.defined() || (!x.is_traced() && x.device() == device);
+    });
+    if (are_all_there)
+      if (std::vector<Tensor> results = backend_of(device).run_composite(op, args); !results.empty())
+        return results;
     OpArgs copies = args;
     for (Tensor& tensor : copies.tensors)
       if (is_elsewhere(tensor)) tensor = tensor.to(Device());

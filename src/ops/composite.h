@@ -24,7 +24,7 @@ Tensor cast_to(const Tensor& x, DType dtype);
 Operand size_operand(const Sym& size);
 
 // A body that reads elements of its operands: those that the process cannot read are copied to the host, and
-// the results are moved to where they were.
+// the results are moved to where they were, unless the device has a form of the operator.
 CompositeFn on_host(CompositeFn body);
 
 // `promotes`: operands may be scalars and of different dtypes, as those of a pointwise operator.

@@ -280,6 +280,7 @@ def recorded():
     there = w.to("cuda"), weft.zeros(4, 8).to("cuda")
     compiled = weft.compile(step, mode="reduce-overhead")
     sorting = weft.compile(lambda x: weft.sort(x * 2, 1)[0] + 1, mode="reduce-overhead")
+    inverted = weft.compile(lambda x: weft.inv(x * 2) + 1, mode="reduce-overhead")
     results = []
     with weft.device("cuda"):
         for k in range(7):
@@ -292,6 +293,7 @@ def recorded():
             np.testing.assert_array_equal(
                 sorting(x.to("cuda")).cpu().numpy(), np.sort(x.numpy() * 2, 1) + np.float32(1)
             )
+            inverted(weft.eye(3).to("cuda"))
     # Results are the caller's.
     first = results[3][0].cpu().numpy().copy()
     with weft.device("cuda"):
@@ -426,6 +428,20 @@ def written():
     x[:, numbers], x[numbers], x.transpose(0, 2).contiguous()
     x[:, numbers] = 1.0
     weft.nn.functional.embedding(numbers, on_device((5, 6)))
+    for dtype in (weft.float32, weft.float64, weft.bfloat16, weft.int64, weft.bool):
+        x = (on_device((3, 5000)) > 0 if dtype == weft.bool else on_device((3, 5000)) * 9).to(dtype)
+        for scan in (weft.cumsum, weft.cumprod, weft.cummax, weft.cummin):
+            scan(x, 0), scan(x, 1)
+        if dtype in (weft.float32, weft.float64):
+            weft.logcumsumexp(x, 0), weft.logcumsumexp(x, 1)
+        weft.sort(x, 1), weft.sort(x, 0, descending=True)
+        if dtype != weft.bool:
+            weft.topk(x, 3, 1)
+        weft.nonzero(x), weft.masked_select(x, x > 0), weft.unique(x, return_inverse=True)
+        at = weft.tensor(random.integers(0, 3, (3, 5000))).to("cuda")
+        weft.scatter(x, 0, at, x), weft.scatter_add(x, 0, at, x)
+        weft.searchsorted(weft.sort(x[0])[0], x[1])
+    weft.bincount(at[0])
     weft._C._gpu.synchronize()
 
 

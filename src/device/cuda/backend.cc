@@ -12,6 +12,7 @@
 #include "device/cuda/memory.h"
 #include "device/cuda/moving.h"
 #include "device/cuda/operators.h"
+#include "device/cuda/selecting.h"
 #include "runtime/log.h"
 #include "weft/env.h"
 #include "weft/error.h"
@@ -136,6 +137,9 @@ class Cuda final : public Backend {
     return put_indexed(x, indices, values);
   }
 
+  std::vector<Tensor> run_composite(const ops::OpDef& op, const ops::OpArgs& args) const override {
+    return run_counted(op, args);
+  }
   bool has_operator(const ops::OpDef& op) const override {
     return op.eager != nullptr && op.name.find("channels_last") == std::string::npos;
   }

@@ -10,6 +10,7 @@
 #include "device/cuda/driver.h"
 #include "device/cuda/faults.h"
 #include "device/cuda/products.h"
+#include "device/cuda/sorting.h"
 #include "device/cuda/written_kernel.h"
 #include "kernels/cpu/indexing.h"
 #include "nest/grid.h"
@@ -20,17 +21,6 @@ namespace weft::cuda {
 namespace {
 
 constexpr size_t kMostDims = 8, kMostIndices = 4;
-constexpr int64_t kMostNamed = 4096;  // pairs of which are compared
-
-const char* word_of(DType dtype) {
-  switch (itemsize(dtype)) {
-    case 1: return "u8";
-    case 2: return "u16";
-    case 4: return "u32";
-    case 8: return "u64";
-    default: return "Wide";
-  }
-}
 
 // Sizes, and how several arrays are walked through along them; outermost first.
 struct Walk {
@@ -65,22 +55,6 @@ struct Walk {
   }
   size_t dims() const { return sizes.size(); }
 };
-
-// "Steps<D>{{…}}", its numbers being parameters.
-std::string steps_text(WrittenKernel& kernel, const std::string& name, const std::vector<int64_t>& values) {
-  std::vector<std::string> names;
-  for (const int64_t value : values) {
-    names.push_back(fmt::format("{}_{}", name, names.size()));
-    kernel.number(names.back().c_str(), value);
-  }
-  return fmt::format("Steps<{}>{{{{{}}}}}", values.size(), fmt::join(names, ", "));
-}
-
-int64_t blocks_for(int64_t items, int device) {
-  constexpr int64_t kBlocksPerMultiprocessor = 32;
-  return std::min<int64_t>((items + nest::kGridThreads - 1) / nest::kGridThreads,
-                           kBlocksPerMultiprocessor * driver().facts(device).multiprocessors);
-}
 
 // Index arrays of one call, broadcast together.
 struct Indices {
@@ -123,7 +97,7 @@ void move_indexed(const char* what, const Tensor& to, const Tensor& from, bool i
       fmt::format("move_indexed<{0}, {1}, {2}>(({0}*)to, (const {0}*)from, count, {3}, {4}, {5}, {6}, "
                   "(i64*)fault, code{7});",
                   word_of(whole.dtype()), is_scatter, walk.dims(), sizes, own, other, from_end, more),
-      blocks_for(count, device));
+      blocks_of_items(count, device));
 }
 
 // How the elements of x[indices] are walked through: sizes of the result, and the steps of x and of each
@@ -203,40 +177,44 @@ Indices spread(const IndexedWalk& walk) {
   return result;
 }
 
-void scatter_last(const Tensor& base, const Tensor& values, const IndexedWalk& indexed) {
-  const int device = base.device().index;
+// Values where the indices say: of several for one element the last stays, or all are joined with it, in
+// their order.
+void join_indexed(const char* what, const std::string& how, const Tensor& base, const Tensor& values,
+                  const IndexedWalk& indexed) {
   const Indices indices = spread(indexed);
-  const int64_t named = numel(indexed.common);
-  const Tensor last = Tensor::empty({named}, DType::Bool, base.device());
-  {
-    WrittenKernel kernel("find_last", device);
-    kernel.writes("last", last).number("count", named);
-    const std::string more = indices_text(kernel, indices, {});
-    kernel.with(Text::Operands).with(Text::Moving);
-    kernel.launch(fmt::format("find_last(last, count{});", more), blocks_for(named, device));
-  }
-  Walk walk{indexed.walk.sizes, {indexed.walk.steps[0], indexed.walk.steps[1], Strides()}};
-  const Strides of_names = contiguous_strides(indexed.common);
-  size_t at = 0;
-  for (const bool is_common : indexed.is_common) walk.steps[2].push_back(is_common ? of_names[at++] : 0);
-  walk.simplify();
-  const int64_t count = numel(walk.sizes);
-  WrittenKernel kernel("scatter_last", device);
-  kernel.address("to", base.data()).address("from", values.data()).reads("last", last).number("count", count);
-  kernel.address("fault", fault_word(device));
-  kernel.number("code",
-                fault_code(fmt::format("scatter_nd: an index names no element: expected one in [{}, {})",
-                                       -indices.sizes[0], indices.sizes[0])));
-  const std::string sizes = steps_text(kernel, "sizes", walk.sizes),
-                    own = steps_text(kernel, "own", walk.steps[0]),
-                    other = steps_text(kernel, "other", walk.steps[1]),
-                    names = steps_text(kernel, "names", walk.steps[2]);
-  const std::string more = indices_text(kernel, indices, {});
-  kernel.with(Text::Operands).with(Text::Moving);
-  kernel.launch(fmt::format("scatter_last<{0}, {1}>(({0}*)to, (const {0}*)from, last, count, {2}, {3}, {4}, "
-                            "{5}, (i64*)fault, code{6});",
-                            word_of(base.dtype()), walk.dims(), sizes, own, other, names, more),
-                blocks_for(count, device));
+  JoinedBlocks blocks{base, {}, {}, {}};
+  Shape order;
+  Strides strides;
+  for (const bool is_common : {true, false})
+    for (size_t d = 0; d < indexed.walk.sizes.size(); ++d) {
+      if (indexed.is_common[d] != is_common) continue;
+      order.push_back(indexed.walk.sizes[d]);
+      strides.push_back(indexed.walk.steps[0][d]);
+      if (is_common) continue;
+      blocks.sizes.push_back(indexed.walk.sizes[d]);
+      blocks.steps.push_back(indexed.walk.steps[1][d]);
+    }
+  blocks.values = values.as_strided(order, strides, values.offset()).contiguous();
+  const int device = base.device().index;
+  const Sorted targets = sorted_by(
+      fmt::format("index_{}", indices.arrays.size()), base.device(), 1, numel(indexed.common),
+      [&](WrittenKernel& kernel) {
+        kernel.address("fault", fault_word(device));
+        kernel.number("code",
+                      fault_code(fmt::format("{}: an index names no element: expected one in [{}, {})", what,
+                                             -indices.sizes[0], indices.sizes[0])));
+        std::string place = "(i64)0";
+        for (size_t k = 0; k < indices.arrays.size(); ++k) {
+          const std::string name = fmt::format("index_{}", k);
+          kernel.reads(name.c_str(), indices.arrays[k]);
+          kernel.number((name + "_size").c_str(), indices.sizes[k])
+              .number((name + "_step").c_str(), indices.steps[k]);
+          place +=
+              fmt::format(" + checked_number({0}[at], {0}_size, true, (i64*)fault, code) * {0}_step", name);
+        }
+        return fmt::format("[&](i64, i64 at) WEFT_HERE {{ return (u64)({}); }}", place);
+      });
+  join_values(how, blocks, targets);
 }
 
 }  // namespace
@@ -254,7 +232,7 @@ void move_elements(const StridedPointer& to, const StridedPointer& from, const S
   kernel.with(Text::Operands).with(Text::Moving);
   kernel.launch(fmt::format("move_elements<{0}, {1}>(({0}*)to, (const {0}*)from, count, {2}, {3}, {4});",
                             word_of(to.dtype), walk.dims(), sizes, own, other),
-                blocks_for(count, device));
+                blocks_of_items(count, device));
 }
 
 std::vector<Tensor> run_gather_nd(const ops::OpDef& op, std::span<const Tensor> operands,
@@ -270,23 +248,31 @@ std::vector<Tensor> run_gather_nd(const ops::OpDef& op, std::span<const Tensor> 
 
 bool put_indexed(const Tensor& base, const std::vector<Tensor>& given, const Tensor& values) {
   const std::optional<IndexedWalk> indexed = walk_of(base, given);
-  const int64_t named = indexed ? numel(indexed->common) : 0;
-  if (!indexed || named > kMostNamed || base.numel() == 0) return false;
+  if (!indexed || base.numel() == 0) return false;
   if (values.numel() == 0) return true;
   const Tensor dense = values.contiguous();
-  if (named == 1)
+  if (numel(indexed->common) == 1)
     move_indexed("scatter_nd", base, dense, true, indexed->walk, indexed->indices, true);
   else
-    scatter_last(base, dense, *indexed);
+    join_indexed("scatter_nd", "KeepLast", base, dense, *indexed);
   return true;
 }
 
-std::vector<Tensor> run_scatter_nd(const ops::OpDef&, std::span<const Tensor> operands,
+std::vector<Tensor> run_scatter_nd(const ops::OpDef& op, std::span<const Tensor> operands,
                                    const ops::Attrs& attrs) {
-  if (attrs.get_bool("accumulate")) return {};
   const std::vector<Tensor> indices(operands.begin() + 2, operands.end());
   const Tensor result = operands[0].clone();
-  if (!put_indexed(result, indices, operands[1])) return {};
+  const bool is_extreme = op.name == "scatter_nd_extreme";
+  if (!is_extreme && !attrs.get_bool("accumulate")) {
+    if (!put_indexed(result, indices, operands[1])) return {};
+    return {result};
+  }
+  const std::optional<IndexedWalk> indexed = walk_of(result, indices);
+  if (!indexed || result.numel() == 0 || is_complex(result.dtype())) return {};
+  const std::string how = !is_extreme                 ? "Add"
+                          : attrs.get_bool("largest") ? "Extreme<true>"
+                                                      : "Extreme<false>";
+  if (operands[1].numel() > 0) join_indexed(op.name.c_str(), how, result, operands[1].contiguous(), *indexed);
   return {result};
 }
 
@@ -376,7 +362,7 @@ std::vector<Tensor> run_upsample(const ops::OpDef& op, std::span<const Tensor> o
                             "{}, by_x}}, {});",
                             type_in_kernels(x.dtype()), x.dtype() == DType::F64 ? "f64" : "f32", !is_nearest,
                             aligned, aligned, mode == "nearest-exact"),
-                blocks_for(out.numel(), device));
+                blocks_of_items(out.numel(), device));
   return results;
 }
 

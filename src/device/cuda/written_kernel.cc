@@ -11,6 +11,7 @@
 #include "codegen/prelude.h"
 #include "codegen/print_expr.h"
 #include "device/cuda/driver.h"
+#include "nest/grid.h"
 #include "runtime/log.h"
 #include "weft/error.h"
 
@@ -30,11 +31,19 @@ std::string_view text_of(Text text) {
   static constexpr char kMoving[] =
 #include "device/cuda/text/moving.inc"
       ;
+  static constexpr char kSorting[] =
+#include "device/cuda/text/sorting.inc"
+      ;
+  static constexpr char kScanning[] =
+#include "device/cuda/text/scanning.inc"
+      ;
   switch (text) {
     case Text::Operands: return kOperands;
     case Text::Products: return kProducts;
     case Text::Attention: return kAttention;
     case Text::Moving: return kMoving;
+    case Text::Sorting: return kSorting;
+    case Text::Scanning: return kScanning;
   }
   return {};
 }
@@ -53,6 +62,31 @@ Kernels& kernels() {
 }
 
 }  // namespace
+
+int64_t blocks_of_items(int64_t items, int device) {
+  constexpr int64_t kBlocksPerMultiprocessor = 32;
+  return std::min<int64_t>((items + nest::kGridThreads - 1) / nest::kGridThreads,
+                           kBlocksPerMultiprocessor * driver().facts(device).multiprocessors);
+}
+
+const char* word_of(DType dtype) {
+  switch (itemsize(dtype)) {
+    case 1: return "u8";
+    case 2: return "u16";
+    case 4: return "u32";
+    case 8: return "u64";
+    default: return "Wide";
+  }
+}
+
+std::string steps_text(WrittenKernel& kernel, const std::string& name, const std::vector<int64_t>& values) {
+  std::vector<std::string> names;
+  for (const int64_t value : values) {
+    names.push_back(fmt::format("{}_{}", name, names.size()));
+    kernel.number(names.back().c_str(), value);
+  }
+  return fmt::format("Steps<{}>{{{{{}}}}}", values.size(), fmt::join(names, ", "));
+}
 
 std::string type_in_kernels(DType dtype) { return codegen::type_name(dtype); }
 
@@ -102,7 +136,10 @@ WrittenKernel& WrittenKernel::with(Text text) {
   return *this;
 }
 WrittenKernel& WrittenKernel::calls_elementary() {
-  calls_elementary_ = true;
+  return calls_elementary({scalar::Prim::Exp, scalar::Prim::Erf, scalar::Prim::Tanh});
+}
+WrittenKernel& WrittenKernel::calls_elementary(std::set<scalar::Prim> functions) {
+  elementary_ = std::move(functions);
   return *this;
 }
 WrittenKernel& WrittenKernel::waits() {
@@ -121,7 +158,7 @@ std::string WrittenKernel::source(const std::string& body) const {
     list.push_back(parameter.type + " " + parameter.name);
     arguments.push_back(fmt::format("*({}*)parameters[{}]", parameter.type, arguments.size()));
   }
-  std::string text = calls_elementary_ ? "#define WEFT_WITH_ELEMENTARY\n" : "";
+  std::string text = !elementary_.empty() ? "#define WEFT_WITH_ELEMENTARY\n" : "";
   text += fmt::format("WEFT_SHARED_ROOM({})\n", std::max<int64_t>(16, shared_));
   for (const Text part : texts_) text += text_of(part);
   text +=
@@ -131,9 +168,7 @@ std::string WrittenKernel::source(const std::string& body) const {
       "{{\n"
       "  emulated_thread = thread;\n  {0}({1});\n}}\n#endif\n",
       name_, fmt::join(arguments, ", "));
-  std::set<scalar::Prim> elementary;
-  if (calls_elementary_) elementary = {scalar::Prim::Exp, scalar::Prim::Erf, scalar::Prim::Tanh};
-  return codegen::with_grid_prelude(elementary, text);
+  return codegen::with_grid_prelude(elementary_, text);
 }
 
 void WrittenKernel::launch(const std::string& body, int64_t blocks) {

@@ -3,15 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "scalar/expr.h"
 #include "weft/tensor.h"
 
 namespace weft::cuda {
 
-enum class Text : uint8_t { Operands, Products, Attention, Moving };
+enum class Text : uint8_t { Operands, Products, Attention, Moving, Sorting, Scanning };
 
 // One launch: what the kernel is called, what it has to be told, and the statement that is its body.
 class WrittenKernel {
@@ -36,6 +38,7 @@ class WrittenKernel {
 
   WrittenKernel& with(Text text);
   WrittenKernel& calls_elementary();  // exp, erf and tanh
+  WrittenKernel& calls_elementary(std::set<scalar::Prim> functions);
   WrittenKernel& waits();
   WrittenKernel& shared(int64_t bytes);
 
@@ -55,9 +58,17 @@ class WrittenKernel {
   int device_;
   std::vector<Parameter> parameters_;
   std::vector<Text> texts_;
-  bool calls_elementary_ = false, waits_ = false;
+  std::set<scalar::Prim> elementary_;
+  bool waits_ = false;
   int64_t shared_ = 0;
 };
+
+// Blocks that take so many items with a thread each: no more than keep a GPU busy.
+int64_t blocks_of_items(int64_t items, int device);
+// What elements are moved as, whatever they are.
+const char* word_of(DType dtype);
+// "Steps<D>{{…}}" (text/moving.inc), its numbers being parameters.
+std::string steps_text(WrittenKernel& kernel, const std::string& name, const std::vector<int64_t>& values);
 
 // What a dtype is called in kernels.
 std::string type_in_kernels(DType dtype);

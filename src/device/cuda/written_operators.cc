@@ -6,6 +6,8 @@
 #include "device/cuda/attention.h"
 #include "device/cuda/moving.h"
 #include "device/cuda/products.h"
+#include "device/cuda/scanning.h"
+#include "device/cuda/sorting.h"
 
 namespace weft::cuda {
 namespace {
@@ -31,6 +33,21 @@ const std::unordered_map<std::string_view, Run>& table() {
       {"join", run_join},
       {"pad", run_pad},
       {"upsample", run_upsample},
+      {"cumsum", run_scan},
+      {"cumprod", run_scan},
+      {"logcumsumexp", run_scan},
+      {"cummax", run_scan},
+      {"cummin", run_scan},
+      {"sort", run_sort},
+      {"sort_values", run_sort},
+      {"topk", run_sort},
+      {"kthvalue", run_sort},
+      {"searchsorted_strict", run_searchsorted},
+      {"count_between", run_count_between},
+      {"scatter", run_scatter},
+      {"scatter_add", run_scatter},
+      {"scatter_combine", run_scatter},
+      {"scatter_nd_extreme", run_scatter_nd},
   };
   return instance;
 }
