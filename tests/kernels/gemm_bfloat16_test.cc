@@ -77,6 +77,18 @@ void compare(const BFloat16Kernels& engine, int64_t m, int64_t n, int64_t k, int
   ASSERT_EQ(static_cast<float>(c.back()), 77.0f);
 }
 
+// Weights that are read where they lie: on each side of the most rows for that, of the rows of weights that
+// are taken at once, of the depth, with what is left of it.
+TEST(GemmBFloat16, FewRowsOfManyWeights) {
+  std::mt19937 random(7);
+  for (const BFloat16Kernels* engine : engines()) {
+    for (const int64_t m : {95, 96, 97}) compare(*engine, m, 600, 400, kByRows, kByColumns, true, random);
+    for (const int64_t n : {143, 144, 145, 155, 157})
+      for (const int64_t k : {400, 401, 511, 513})
+        compare(*engine, 33, n, k, kByRows, kOddColumns, n % 2 == 0, random);
+  }
+}
+
 TEST(GemmBFloat16, EveryLayout) {
   std::mt19937 random(1);
   constexpr int64_t kSizes[][3] = {{1, 1, 1},    {1, 300, 71}, {300, 1, 70}, {1, 70, 300},   {4, 33, 65},

@@ -2,18 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "device/cuda/written_kernel.h"
+#include "device/cuda/sorting.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
 
 namespace weft::cuda {
 namespace {
-
-WrittenKernel kernel_of(const std::string& name, Device device) {
-  WrittenKernel kernel(name, device.index);
-  kernel.with(Text::Operands).with(Text::Moving).with(Text::Sorting);
-  return kernel;
-}
 
 Tensor flat(const Tensor& x) {
   return x.contiguous().as_strided({x.numel()}, {1}, x.is_contiguous() ? x.offset() : 0);
@@ -41,7 +35,7 @@ std::vector<Tensor> nonzero(const Tensor& x) {
   const Counted selected = counted(flags);
   const Tensor out = Tensor::empty({selected.count, x.dim()}, DType::I64, x.device());
   if (selected.count == 0) return {out};
-  WrittenKernel kernel = kernel_of("positions_of_selected", x.device());
+  WrittenKernel kernel = sorting_kernel("positions_of_selected", x.device());
   kernel.writes("to", out).reads("flags", selected.flags).reads("places", selected.places);
   kernel.number("count", x.numel());
   const std::string sizes = steps_text(kernel, "sizes", x.shape());
@@ -60,7 +54,7 @@ std::vector<Tensor> masked_select(const Tensor& given, const Tensor& given_mask)
   const Tensor out = Tensor::empty({selected.count}, x.dtype(), x.device());
   if (selected.count == 0) return {out};
   const char* const word = word_of(x.dtype());
-  WrittenKernel kernel = kernel_of(fmt::format("take_selected_{}", word), x.device());
+  WrittenKernel kernel = sorting_kernel(fmt::format("take_selected_{}", word), x.device());
   kernel.address("to", out.data()).address("from", x.data());
   kernel.reads("flags", selected.flags).reads("places", selected.places).number("count", x.numel());
   kernel.launch(fmt::format("take_selected(({0}*)to, (const {0}*)from, flags, places, count);", word),
@@ -76,7 +70,7 @@ std::vector<Tensor> unique(const Tensor& given, const ops::Attrs& attrs) {
   const std::vector<Tensor> sorted = ops::call(ops::get_op("sort"), {{x}, {{"dim", Sym(0)}}});
   const Tensor starts = Tensor::empty({count}, DType::Bool, device);
   {
-    WrittenKernel kernel = kernel_of(fmt::format("mark_starts_{}", short_name(x.dtype())), device);
+    WrittenKernel kernel = sorting_kernel(fmt::format("mark_starts_{}", short_name(x.dtype())), device);
     kernel.writes("starts", starts).reads("sorted", sorted[0]).number("count", count);
     kernel.launch("mark_starts(starts, sorted, count);", blocks);
   }
@@ -87,7 +81,7 @@ std::vector<Tensor> unique(const Tensor& given, const ops::Attrs& attrs) {
   const Tensor first = numbers(), begins = numbers(), lengths = numbers();
   {
     const char* const word = word_of(x.dtype());
-    WrittenKernel kernel = kernel_of(fmt::format("take_distinct_{}", word), device);
+    WrittenKernel kernel = sorting_kernel(fmt::format("take_distinct_{}", word), device);
     kernel.address("values", values.data())
         .writes("first", first)
         .writes("begins", begins)
@@ -101,7 +95,7 @@ std::vector<Tensor> unique(const Tensor& given, const ops::Attrs& attrs) {
         blocks);
   }
   {
-    WrittenKernel kernel = kernel_of("lengths_of_distinct", device);
+    WrittenKernel kernel = sorting_kernel("lengths_of_distinct", device);
     kernel.writes("lengths", lengths).reads("begins", begins);
     kernel.number("distinct", distinct.count).number("count", count);
     kernel.launch("take_lengths(lengths, begins, distinct, count);",
@@ -132,7 +126,7 @@ std::vector<Tensor> bincount(const ops::OpArgs& args) {
     return {ops::call1("scatter_add", {bins, x, weights.to(DType::F64)}, {{"dim", Sym(0)}})};
   }
   const Tensor bins = Tensor::full(shape, Scalar(0), DType::I64, x.device());
-  WrittenKernel kernel = kernel_of("count_of_numbers", x.device());
+  WrittenKernel kernel = sorting_kernel("count_of_numbers", x.device());
   kernel.writes("bins", bins).reads("x", x).number("count", x.numel());
   kernel.launch("count_numbers(bins, x, count);", blocks_of_items(x.numel(), x.device().index));
   return {bins};

@@ -18,16 +18,10 @@ constexpr int64_t kTile = 2048, kShortestRun = 32;  // text/sorting.inc
 constexpr int64_t kTileBytes = kTile * (sizeof(uint64_t) + sizeof(int32_t));
 constexpr size_t kMostDims = 8;
 
-WrittenKernel kernel_of(const std::string& name, Device device) {
-  WrittenKernel kernel(name, device.index);
-  kernel.with(Text::Operands).with(Text::Moving).with(Text::Sorting);
-  return kernel;
-}
-
 // The first `kept` of each row from the `first` on.
 void take_sorted(const Tensor& from, const Sorted& sorted, int64_t rows, int64_t length, int64_t first,
                  int64_t kept, const Tensor& values, const Tensor& positions) {
-  WrittenKernel kernel = kernel_of(fmt::format("take_sorted_{}", word_of(from.dtype())), from.device());
+  WrittenKernel kernel = sorting_kernel(fmt::format("take_sorted_{}", word_of(from.dtype())), from.device());
   kernel.address("values", values.data())
       .address("positions", positions.defined() ? positions.data() : nullptr);
   kernel.address("from", from.data()).reads("at", sorted.positions, first);
@@ -41,6 +35,12 @@ void take_sorted(const Tensor& from, const Sorted& sorted, int64_t rows, int64_t
 
 }  // namespace
 
+WrittenKernel sorting_kernel(const std::string& name, Device device) {
+  WrittenKernel kernel(name, device.index);
+  kernel.with(Text::Operands).with(Text::Moving).with(Text::Sorting);
+  return kernel;
+}
+
 Sorted sorted_by(const std::string& name, Device device, int64_t rows, int64_t length,
                  const std::function<std::string(WrittenKernel&)>& key) {
   const auto room = [&] {
@@ -51,7 +51,7 @@ Sorted sorted_by(const std::string& name, Device device, int64_t rows, int64_t l
   const auto size =
       static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::clamp(length, kShortestRun, kTile))));
   {
-    WrittenKernel kernel = kernel_of(fmt::format("sort_runs_{}_{}", size, name), device);
+    WrittenKernel kernel = sorting_kernel(fmt::format("sort_runs_{}_{}", size, name), device);
     kernel.writes("keys", sorted.keys).writes("positions", sorted.positions);
     kernel.number("rows", rows).number("length", length).shared(kTileBytes);
     const std::string text = key(kernel);
@@ -61,7 +61,7 @@ Sorted sorted_by(const std::string& name, Device device, int64_t rows, int64_t l
   }
   for (int64_t run = size; run < length; run *= 2) {
     const Sorted merged = room();
-    WrittenKernel kernel = kernel_of("merge_sorted_runs", device);
+    WrittenKernel kernel = sorting_kernel("merge_sorted_runs", device);
     kernel.writes("to_keys", merged.keys).writes("to", merged.positions);
     kernel.reads("keys", sorted.keys).reads("from", sorted.positions);
     kernel.number("rows", rows).number("length", length).number("run", run);
@@ -77,7 +77,8 @@ void join_values(const std::string& how, const JoinedBlocks& blocks, const Sorte
   const Device device = blocks.to.device();
   const bool is_moved = how == "KeepLast";
   const std::string type = is_moved ? word_of(blocks.to.dtype()) : type_in_kernels(blocks.to.dtype());
-  WrittenKernel kernel = kernel_of(fmt::format("join_{}_{}", is_moved ? "last" : "values", type), device);
+  WrittenKernel kernel =
+      sorting_kernel(fmt::format("join_{}_{}", is_moved ? "last" : "values", type), device);
   kernel.address("to", blocks.to.data()).address("values", blocks.values.data());
   kernel.reads("targets", targets.keys).reads("at", targets.positions);
   kernel.number("count", count).number("block", block);
@@ -128,7 +129,7 @@ std::vector<Tensor> run_searchsorted(const ops::OpDef& op, std::span<const Tenso
   const int64_t count = values.numel();
   if (count == 0) return results;
   WrittenKernel kernel =
-      kernel_of(fmt::format("find_places_{}", short_name(values.dtype())), values.device());
+      sorting_kernel(fmt::format("find_places_{}", short_name(values.dtype())), values.device());
   kernel.writes("out", results[0]).reads("sorted", sequence).reads("wanted", values);
   kernel.number("count", count).number("length", sequence.size(-1));
   kernel.number("per_row", sequence.dim() > 1 ? values.size(-1) : count);
@@ -145,7 +146,7 @@ std::vector<Tensor> run_count_between(const ops::OpDef& op, std::span<const Tens
   const Tensor bins =
       Tensor::full(empty_results(op, operands, attrs)[0].shape(), Scalar(0), DType::I64, x.device());
   if (x.numel() == 0) return {bins};
-  WrittenKernel kernel = kernel_of(fmt::format("count_between_{}", short_name(x.dtype())), x.device());
+  WrittenKernel kernel = sorting_kernel(fmt::format("count_between_{}", short_name(x.dtype())), x.device());
   kernel.writes("bins", bins).reads("x", x).reads("edges", edges);
   kernel.number("count", x.numel()).number("length", edges.numel());
   kernel.launch("count_between(bins, x, edges, count, length);",

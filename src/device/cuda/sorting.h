@@ -12,6 +12,9 @@
 
 namespace weft::cuda {
 
+// A kernel whose words are those of text/sorting.inc.
+WrittenKernel sorting_kernel(const std::string& name, Device device);
+
 // Rows of keys in order, and where each was in its row: uint64 and int64, [rows, length]. Equal keys keep
 // their order.
 struct Sorted {

@@ -19,6 +19,7 @@ constexpr int64_t kMostDepth = 3072;  // of panels; sums over more are kept in m
 // Up to so many rows, packing b costs more than it gives: where its columns are contiguous, where its rows
 // are.
 constexpr int64_t kDotsRows = 32, kCombinedRows = 16;
+// Up to so many, weights in rows are read where they lie, as the left operand of the transpose.
 constexpr int64_t kTurnedRows = 96;
 // The same on tiles.
 constexpr int64_t kDotsRowsOfTiles = 4, kCombinedRowsOfTiles = 6;
