@@ -69,6 +69,10 @@ inline constexpr Variable kVariables[] = {
     {"WEFT_DEVICE_EMULATE", Kind::Flag, "0",
      "1: the device cuda is emulated on the host, block by block and thread by thread; for tests "
      "(docs/GPU.md)."},
+    {"WEFT_CUDA_COMPILER", Kind::Choice, "auto",
+     "What makes PTX of kernels for GPUs: clang (in-process), nvrtc (NVIDIA's library), or auto: the first "
+     "that is there.",
+     "auto clang nvrtc"},
     {"WEFT_CUDA_BLOCKING", Kind::Flag, "0",
      "1: each kernel on a GPU is waited for, so that an error names the one that failed."},
     {"WEFT_TRACE", Kind::Text, "",

@@ -4,6 +4,7 @@
 #include "bindings.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/memory.h"
+#include "device/cuda/pinned.h"
 #include "device/cuda/ptx.h"
 #include "interpreter_lock.h"
 #include "weft/error.h"
@@ -19,8 +20,11 @@ static std::string why_library_fails(const std::string& library) {
     if (data == nullptr) return "no memory";
     char host[64] = {};
     driver->copy_to_device(data, host, sizeof host, 0);
-    const cuda::CompiledModule loaded = driver->load(
-        "nothing", "extern \"C\" __attribute__((nvptx_kernel)) void nothing(char* x) { *x = 1; }", "", 0);
+    const cuda::CompiledModule loaded =
+        driver->load("nothing",
+                     "#ifndef __CUDACC_RTC__\n#define __global__ __attribute__((nvptx_kernel))\n#endif\n"
+                     "extern \"C\" __global__ void nothing(char* x) { *x = 1; }",
+                     "", 0);
     void* parameters[] = {&data};
     constexpr uint8_t kIsAddress[] = {1};
     driver->launch("nothing", loaded.module->function("nothing"), {1, false, parameters, kIsAddress}, 0);
@@ -70,6 +74,7 @@ void bind_gpu(nb::module_& m) {
       [](int index) {
         require_available({DeviceType::CUDA, index});
         cuda::release_kept_memory(index);
+        cuda::release_kept_pinned();
       },
       nb::arg("index") = 0);
   gpu.def(
@@ -82,18 +87,30 @@ void bind_gpu(nb::module_& m) {
       nb::arg("index") = 0);
   gpu.def(
       "ptx",
-      [](const std::string& name, const std::string& source, int capability) {
+      [](const std::string& name, const std::string& source, int capability, const std::string& compiler) {
         const cuda::PtxTarget target = cuda::ptx_target(capability, 1 << 30);
         WEFT_CHECK(target.capability == capability,
                    "ptx: expected 70, 75, 80, 86, 89 or 90, the GPUs that the compiler knows, got " +
                        std::to_string(capability));
         const GilRelease released;
-        return cuda::compile_to_ptx(name, source, target);
+        return cuda::compile_to_ptx(name, source, target, compiler);
       },
-      nb::arg("name"), nb::arg("source"), nb::arg("capability") = 80,
-      "A kernel's text (WEFT_DUMP has it) as PTX.");
+      nb::arg("name"), nb::arg("source"), nb::arg("capability") = 80, nb::arg("compiler") = "",
+      "A kernel's text (WEFT_DUMP has it) as PTX, by clang, nvrtc or what WEFT_CUDA_COMPILER says.");
   gpu.def("set_emulated_memory", &cuda::set_emulated_memory, nb::arg("bytes"),
           "Memory of each emulated device; 0: the usual.");
+  gpu.def("set_emulated_pinned_memory", &cuda::set_emulated_pinned_memory, nb::arg("bytes"),
+          "Memory that can be pinned for the emulated devices; 0: the usual.");
+  gpu.def(
+      "pinned_memory",
+      [] {
+        const cuda::PinnedStats stats = cuda::pinned_stats();
+        nb::dict result;
+        result["used"] = stats.used;
+        result["cached"] = stats.cached;
+        return result;
+      },
+      "Bytes of pinned tensors and of the buffers that copies go through, and bytes kept for reuse.");
   gpu.def("set_emulated_order", &cuda::set_emulated_order, nb::arg("seed"),
           "What the order of emulated threads is drawn by; 0: that of their numbers.");
   gpu.def("why_library_fails", &why_library_fails, nb::arg("library"),

@@ -10,6 +10,7 @@
 #include "core/backend.h"
 #include "core/distinct_elements.h"
 #include "core/memory_watch.h"
+#include "core/pinned.h"
 #include "core/print_options.h"
 #include "core/printable.h"
 #include "core/suggest.h"
@@ -99,17 +100,21 @@ Tensor contiguous_in(const Tensor& tensor, nb::handle wanted) {
   return lies_in(tensor, format) ? tensor : clone_in(tensor, format);
 }
 
+Tensor moved_to(const Tensor& tensor, Device device, bool non_blocking) {
+  return non_blocking && device != tensor.device() ? start_move(tensor, device) : tensor.to(device);
+}
+
 // to(dtype), to(device), to(other), to(device, dtype) and the same by keyword; behind them non_blocking and
 // copy.
-Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle device, bool copy,
-          nb::handle format) {
+Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle device, bool non_blocking,
+          bool copy, nb::handle format) {
   std::optional<DType> wanted = optional_dtype(dtype);
   Device target = device.is_none() ? tensor.device() : device_of_python(device);
   size_t flags = 0;
   for (nb::handle argument : args) {
     if (PyBool_Check(argument.ptr())) {
       WEFT_CHECK_TYPE(++flags <= 2, "to: expected at most two truth values, non_blocking and copy");
-      if (flags == 2) copy = argument.ptr() == Py_True;
+      (flags == 1 ? non_blocking : copy) = argument.ptr() == Py_True;
       continue;
     }
     if (const Tensor* other = tensor_of_python(argument)) {
@@ -127,7 +132,9 @@ Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle devi
       wanted = dtype_of_python(argument);
     }
   }
-  const Tensor result = ops::to_in_order(tensor.to(target), wanted.value_or(tensor.dtype()));
+  const Tensor moved =
+      moved_to(tensor, target, non_blocking && wanted.value_or(tensor.dtype()) == tensor.dtype());
+  const Tensor result = ops::to_in_order(moved, wanted.value_or(tensor.dtype()));
   const MemoryFormat memory = memory_format(format, MemoryFormat::Preserve);
   if (memory != MemoryFormat::Preserve && !lies_in(result, memory)) return clone_in(result, memory);
   return copy && result.impl() == tensor.impl() ? clone_in(result, MemoryFormat::Preserve) : result;
@@ -352,11 +359,10 @@ void bind_conversions(Class& c) {
        "to",
        [](nb::object self, nb::args args, nb::handle dtype, nb::handle device, nb::handle other,
           bool non_blocking, bool copy, nb::handle format) -> nb::object {
-         (void)non_blocking;
          const T& t = own<T>(self);
          nb::object given = args;
          if (!other.is_none()) given = nb::make_tuple(other);
-         const Tensor result = to(t, nb::borrow<nb::args>(given), dtype, device, copy, format);
+         const Tensor result = to(t, nb::borrow<nb::args>(given), dtype, device, non_blocking, copy, format);
          return result.impl() == t.impl() ? self : nb::cast(T(result));
        },
        nb::arg("args"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
@@ -383,7 +389,7 @@ void bind_conversions(Class& c) {
           [](nb::object self, nb::handle format) -> nb::object {
             const T& t = own<T>(self);
             const Tensor result = to(t, nb::args(nb::steal<nb::args>(PyTuple_New(0))), nb::none(),
-                                     nb::cast(Device()), false, format);
+                                     nb::cast(Device()), false, false, format);
             return result.impl() == t.impl() ? self : nb::cast(T(result));
           },
           nb::arg("memory_format") = nb::none())
@@ -398,11 +404,30 @@ void bind_conversions(Class& c) {
       .def(
           "cuda",
           [](const T& t, nb::handle device, bool non_blocking, nb::handle format) {
-            (void)non_blocking, (void)format;
-            return T(t.to(device.is_none() ? Device{DeviceType::CUDA, 0} : device_of_python(device)));
+            (void)format;
+            const Device target = device.is_none() ? Device{DeviceType::CUDA, 0} : device_of_python(device);
+            return T(moved_to(t, target, non_blocking));
           },
           nb::arg("device") = nb::none(), nb::arg("non_blocking") = false,
           nb::arg("memory_format") = nb::none())
+      .def(
+          "pin_memory",
+          [](nb::object self, nb::handle device) -> nb::object {
+            (void)device;
+            const T& t = own<T>(self);
+            const Tensor result = pinned(t);
+            return result.impl() == t.impl() ? self : nb::cast(T(result));
+          },
+          nb::arg("device") = nb::none(),
+          "A copy in memory that GPUs copy from and to by themselves (to(device, non_blocking=True)); itself "
+          "where it is there.")
+      .def(
+          "is_pinned",
+          [](const T& t, nb::handle device) {
+            (void)device;
+            return is_pinned(t);
+          },
+          nb::arg("device") = nb::none())
       .def(
           "contiguous",
           [](nb::object self, nb::handle format) -> nb::object {

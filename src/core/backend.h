@@ -100,6 +100,18 @@ class Backend {
   // returns.
   virtual void copy_from_host(void* to, const void* from, size_t nbytes, int index) const = 0;
   virtual void copy_to_host(void* to, const void* from, size_t nbytes, int index) const = 0;
+  // Pinned memory is the process's, and the device copies from and to it by itself. Null: the device has no
+  // such; MemoryError where there is none left.
+  virtual std::shared_ptr<Storage> allocate_pinned(size_t /*nbytes*/) const { return nullptr; }
+  virtual bool is_pinned(const void* /*data*/) const { return false; }
+  // As the copies above; of pinned memory the call may return before: what is read stays as it is, and what
+  // is written is not read, until the stream was waited for.
+  virtual void start_copy_from_host(void* to, const void* from, size_t nbytes, int index) const {
+    copy_from_host(to, from, nbytes, index);
+  }
+  virtual void start_copy_to_host(void* to, const void* from, size_t nbytes, int index) const {
+    copy_to_host(to, from, nbytes, index);
+  }
   // Elements within the device, converted (core/copy.h has the rules).
   virtual void copy_elements(const StridedPointer& to, const StridedPointer& from, const Shape& shape,
                              int index) const = 0;

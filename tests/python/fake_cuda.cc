@@ -45,6 +45,11 @@ int cuMemAlloc_v2(unsigned long long* data, size_t bytes) {
   return 0;
 }
 int cuMemFree_v2(unsigned long long data) { return std::free(reinterpret_cast<void*>(data)), 0; }
+int cuMemHostAlloc(void** data, size_t bytes, unsigned) {
+  if (fails("pinned")) return 2;
+  return *data = std::calloc(1, bytes), 0;
+}
+int cuMemFreeHost(void* data) { return std::free(data), 0; }
 int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, size_t bytes, void*) {
   return std::memcpy(reinterpret_cast<void*>(to), from, bytes), 0;
 }

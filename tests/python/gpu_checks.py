@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -194,6 +195,66 @@ def errors():
     assert memory["used"] < 4096 and memory["cached"] > 0, memory
     gpu.empty_cache()
     assert gpu.memory()["cached"] == 0
+
+
+def pinned():
+    """Copies through the two pinned buffers, of sizes on each side of one and of both; memory that is pinned; copies that are
+    not waited for, which the emulation does as late as it can."""
+    gpu = weft._C._gpu
+    x = weft.tensor(np.arange(6.0))
+    assert not x.is_pinned() and not x.to("cuda").is_pinned()
+    unit = (4 << 20) // 8
+    for _ in range(2):
+        for size in (1, 3, unit - 32, unit - 1, unit, unit + 1, 2 * unit, 2 * unit + 7, 5 * unit - 3):
+            values = rng.integers(0, 1 << 60, size)
+            there = [weft.tensor(values).to("cuda"), weft.tensor(values[::-1].copy()).to("cuda")]
+            np.testing.assert_array_equal(there[0].cpu().numpy(), values)
+            np.testing.assert_array_equal((there[0] - there[1]).cpu().numpy(), values - values[::-1])
+        # The second time no memory can be pinned, and copies go on without: the buffers were taken already.
+        gpu.set_emulated_pinned_memory(1)
+    gpu.set_emulated_pinned_memory(0)
+    assert gpu.pinned_memory()["used"] >= 8 << 20
+
+    values = rng.standard_normal((300, 5))
+    here = weft.tensor(values).T.pin_memory()
+    assert here.is_pinned() and here.pin_memory() is here and here.T.is_pinned() and here[2:].is_pinned()
+    there = here.to("cuda", non_blocking=True)
+    here.zero_()  # before it was waited for: the device reads what is there now
+    assert (there.cpu() == 0).all() and (here.cuda(non_blocking=True) + 1).sum().item() == 1500
+    there = (
+        weft.tensor(values).pin_memory().to("cuda", non_blocking=True)
+    )  # whose memory is free, and not reused
+    others = [weft.tensor(values * 0).pin_memory() for _ in range(3)]
+    np.testing.assert_array_equal(there.cpu().numpy(), values)
+    back = (there * 2).to("cpu", non_blocking=True)
+    assert back.is_pinned() and not np.array_equal(back.numpy(), values * 2)
+    gpu.synchronize()
+    np.testing.assert_array_equal(back.numpy(), values * 2)
+    assert not weft.tensor(values).to("cuda", non_blocking=True).cpu().is_pinned()
+    assert (others[0].to("cuda", weft.float32, True).cpu() == 0).all()
+
+    kept = gpu.pinned_memory()["cached"]
+    del here, back, others
+    assert gpu.pinned_memory()["cached"] > kept
+    gpu.synchronize()
+    gpu.empty_cache()
+    assert gpu.pinned_memory() == {"used": 8 << 20, "cached": 0}
+    gpu.set_emulated_pinned_memory((8 << 20) + 1)
+    try:
+        weft.tensor(values).pin_memory()
+    except MemoryError as error:
+        assert "no memory left that can be pinned: asked for 12000 bytes, 8388608 are pinned" in str(error)
+    else:
+        raise AssertionError("memory that is not there")
+    gpu.set_emulated_pinned_memory(0)
+
+
+def unpinned():
+    """Without any memory that can be pinned everything is copied as it lies."""
+    weft._C._gpu.set_emulated_pinned_memory(1)
+    values = rng.standard_normal(3 << 20)
+    np.testing.assert_array_equal((weft.tensor(values).to("cuda") * 2).cpu().numpy(), values * 2)
+    assert weft._C._gpu.pinned_memory() == {"used": 0, "cached": 0}
 
 
 DATA = Path(os.environ.get("WEFT_SHARED_DATA", Path(__file__).resolve().parents[3] / "shared/data"))
@@ -445,9 +506,10 @@ def written():
     weft._C._gpu.synchronize()
 
 
-def assembled(folder, golden=None):
+def assembled(folder, golden="", compiler="clang"):
     """Every kernel in a folder of WEFT_DUMP as PTX for sm_80 and sm_90, and by ptxas where it is installed: none spills, and
-    with `golden` registers and shared memory are what the file says, if it was written for this version of ptxas."""
+    with `golden` registers and shared memory are what the file says, if it was written for this version of ptxas. By NVRTC
+    one of each name, which says the dtypes and the kind, for the two GPUs by turns."""
     sources = {}
     for path in sorted(Path(folder).glob("*.cc")):
         text = path.read_text()
@@ -457,25 +519,30 @@ def assembled(folder, golden=None):
             )
     assert sources
     ptxas = shutil.which("ptxas")
-    table = []
-    for name, text in sources.values():
-        for capability in (80, 90):
-            ptx = weft._C._gpu.ptx(name, text, capability)
-            assert f".target sm_{capability}" in ptx and ".entry" in ptx
-            # Products and sums are rounded one by one, and nothing is flushed to zero.
-            assert not re.search(r"\b(mul|add|sub)\.f(32|64)\b|\.ftz|\.approx", ptx), name
-            if ptxas:
-                table += [(f"sm_{capability}", *row) for row in machine_code(ptxas, ptx, capability)]
+    chosen = [(name, text, capability) for name, text in sources.values() for capability in (80, 90)]
+    if compiler == "nvrtc":
+        names = dict(sources.values())
+        chosen = [(name, text, (80, 90)[k % 2]) for k, (name, text) in enumerate(names.items())]
+
+    def table_of(name, text, capability):
+        ptx = weft._C._gpu.ptx(name, text, capability, compiler)
+        assert f".target sm_{capability}" in ptx and ".entry" in ptx
+        # Products and sums are rounded one by one, and nothing is flushed to zero.
+        assert not re.search(r"\b(mul|add|sub)\.f(32|64)\b|\.ftz|\.approx", ptx), name
+        if "product" in name and "Along" in text.rpartition("__global__")[2]:
+            assert re.search(r"ld\.global\S*\.(v4\.[a-z]32|v2\.[a-z]64)", ptx), name  # 16 bytes at a time
+        return [(f"sm_{capability}", *row) for row in machine_code(ptxas, ptx, capability)] if ptxas else []
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        table = [row for rows in threads.map(lambda one: table_of(*one), chosen) for row in rows]
     lines = sorted(
         f"{gpu} {entry:56} {registers:4} registers {spills:4} bytes spilled {shared:6} shared"
         for gpu, entry, registers, spills, shared in table
     )
     print("\n".join(lines))
-    print(
-        f"{len(sources)} sources, {len(table)} kernels assembled" + ("" if ptxas else "; there is no ptxas")
-    )
+    print(f"{len(chosen)} texts, {len(table)} kernels assembled" + ("" if ptxas else "; there is no ptxas"))
     assert all(row[3] == 0 for row in table), "a kernel spills"
-    if golden is None or not ptxas:
+    if not golden or not ptxas:
         return
     said = subprocess.run([ptxas, "--version"], capture_output=True, text=True).stdout
     version = "ptxas " + re.search(r"release [\d.]+, V([\d.]+)", said).group(1)

@@ -30,7 +30,7 @@ def has_clang():
 
 @pytest.mark.parametrize(
     "check",
-    ["functions", "sizes", "tensors", "errors", "programs", "sharing", "indices"],
+    ["functions", "sizes", "tensors", "errors", "programs", "sharing", "indices", "pinned", "unpinned"],
 )
 def test_emulated(check):
     run(CHECKS, check)
@@ -57,20 +57,66 @@ def test_no_operator_of_a_model_runs_on_the_host(model):
     run(CHECKS, model)
 
 
-def test_every_written_kernel_becomes_machine_code(tmp_path):
+@pytest.fixture(scope="module")
+def kernels_of(tmp_path_factory):
+    """Texts of the kernels that a check uses, which runs once."""
+    folders = {}
+
+    def folder_of(check):
+        if check not in folders:
+            folders[check] = str(tmp_path_factory.mktemp(check))
+            run(CHECKS, check, WEFT_DUMP=folders[check], WEFT_DISABLE_CACHE="0")
+        return folders[check]
+
+    return folder_of
+
+
+def test_every_written_kernel_becomes_machine_code(kernels_of):
     """Registers, spilled bytes and shared memory of each, as ptxas counts them; GOLDEN_UPDATE=1 writes them anew."""
     if not has_clang():
         pytest.skip("no in-process compiler")
-    run(CHECKS, "written", WEFT_DUMP=str(tmp_path), WEFT_DISABLE_CACHE="0")
     golden = Path(__file__).parents[1] / "golden" / "gpu_kernels.txt"
-    print(run(CHECKS, "assembled", str(tmp_path), str(golden)).stdout)
+    print(run(CHECKS, "assembled", kernels_of("written"), str(golden)).stdout)
 
 
-def test_every_kernel_becomes_machine_code(tmp_path):
+def test_every_kernel_becomes_machine_code(kernels_of):
     if not has_clang():
         pytest.skip("no in-process compiler")
-    run(CHECKS, "functions", WEFT_DUMP=str(tmp_path), WEFT_DISABLE_CACHE="0")
-    print(run(CHECKS, "assembled", str(tmp_path)).stdout)
+    print(run(CHECKS, "assembled", kernels_of("functions")).stdout)
+
+
+def has_nvrtc():
+    try:
+        code = 'extern "C" __global__ void nothing() {}'
+        return "sm_80" in weft._C._gpu.ptx("nothing", code, 80, "nvrtc")
+    except RuntimeError:
+        return False
+
+
+@pytest.mark.parametrize("check", ["functions", "written"])
+def test_kernels_are_compiled_by_nvrtc(check, kernels_of):
+    if not has_nvrtc():
+        pytest.skip("no NVRTC")
+    print(run(CHECKS, "assembled", kernels_of(check), "", "nvrtc").stdout)
+
+
+def test_what_nvrtc_says_is_told():
+    if not has_nvrtc():
+        pytest.skip("no NVRTC")
+    with pytest.raises(RuntimeError, match=r"nvrtc: compiling kernel 'wrong' failed.*\n(.|\n)*wrong.cu"):
+        weft._C._gpu.ptx("wrong", "what is this", 80, "nvrtc")
+
+
+def test_without_a_compiler_both_reasons_are_said(tmp_path):
+    code = (
+        "import weft\n"
+        "try: weft._C._gpu.ptx('nothing', '', 80, 'auto')\n"
+        "except RuntimeError as error: print(error)\n"
+    )
+    plugin = tmp_path / "libweft_clang.so"
+    plugin.write_text("no library")
+    broken = run("-c", code, WEFT_CLANG_PLUGIN=str(plugin)).stdout
+    assert "cuda: there is no compiler of kernels for GPUs: " in broken and str(plugin) in broken
 
 
 def test_logs_show_kernels_and_what_waits():
@@ -106,8 +152,10 @@ def test_a_child_of_fork_is_refused():
     code = (
         "import os, weft\n"
         "x = weft.ones(3, device='cuda')\n"
+        "pinned, freed = weft.ones(3).pin_memory(), weft.ones(3, device='cuda')\n"
         "child = os.fork()\n"
         "if child == 0:\n"
+        "    del pinned, freed\n"
         "    try: x + x\n"
         "    except RuntimeError as error: os._exit(7 if 'child of fork()' in str(error) else 8)\n"
         "    os._exit(9)\n"

@@ -16,7 +16,7 @@ def _sparse_mm_reduce_impl(self, other, reduce):
 
 
 def _pin_memory(self, device=None):
-    """See Tensor.pin_memory, which raises: there is no accelerator."""
+    """See Tensor.pin_memory."""
     return self.pin_memory()
 
 

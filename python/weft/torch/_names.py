@@ -394,9 +394,9 @@ METHODS = Namespace(
         "weft.torch._functions.tensor_methods": """
             H _version apply_ as_strided_ as_subclass backward chalf coalesce const_data_ptr dense_dim
             detach_ dim_order expand_as fill_diagonal_ grad grad_dtype grad_fn index is_coalesced is_cpu
-            is_ipu is_leaf is_maia is_mkldnn is_mps is_mtia is_nested is_pinned is_quantized is_set_to
+            is_ipu is_leaf is_maia is_mkldnn is_mps is_mtia is_nested is_quantized is_set_to
             is_shared is_sparse is_sparse_csr is_vulkan is_xla is_xpu layout mH map2_ map_ name ndimension
-            new new_empty new_empty_strided new_full new_ones new_tensor new_zeros output_nr pin_memory
+            new new_empty new_empty_strided new_full new_ones new_tensor new_zeros output_nr
             record_stream register_hook register_post_accumulate_grad_hook requires_grad_ reshape_as resize
             resize_ resize_as resize_as_ retain_grad retains_grad set_ share_memory_ sparse_dim squeeze_
             storage storage_type sum_to_size swapaxes_ swapdims_ t_ to_dense to_sparse transpose_ type_as unsqueeze_

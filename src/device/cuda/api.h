@@ -38,6 +38,7 @@ enum : int {
   kErrorLogSize = 6,  // …_SIZE_BYTES
   kInputPtx = 1,      // CU_JIT_INPUT_PTX
   kStreamNonBlocking = 1,
+  kPinnedPortable = 1,  // CU_MEMHOSTALLOC_PORTABLE: for all devices
   kCaptureRelaxed = 2,  // CU_STREAM_CAPTURE_MODE_RELAXED
 };
 
@@ -57,6 +58,8 @@ enum : int {
   X(cuMemGetInfo_v2, (size_t* free, size_t* total))                                                          \
   X(cuMemAlloc_v2, (Address * data, size_t bytes))                                                           \
   X(cuMemFree_v2, (Address data))                                                                            \
+  X(cuMemHostAlloc, (void** data, size_t bytes, unsigned flags))                                             \
+  X(cuMemFreeHost, (void* data))                                                                             \
   X(cuMemcpyHtoDAsync_v2, (Address to, const void* from, size_t bytes, StreamHandle stream))                 \
   X(cuMemcpyDtoHAsync_v2, (void* to, Address from, size_t bytes, StreamHandle stream))                       \
   X(cuMemcpyDtoDAsync_v2, (Address to, Address from, size_t bytes, StreamHandle stream))                     \

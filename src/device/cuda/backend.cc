@@ -12,7 +12,9 @@
 #include "device/cuda/memory.h"
 #include "device/cuda/moving.h"
 #include "device/cuda/operators.h"
+#include "device/cuda/pinned.h"
 #include "device/cuda/selecting.h"
+#include "device/cuda/staging.h"
 #include "runtime/log.h"
 #include "weft/env.h"
 #include "weft/error.h"
@@ -68,14 +70,30 @@ class Cuda final : public Backend {
     give_memory(data, capacity, index);
   }
   void copy_from_host(void* to, const void* from, size_t nbytes, int index) const override {
-    if (nbytes > 0) driver().copy_to_device(to, from, nbytes, index);
+    if (nbytes > 0) cuda::copy_to_device(to, from, nbytes, index);
   }
   void copy_to_host(void* to, const void* from, size_t nbytes, int index) const override {
     if (nbytes == 0) return;
     if (log::enabled(log::Channel::Syncs))
       log::write(log::Channel::Syncs, fmt::format("{} bytes are copied from cuda:{}", nbytes, index));
-    driver().copy_to_host(to, from, nbytes, index);
+    cuda::copy_to_host(to, from, nbytes, index);
     check_faults(index);
+  }
+  std::shared_ptr<Storage> allocate_pinned(size_t nbytes) const override {
+    void* data = take_pinned(nbytes);
+    if (data == nullptr)
+      throw_error(ErrorKind::Memory,
+                  fmt::format("cuda: there is no memory left that can be pinned: asked for "
+                              "{} bytes, {} are pinned",
+                              nbytes, pinned_stats().used));
+    return Storage::wrap(data, nbytes, [data] { give_pinned(data); });
+  }
+  bool is_pinned(const void* data) const override { return cuda::is_pinned(data); }
+  void start_copy_from_host(void* to, const void* from, size_t nbytes, int index) const override {
+    cuda::start_copy_to_device(to, from, nbytes, index);
+  }
+  void start_copy_to_host(void* to, const void* from, size_t nbytes, int index) const override {
+    cuda::start_copy_to_host(to, from, nbytes, index);
   }
   void copy_elements(const StridedPointer& to, const StridedPointer& from, const Shape& shape,
                      int index) const override {

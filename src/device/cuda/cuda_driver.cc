@@ -17,7 +17,6 @@
 #include "device/cuda/driver.h"
 #include "device/cuda/ptx.h"
 #include "nest/grid.h"
-#include "runtime/clang_toolchain.h"
 #include "runtime/disk_cache.h"
 #include "runtime/log.h"
 #include "weft/env.h"
@@ -149,6 +148,31 @@ class CudaDriver final : public Driver {
           "copying within the GPU", device);
   }
 
+  void* allocate_pinned(size_t nbytes) const override {
+    use(0);
+    void* data = nullptr;
+    const api::Result result = api_.cuMemHostAlloc(&data, nbytes, api::kPinnedPortable);
+    if (result == api::kOutOfMemory) return nullptr;
+    check(result, "pinning memory", 0);
+    return data;
+  }
+  void release_pinned(void* data) const noexcept override {
+    api_.cuCtxSetCurrent(at(0).context);
+    api_.cuMemFreeHost(data);
+  }
+  void start_copy_to_device(void* to, const void* from, size_t nbytes, int device) const override {
+    CudaDevice& d = use(device);
+    const Submission submission(d, "a copy to the GPU");
+    check(api_.cuMemcpyHtoDAsync_v2(reinterpret_cast<api::Address>(to), from, nbytes, d.stream),
+          "copying to the GPU", device);
+  }
+  void start_copy_to_host(void* to, const void* from, size_t nbytes, int device) const override {
+    CudaDevice& d = use(device);
+    const Submission submission(d, "a copy to the host");
+    check(api_.cuMemcpyDtoHAsync_v2(to, reinterpret_cast<api::Address>(from), nbytes, d.stream),
+          "copying from the GPU", device);
+  }
+
   void* stream(int device) const override { return use(device).stream; }
   std::shared_ptr<void> record(int device) const override {
     const CudaDevice& d = use(device);
@@ -160,6 +184,10 @@ class CudaDriver final : public Driver {
   }
   void wait(int device, void* event) const override {
     check(api_.cuStreamWaitEvent(use(device).stream, event, 0), "waiting for an event", device);
+  }
+  void wait_here(int device, void* event) const override {
+    use(device);
+    check(api_.cuEventSynchronize(event), "waiting for the GPU", device);
   }
   bool has_passed(int device, void* event) const override {
     use(device);
@@ -184,6 +212,7 @@ class CudaDriver final : public Driver {
   bool records() const override {
     return api_.cuGraphInstantiateWithFlags != nullptr && api_.cuStreamBeginCapture_v2 != nullptr;
   }
+  void refuse_recording(const char* what, int device) const override { Submission(use(device), what); }
   void begin_recording(int device) const override {
     CudaDevice& d = use(device);
     d.submitting.lock();
@@ -352,7 +381,7 @@ class CudaDriver final : public Driver {
 
   std::string cache_key(const std::string& source, PtxTarget target) const {
     const std::string all = fmt::format("cuda {} {} {} {}\n{}", version_, target.capability, target.version,
-                                        runtime::clang_toolchain().id(), source);
+                                        ptx_compiler().id(), source);
     const XXH128_hash_t hash = XXH3_128bits(all.data(), all.size());
     return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
   }

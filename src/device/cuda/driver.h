@@ -59,9 +59,18 @@ class Driver {
   virtual void copy_to_host(void* to, const void* from, size_t nbytes, int device) const = 0;
   virtual void copy_within(void* to, const void* from, size_t nbytes, int device) const = 0;
 
+  // Memory of the process that the device copies from and to by itself (device/cuda/pinned.h keeps it). Null
+  // where there is none left.
+  virtual void* allocate_pinned(size_t nbytes) const = 0;
+  virtual void release_pinned(void* data) const noexcept = 0;
+  // Copies from and to pinned memory, which the call does not wait for.
+  virtual void start_copy_to_device(void* to, const void* from, size_t nbytes, int device) const = 0;
+  virtual void start_copy_to_host(void* to, const void* from, size_t nbytes, int device) const = 0;
+
   virtual void* stream(int device) const = 0;
   virtual std::shared_ptr<void> record(int device) const = 0;
   virtual void wait(int device, void* event) const = 0;
+  virtual void wait_here(int device, void* event) const = 0;  // the calling thread does
   virtual bool has_passed(int device, void* event) const = 0;
   virtual void synchronize(int device) const = 0;
   virtual double elapsed_ms(void* from, void* to) const = 0;
@@ -69,6 +78,8 @@ class Driver {
   // What the calling thread launches and copies within the device between these two is recorded, not done;
   // what would wait for the device is an error then. `keep`: false gives nothing.
   virtual bool records() const = 0;
+  // RuntimeError where the calling thread records: `what` waits.
+  virtual void refuse_recording(const char* what, int device) const = 0;
   virtual void begin_recording(int device) const = 0;
   virtual std::shared_ptr<void> end_recording(int device, bool keep) const = 0;
   virtual void repeat(void* recording, int device) const = 0;
@@ -88,6 +99,7 @@ std::unique_ptr<const Driver> cuda_driver_of(const char* library);  // for tests
 
 // For tests of what happens where the emulated device's memory ends; 0: as much as it has usually.
 void set_emulated_memory(size_t bytes);
+void set_emulated_pinned_memory(size_t bytes);
 // What the emulation draws the order of threads by; 0: in order.
 void set_emulated_order(uint64_t seed);
 

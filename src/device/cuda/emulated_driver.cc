@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -22,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kUsualMemory = size_t{4} << 30;
+constexpr size_t kUsualMemory = size_t{4} << 30, kUsualPinned = size_t{1} << 30;
 constexpr uintptr_t kFarBit = uintptr_t{1} << 63;
 
 // The process's address of the device's.
@@ -40,6 +41,16 @@ struct State {
   std::recursive_mutex submitting;
   std::vector<std::function<void()>>* recorded = nullptr;
   DeviceFacts facts[2];
+  // Copies from and to pinned memory are done as late as they can be: when something waits for them, or more
+  // work comes that is no such copy.
+  std::deque<std::function<void()>> started;
+  uint64_t given = 0, done = 0;
+  std::map<void*, size_t> pinned;
+  size_t pinned_memory = kUsualPinned, pinned_used = 0;
+};
+struct EmulatedEvent {
+  Clock::time_point time;
+  uint64_t given;  // copies that were started before it
 };
 State& state() {
   static State& instance = *new State;
@@ -91,14 +102,16 @@ class EmulatedDriver final : public Driver {
     const std::lock_guard<std::mutex> lock(s.mutex);
     return s.memory - std::min(s.memory, s.used[device]);
   }
-  void copy_to_device(void* to, const void* from, size_t nbytes, int) const override {
+  void copy_to_device(void* to, const void* from, size_t nbytes, int device) const override {
     const std::lock_guard<std::recursive_mutex> submission(state().submitting);
-    refuse_recording("a copy to the GPU");
+    refuse_recording("a copy to the GPU", device);
+    finish(state().given);
     std::memcpy(real(to), from, nbytes);
   }
-  void copy_to_host(void* to, const void* from, size_t nbytes, int) const override {
+  void copy_to_host(void* to, const void* from, size_t nbytes, int device) const override {
     const std::lock_guard<std::recursive_mutex> submission(state().submitting);
-    refuse_recording("a copy to the host");
+    refuse_recording("a copy to the host", device);
+    finish(state().given);
     std::memcpy(to, real(from), nbytes);
   }
   void copy_within(void* to, const void* from, size_t nbytes, int) const override {
@@ -106,17 +119,67 @@ class EmulatedDriver final : public Driver {
     give([=] { std::memmove(real(to), real(from), nbytes); });
   }
 
+  void* allocate_pinned(size_t nbytes) const override {
+    State& s = state();
+    const std::lock_guard<std::mutex> lock(s.mutex);
+    if (s.pinned_used + nbytes > s.pinned_memory) return nullptr;
+    void* data = std::aligned_alloc(4096, (nbytes + 4095) / 4096 * 4096);
+    if (data == nullptr) return nullptr;
+    std::memset(data, 0xCB, nbytes);
+    s.pinned_used += nbytes;
+    s.pinned[data] = nbytes;
+    return data;
+  }
+  void release_pinned(void* data) const noexcept override {
+    State& s = state();
+    const std::lock_guard<std::mutex> lock(s.mutex);
+    const auto found = s.pinned.find(data);
+    s.pinned_used -= found->second;
+    s.pinned.erase(found);
+    std::free(data);
+  }
+  void start_copy_to_device(void* to, const void* from, size_t nbytes, int device) const override {
+    const std::lock_guard<std::recursive_mutex> submission(state().submitting);
+    refuse_recording("a copy to the GPU", device);
+    require_pinned(from, nbytes);
+    start([=] { std::memcpy(real(to), from, nbytes); });
+  }
+  void start_copy_to_host(void* to, const void* from, size_t nbytes, int device) const override {
+    const std::lock_guard<std::recursive_mutex> submission(state().submitting);
+    refuse_recording("a copy to the host", device);
+    require_pinned(to, nbytes);
+    start([=] { std::memcpy(to, real(from), nbytes); });
+  }
+
   void* stream(int device) const override { return &state().facts[device]; }
   std::shared_ptr<void> record(int) const override {
-    return std::make_shared<Clock::time_point>(Clock::now());
+    const std::lock_guard<std::recursive_mutex> submission(state().submitting);
+    return std::make_shared<EmulatedEvent>(EmulatedEvent{Clock::now(), state().given});
   }
   void wait(int, void*) const override {}
-  bool has_passed(int, void*) const override { return true; }
-  void synchronize(int) const override {
+  void wait_here(int, void* event) const override {
     const std::lock_guard<std::recursive_mutex> submission(state().submitting);
-    refuse_recording("waiting for the GPU");
+    finish(static_cast<EmulatedEvent*>(event)->given);
+  }
+  // Work goes on while somebody asks.
+  bool has_passed(int, void* event) const override {
+    const std::unique_lock<std::recursive_mutex> submission(state().submitting, std::try_to_lock);
+    if (!submission) return false;
+    const uint64_t given = static_cast<EmulatedEvent*>(event)->given;
+    if (state().done < given) finish(state().done + 1);
+    return state().done >= given;
+  }
+  void synchronize(int device) const override {
+    const std::lock_guard<std::recursive_mutex> submission(state().submitting);
+    refuse_recording("waiting for the GPU", device);
+    finish(state().given);
   }
   bool records() const override { return true; }
+  void refuse_recording(const char* what, int) const override {
+    const std::lock_guard<std::recursive_mutex> submission(state().submitting);
+    if (state().recorded != nullptr)
+      throw_error(ErrorKind::Runtime, fmt::format("cuda: {} cannot be recorded", what));
+  }
   void begin_recording(int) const override {
     state().submitting.lock();
     state().recorded = new Recorded;
@@ -132,8 +195,8 @@ class EmulatedDriver final : public Driver {
     for (const std::function<void()>& work : *static_cast<const Recorded*>(recording)) give(work);
   }
   double elapsed_ms(void* from, void* to) const override {
-    return std::chrono::duration<double, std::milli>(*static_cast<Clock::time_point*>(to) -
-                                                     *static_cast<Clock::time_point*>(from))
+    return std::chrono::duration<double, std::milli>(static_cast<EmulatedEvent*>(to)->time -
+                                                     static_cast<EmulatedEvent*>(from)->time)
         .count();
   }
 
@@ -161,14 +224,33 @@ class EmulatedDriver final : public Driver {
   using Recorded = std::vector<std::function<void()>>;
 
   static void give(const std::function<void()>& work) {
-    if (state().recorded != nullptr)
+    if (state().recorded != nullptr) {
       state().recorded->push_back(work);
-    else
-      work();
+      return;
+    }
+    finish(state().given);
+    work();
   }
-  static void refuse_recording(const char* what) {
-    if (state().recorded != nullptr)
-      throw_error(ErrorKind::Runtime, fmt::format("cuda: {} cannot be recorded", what));
+  static void start(std::function<void()> copy) {
+    state().started.push_back(std::move(copy));
+    ++state().given;
+  }
+  // All of the copies before this number.
+  static void finish(uint64_t number) {
+    State& s = state();
+    for (; s.done < number; ++s.done) {
+      s.started.front()();
+      s.started.pop_front();
+    }
+  }
+  static void require_pinned(const void* data, size_t nbytes) {
+    State& s = state();
+    const std::lock_guard<std::mutex> lock(s.mutex);
+    const auto after = s.pinned.upper_bound(const_cast<void*>(data));
+    const char* const end = static_cast<const char*>(data) + nbytes;
+    WEFT_ASSERT(after != s.pinned.begin() &&
+                    end <= static_cast<char*>(std::prev(after)->first) + std::prev(after)->second,
+                "memory of a copy that is not waited for is pinned");
   }
 
   static void run(const std::string& name, void* function, void* const* parameters, int64_t blocks,
@@ -201,6 +283,12 @@ void set_emulated_memory(size_t bytes) {
   State& s = state();
   const std::lock_guard<std::mutex> lock(s.mutex);
   s.memory = bytes != 0 ? bytes : kUsualMemory;
+}
+
+void set_emulated_pinned_memory(size_t bytes) {
+  State& s = state();
+  const std::lock_guard<std::mutex> lock(s.mutex);
+  s.pinned_memory = bytes != 0 ? bytes : kUsualPinned;
 }
 
 void set_emulated_order(uint64_t seed) {

@@ -371,16 +371,6 @@ def share_memory_(self):
     return self
 
 
-def is_pinned(self, device=None):
-    """False: no memory is pinned for an accelerator."""
-    return False
-
-
-def pin_memory(self, device=None):
-    """raises: RuntimeError without an accelerator."""
-    raise RuntimeError("pin_memory: memory is pinned for an accelerator, and weft has none here")
-
-
 def record_stream(self, stream):
     """Nothing: there are no streams on the CPU."""
 
