@@ -24,7 +24,10 @@ enum : Result {
   kSuccess = 0,
   kOutOfMemory = 2,
   kNoDevice = 100,
+  kOfSystem = 304,  // CUDA_ERROR_OPERATING_SYSTEM
   kNotReady = 600,
+  kNotPermitted = 800,
+  kNotSupported = 801,
 };
 // Attributes of devices and pointers, options of the linker.
 enum : int {

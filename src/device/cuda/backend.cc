@@ -25,12 +25,14 @@ namespace {
 std::atomic<bool> is_child{false};
 }
 
+bool is_forked() noexcept { return is_child.load(std::memory_order_relaxed); }
+
 const Driver& driver() {
   static const Driver& instance = env::flag("WEFT_DEVICE_EMULATE") ? emulated_driver() : cuda_driver();
   static const int registered =
       ::pthread_atfork(nullptr, nullptr, [] { is_child.store(instance.why_unavailable().empty()); });
   (void)registered;
-  if (is_child.load(std::memory_order_relaxed)) [[unlikely]]
+  if (is_forked()) [[unlikely]]
     throw_error(
         ErrorKind::Runtime,
         "cuda: this process is a child of fork(), and its parent has used the GPU: the driver does not "
@@ -42,7 +44,10 @@ namespace {
 
 struct Recorded final : RecordedWork {
   explicit Recorded(int index) : device(index), memory(index) {}
-  void repeat() const override { driver().repeat(work.get(), device); }
+  void repeat() const override {
+    driver().repeat(work.get(), device);
+    expect_faults(device);
+  }
   int device;
   RecordedMemory memory;
   std::shared_ptr<void> work;
@@ -80,7 +85,7 @@ class Cuda final : public Backend {
     check_faults(index);
   }
   std::shared_ptr<Storage> allocate_pinned(size_t nbytes) const override {
-    void* data = take_pinned(nbytes);
+    void* data = take_pinned(nbytes, /*device=*/0);
     if (data == nullptr)
       throw_error(ErrorKind::Memory,
                   fmt::format("cuda: there is no memory left that can be pinned: asked for "
@@ -131,8 +136,8 @@ class Cuda final : public Backend {
   }
   std::unique_ptr<RecordedWork> record_work(int index, const std::function<void()>& work) const override {
     auto recorded = std::make_unique<Recorded>(index);
-    recorded->memory.begin();
     driver().begin_recording(index);
+    recorded->memory.begin();
     try {
       work();
     } catch (const Error& error) {

@@ -148,16 +148,19 @@ class CudaDriver final : public Driver {
           "copying within the GPU", device);
   }
 
-  void* allocate_pinned(size_t nbytes) const override {
-    use(0);
+  void* allocate_pinned(size_t nbytes, int device) const override {
+    use(device);
     void* data = nullptr;
     const api::Result result = api_.cuMemHostAlloc(&data, nbytes, api::kPinnedPortable);
-    if (result == api::kOutOfMemory) return nullptr;
-    check(result, "pinning memory", 0);
+    // None left, or a system that lets the process have none.
+    if (result == api::kOutOfMemory || result == api::kOfSystem || result == api::kNotPermitted ||
+        result == api::kNotSupported)
+      return nullptr;
+    check(result, "pinning memory", device);
     return data;
   }
-  void release_pinned(void* data) const noexcept override {
-    api_.cuCtxSetCurrent(at(0).context);
+  void release_pinned(void* data, int device) const noexcept override {
+    api_.cuCtxSetCurrent(at(device).context);
     api_.cuMemFreeHost(data);
   }
   void start_copy_to_device(void* to, const void* from, size_t nbytes, int device) const override {
@@ -175,7 +178,8 @@ class CudaDriver final : public Driver {
 
   void* stream(int device) const override { return use(device).stream; }
   std::shared_ptr<void> record(int device) const override {
-    const CudaDevice& d = use(device);
+    CudaDevice& d = use(device);
+    const Submission submission(d, "an event");
     api::EventHandle event = nullptr;
     check(api_.cuEventCreate(&event, 0), "making an event", device);
     std::shared_ptr<void> owned(event, [this](void* e) { api_.cuEventDestroy_v2(e); });
@@ -183,7 +187,9 @@ class CudaDriver final : public Driver {
     return owned;
   }
   void wait(int device, void* event) const override {
-    check(api_.cuStreamWaitEvent(use(device).stream, event, 0), "waiting for an event", device);
+    CudaDevice& d = use(device);
+    const Submission submission(d, "waiting for another device");
+    check(api_.cuStreamWaitEvent(d.stream, event, 0), "waiting for an event", device);
   }
   void wait_here(int device, void* event) const override {
     use(device);
@@ -211,6 +217,9 @@ class CudaDriver final : public Driver {
 
   bool records() const override {
     return api_.cuGraphInstantiateWithFlags != nullptr && api_.cuStreamBeginCapture_v2 != nullptr;
+  }
+  std::unique_lock<std::recursive_mutex> submitting(int device) const override {
+    return std::unique_lock<std::recursive_mutex>(use(device).submitting);
   }
   void refuse_recording(const char* what, int device) const override { Submission(use(device), what); }
   void begin_recording(int device) const override {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,10 +60,10 @@ class Driver {
   virtual void copy_to_host(void* to, const void* from, size_t nbytes, int device) const = 0;
   virtual void copy_within(void* to, const void* from, size_t nbytes, int device) const = 0;
 
-  // Memory of the process that the device copies from and to by itself (device/cuda/pinned.h keeps it). Null
-  // where there is none left.
-  virtual void* allocate_pinned(size_t nbytes) const = 0;
-  virtual void release_pinned(void* data) const noexcept = 0;
+  // Memory of the process that all devices copy from and to by themselves (device/cuda/pinned.h keeps it).
+  // Null where the system gives none. Released by the device that it was asked of.
+  virtual void* allocate_pinned(size_t nbytes, int device) const = 0;
+  virtual void release_pinned(void* data, int device) const noexcept = 0;
   // Copies from and to pinned memory, which the call does not wait for.
   virtual void start_copy_to_device(void* to, const void* from, size_t nbytes, int device) const = 0;
   virtual void start_copy_to_host(void* to, const void* from, size_t nbytes, int device) const = 0;
@@ -75,8 +76,12 @@ class Driver {
   virtual void synchronize(int device) const = 0;
   virtual double elapsed_ms(void* from, void* to) const = 0;
 
+  // Held while work is given to the device, and by a thread from begin_recording to end_recording. It comes
+  // before each other lock of this folder: who holds another one does not wait for it. A thread may take it
+  // again.
+  virtual std::unique_lock<std::recursive_mutex> submitting(int device) const = 0;
   // What the calling thread launches and copies within the device between these two is recorded, not done;
-  // what would wait for the device is an error then. `keep`: false gives nothing.
+  // what would wait for the device, or another device for it, is an error then. `keep`: false gives nothing.
   virtual bool records() const = 0;
   // RuntimeError where the calling thread records: `what` waits.
   virtual void refuse_recording(const char* what, int device) const = 0;
@@ -93,6 +98,8 @@ class Driver {
 // The one of this process: emulated where WEFT_DEVICE_EMULATE says so at the first call. RuntimeError in a
 // child of fork() whose parent used it.
 const Driver& driver();
+// In such a child, whose memory of devices is its parent's to release.
+bool is_forked() noexcept;
 const Driver& cuda_driver();
 const Driver& emulated_driver();
 std::unique_ptr<const Driver> cuda_driver_of(const char* library);  // for tests: in place of libcuda.so.1

@@ -119,7 +119,7 @@ class EmulatedDriver final : public Driver {
     give([=] { std::memmove(real(to), real(from), nbytes); });
   }
 
-  void* allocate_pinned(size_t nbytes) const override {
+  void* allocate_pinned(size_t nbytes, int) const override {
     State& s = state();
     const std::lock_guard<std::mutex> lock(s.mutex);
     if (s.pinned_used + nbytes > s.pinned_memory) return nullptr;
@@ -130,7 +130,7 @@ class EmulatedDriver final : public Driver {
     s.pinned[data] = nbytes;
     return data;
   }
-  void release_pinned(void* data) const noexcept override {
+  void release_pinned(void* data, int) const noexcept override {
     State& s = state();
     const std::lock_guard<std::mutex> lock(s.mutex);
     const auto found = s.pinned.find(data);
@@ -152,11 +152,12 @@ class EmulatedDriver final : public Driver {
   }
 
   void* stream(int device) const override { return &state().facts[device]; }
-  std::shared_ptr<void> record(int) const override {
+  std::shared_ptr<void> record(int device) const override {
     const std::lock_guard<std::recursive_mutex> submission(state().submitting);
+    refuse_recording("an event", device);
     return std::make_shared<EmulatedEvent>(EmulatedEvent{Clock::now(), state().given});
   }
-  void wait(int, void*) const override {}
+  void wait(int device, void*) const override { refuse_recording("waiting for another device", device); }
   void wait_here(int, void* event) const override {
     const std::lock_guard<std::recursive_mutex> submission(state().submitting);
     finish(static_cast<EmulatedEvent*>(event)->given);
@@ -175,6 +176,9 @@ class EmulatedDriver final : public Driver {
     finish(state().given);
   }
   bool records() const override { return true; }
+  std::unique_lock<std::recursive_mutex> submitting(int) const override {
+    return std::unique_lock<std::recursive_mutex>(state().submitting);
+  }
   void refuse_recording(const char* what, int) const override {
     const std::lock_guard<std::recursive_mutex> submission(state().submitting);
     if (state().recorded != nullptr)

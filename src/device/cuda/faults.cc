@@ -28,15 +28,19 @@ Faults& faults() {
 
 }  // namespace
 
+// Before the lock of faults, that of submissions: the thread that records has it and asks for the word.
 void* fault_word(int device) {
   Faults& f = faults();
+  const auto order = driver().submitting(device);
   const std::lock_guard<std::mutex> lock(f.mutex);
   void*& word = f.words[static_cast<size_t>(device)];
   if (word == nullptr) {
-    word = driver().allocate(kBytes, device);
-    if (word == nullptr) throw_error(ErrorKind::Memory, "cuda: there is no memory for a word of 8 bytes");
+    driver().refuse_recording("the first word for faults", device);
+    void* const first = driver().allocate(kBytes, device);
+    if (first == nullptr) throw_error(ErrorKind::Memory, "cuda: there is no memory for a word of 8 bytes");
     const int64_t none = 0;
-    driver().copy_to_device(word, &none, sizeof none, device);
+    driver().copy_to_device(first, &none, sizeof none, device);
+    word = first;
   }
   f.may_be[static_cast<size_t>(device)] = true;
   return word;
@@ -50,11 +54,15 @@ int64_t fault_code(const std::string& message) {
   return found->second;
 }
 
+void expect_faults(int device) { faults().may_be[static_cast<size_t>(device)] = true; }
+
 void check_faults(int device) {
   Faults& f = faults();
   if (!f.may_be[static_cast<size_t>(device)].exchange(false)) return;
+  const auto order = driver().submitting(device);
   const std::lock_guard<std::mutex> lock(f.mutex);
   void* const word = f.words[static_cast<size_t>(device)];
+  if (word == nullptr) return;
   int64_t code = 0;
   driver().copy_to_host(&code, word, sizeof code, device);
   if (code == 0) return;

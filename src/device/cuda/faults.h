@@ -11,6 +11,8 @@ namespace weft::cuda {
 void* fault_word(int device);
 // The number that stands for a message.
 int64_t fault_code(const std::string& message);
+// Work was given to the device that was recorded, with the word in it.
+void expect_faults(int device);
 // IndexError with the message of the last fault since the last call, if there was one.
 void check_faults(int device);
 

@@ -35,7 +35,9 @@ size_t class_of(size_t nbytes) {
   return (nbytes + step - 1) / step * step;
 }
 
+// Of a pool that is locked, behind the lock of submissions: nothing is launched that uses the blocks.
 void release_kept(Pool& pool, int device) {
+  driver().synchronize(device);
   for (const auto& [size, data] : pool.kept) driver().release(data, device);
   pool.kept.clear();
   pool.stats.cached = 0;
@@ -49,40 +51,24 @@ std::string in_words(size_t bytes) {
                              : fmt::format("{:.2f} GiB", n / (kKi * kKi * kKi));
 }
 
-}  // namespace
-
-void* take_memory(size_t nbytes, int device, size_t* capacity) {
-  Pool& pool = pool_of(device);
-  const std::lock_guard<std::mutex> lock(pool.mutex);
-  const size_t size = class_of(nbytes);
-  *capacity = size;
-  void* data = nullptr;
+// A block of a pool that is locked: kept from before or the driver's. Null where there is none.
+void* find_block(Pool& pool, size_t size, int device) {
   if (recording != nullptr) {
     auto& blocks = pool.idle[recording];
     if (const auto found = blocks.find(size); found != blocks.end()) {
-      data = found->second;
+      void* const data = found->second;
       blocks.erase(found);
       return data;
     }
   }
+  void* data = nullptr;
   if (const auto found = pool.kept.find(size); found != pool.kept.end()) {
     data = found->second;
     pool.kept.erase(found);
     pool.stats.cached -= size;
   } else {
-    const Driver& gpu = driver();
-    data = gpu.allocate(size, device);
-    if (data == nullptr && !pool.kept.empty()) {
-      gpu.synchronize(device);
-      release_kept(pool, device);
-      data = gpu.allocate(size, device);
-    }
-    if (data == nullptr)
-      throw_error(ErrorKind::Memory,
-                  fmt::format("cuda:{}: out of memory: asked for {}; weft's tensors hold {} there, {} of {} "
-                              "are free",
-                              device, in_words(nbytes), in_words(pool.stats.used),
-                              in_words(gpu.free_memory(device)), in_words(gpu.facts(device).memory)));
+    data = driver().allocate(size, device);
+    if (data == nullptr) return nullptr;
     ++pool.stats.allocations;
   }
   pool.stats.used += size;
@@ -90,7 +76,31 @@ void* take_memory(size_t nbytes, int device, size_t* capacity) {
   return data;
 }
 
+}  // namespace
+
+void* take_memory(size_t nbytes, int device, size_t* capacity) {
+  Pool& pool = pool_of(device);
+  const size_t size = class_of(nbytes);
+  *capacity = size;
+  {
+    const std::lock_guard<std::mutex> lock(pool.mutex);
+    if (void* const data = find_block(pool, size, device); data != nullptr) return data;
+  }
+  // The thread that records holds the first of these and takes memory: nobody waits for it with the second.
+  const Driver& gpu = driver();
+  const auto order = gpu.submitting(device);
+  const std::lock_guard<std::mutex> lock(pool.mutex);
+  if (!pool.kept.empty()) release_kept(pool, device);
+  if (void* const data = find_block(pool, size, device); data != nullptr) return data;
+  throw_error(
+      ErrorKind::Memory,
+      fmt::format("cuda:{}: out of memory: asked for {}; weft's tensors hold {} there, {} of {} are free",
+                  device, in_words(nbytes), in_words(pool.stats.used), in_words(gpu.free_memory(device)),
+                  in_words(gpu.facts(device).memory)));
+}
+
 void give_memory(void* data, size_t capacity, int device) noexcept {
+  if (is_forked()) return;
   Pool& pool = pool_of(device);
   const std::lock_guard<std::mutex> lock(pool.mutex);
   if (!pool.recorded.empty()) {
@@ -107,6 +117,7 @@ void give_memory(void* data, size_t capacity, int device) noexcept {
 void RecordedMemory::begin() { recording = this; }
 void RecordedMemory::end() { recording = nullptr; }
 RecordedMemory::~RecordedMemory() {
+  if (is_forked()) return;
   Pool& pool = pool_of(device_);
   const std::lock_guard<std::mutex> lock(pool.mutex);
   std::erase_if(pool.recorded, [&](const auto& block) { return block.second == this; });
@@ -120,10 +131,9 @@ RecordedMemory::~RecordedMemory() {
 
 void release_kept_memory(int device) {
   Pool& pool = pool_of(device);
+  const auto order = driver().submitting(device);
   const std::lock_guard<std::mutex> lock(pool.mutex);
-  if (pool.kept.empty()) return;
-  driver().synchronize(device);
-  release_kept(pool, device);
+  if (!pool.kept.empty()) release_kept(pool, device);
 }
 
 MemoryStats memory_stats(int device) {

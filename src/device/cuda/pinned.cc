@@ -20,6 +20,7 @@ struct Copy {
 };
 struct Block {
   size_t size;
+  int device;  // that it was asked of
   bool is_used;
   std::vector<Copy> copies;  // that may be under way
 };
@@ -50,7 +51,7 @@ void release_kept(Blocks& b) {
       continue;
     }
     b.stats.cached -= block.size;
-    driver().release_pinned(const_cast<char*>(data));
+    driver().release_pinned(const_cast<char*>(data), block.device);
     at = b.all.erase(at);
   }
 }
@@ -64,7 +65,7 @@ Block* block_of(Blocks& b, const void* data) {
 
 }  // namespace
 
-void* take_pinned(size_t nbytes) {
+void* take_pinned(size_t nbytes, int device) {
   const size_t size = class_of(nbytes);
   Blocks& b = blocks();
   const std::lock_guard<std::mutex> lock(b.mutex);
@@ -75,19 +76,20 @@ void* take_pinned(size_t nbytes) {
     b.stats.used += size;
     return const_cast<char*>(data);
   }
-  void* data = driver().allocate_pinned(size);
+  void* data = driver().allocate_pinned(size, device);
   if (data == nullptr) {
     release_kept(b);
-    data = driver().allocate_pinned(size);
+    data = driver().allocate_pinned(size, device);
   }
   if (data == nullptr) return nullptr;
-  b.all[static_cast<const char*>(data)] = {size, true, {}};
+  b.all[static_cast<const char*>(data)] = {size, device, true, {}};
   b.stats.used += size;
   b.is_any = true;
   return data;
 }
 
 void give_pinned(void* data) noexcept {
+  if (is_forked()) return;
   Blocks& b = blocks();
   const std::lock_guard<std::mutex> lock(b.mutex);
   Block& block = b.all.at(static_cast<const char*>(data));

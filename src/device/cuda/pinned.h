@@ -8,8 +8,8 @@
 
 namespace weft::cuda {
 
-// Null where there is none left, after the kept blocks were given back.
-void* take_pinned(size_t nbytes);
+// For all devices, asked of this one. Null where there is none left, after the kept blocks were given back.
+void* take_pinned(size_t nbytes, int device);
 void give_pinned(void* data) noexcept;
 bool is_pinned(const void* data);
 // A copy from or to the block that holds `data` is under way until `event` has passed.

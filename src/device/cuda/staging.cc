@@ -26,7 +26,7 @@ class Stage {
   // False: there is no pinned memory.
   bool to_device(char* to, const char* from, size_t nbytes, int device) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!is_open()) return false;
+    if (!is_open(device)) return false;
     while (nbytes > 0) {
       if (buffers_[current_].used == kBufferBytes) turn(device);
       Buffer& buffer = buffers_[current_];
@@ -42,7 +42,7 @@ class Stage {
   // Every copy is done at the end, and what the device had to read before with it.
   bool to_host(char* to, const char* from, size_t nbytes, int device) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!is_open()) return false;
+    if (!is_open(device)) return false;
     struct Part {
       char* to = nullptr;
       size_t bytes = 0;
@@ -70,10 +70,19 @@ class Stage {
   std::array<Buffer, 2> buffers_;
   size_t current_ = 0;
 
-  bool is_open() {
-    for (Buffer& buffer : buffers_)
-      if (buffer.data == nullptr) buffer.data = static_cast<char*>(take_pinned(kBufferBytes));
-    return buffers_[0].data != nullptr && buffers_[1].data != nullptr;
+  // Both buffers, or none.
+  bool is_open(int device) {
+    if (buffers_[0].data != nullptr) return true;
+    void* const first = take_pinned(kBufferBytes, device);
+    if (first == nullptr) return false;
+    void* const second = take_pinned(kBufferBytes, device);
+    if (second == nullptr) {
+      give_pinned(first);
+      return false;
+    }
+    buffers_[0].data = static_cast<char*>(first);
+    buffers_[1].data = static_cast<char*>(second);
+    return true;
   }
   // To the other buffer, once the device has read it.
   void turn(int device) {
@@ -91,7 +100,8 @@ Stage& stage_of(int device) {
 
 }  // namespace
 
-// Asked before a stage's lock is taken: the thread that records holds the driver's.
+// Recording is refused before a stage's lock is taken, so that the thread that records never waits for one:
+// who has it waits for the lock of submissions.
 void copy_to_device(void* to, const void* from, size_t nbytes, int device) {
   const Driver& gpu = driver();
   gpu.refuse_recording("a copy to the GPU", device);
