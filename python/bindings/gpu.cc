@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.h"
+#include "core/backend.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/pinned.h"
@@ -36,6 +37,39 @@ static std::string why_library_fails(const std::string& library) {
   return {};
 }
 
+static void bind_events(nb::module_& gpu) {
+  nb::class_<Event>(gpu, "Event", "A point in the stream of a device: behind all work that it was given.")
+      .def(
+          "__init__",
+          [](Event* self, int index) {
+            const Device device{DeviceType::CUDA, index};
+            require_available(device);
+            const Backend& backend = backend_of(device);
+            const GilRelease released;
+            new (self) Event(backend.record(backend.current_stream(index)));
+          },
+          nb::arg("index") = 0)
+      .def_prop_ro("device", [](const Event& event) { return event.device.index; })
+      .def_prop_ro("handle",
+                   [](const Event& event) { return reinterpret_cast<uintptr_t>(event.handle.get()); })
+      .def("query", [](const Event& event) { return backend_of(event.device).has_passed(event); })
+      .def("synchronize",
+           [](const Event& event) {
+             const GilRelease released;
+             cuda::driver().wait_here(event.device.index, event.handle.get());
+           })
+      .def("wait",
+           [](const Event& event, int index) {
+             const Backend& backend = backend_of({DeviceType::CUDA, index});
+             const GilRelease released;
+             backend.wait(backend.current_stream(index), event);
+           })
+      .def("elapsed_ms", [](const Event& event, const Event& end) {
+        const GilRelease released;
+        return backend_of(event.device).elapsed_ms(event, end);
+      });
+}
+
 void bind_gpu(nb::module_& m) {
   nb::module_ gpu = m.def_submodule("_gpu");
   gpu.def("why_unavailable", [] { return cuda::driver().why_unavailable(); });
@@ -66,9 +100,28 @@ void bind_gpu(nb::module_& m) {
         result["used"] = stats.used;
         result["cached"] = stats.cached;
         result["allocations"] = stats.allocations;
+        result["most_used"] = stats.most_used;
+        result["most_reserved"] = stats.most_reserved;
         return result;
       },
-      nb::arg("index") = 0, "Bytes of tensors, bytes kept for reuse, and how often the driver was asked.");
+      nb::arg("index") = 0,
+      "Bytes of tensors, bytes kept for reuse, how often the driver was asked, and the most bytes of "
+      "tensors, "
+      "and of both, since reset_peak().");
+  gpu.def(
+      "reset_peak",
+      [](int index) {
+        require_available({DeviceType::CUDA, index});
+        cuda::reset_peak_memory(index);
+      },
+      nb::arg("index") = 0);
+  gpu.def(
+      "free_memory",
+      [](int index) {
+        require_available({DeviceType::CUDA, index});
+        return cuda::driver().free_memory(index);
+      },
+      nb::arg("index") = 0);
   gpu.def(
       "empty_cache",
       [](int index) {
@@ -82,9 +135,18 @@ void bind_gpu(nb::module_& m) {
       [](int index) {
         require_available({DeviceType::CUDA, index});
         const GilRelease released;
-        cuda::driver().synchronize(index);
+        const Backend& backend = backend_of({DeviceType::CUDA, index});
+        backend.synchronize(backend.current_stream(index));
       },
       nb::arg("index") = 0);
+  gpu.def(
+      "stream",
+      [](int index) {
+        require_available({DeviceType::CUDA, index});
+        return reinterpret_cast<uintptr_t>(cuda::driver().stream(index));
+      },
+      nb::arg("index") = 0, "The driver's handle of the device's stream.");
+  bind_events(gpu);
   gpu.def(
       "ptx",
       [](const std::string& name, const std::string& source, int capability, const std::string& compiler) {

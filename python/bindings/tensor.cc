@@ -120,8 +120,8 @@ Tensor to(const Tensor& tensor, nb::args args, nb::handle dtype, nb::handle devi
     if (const Tensor* other = tensor_of_python(argument)) {
       wanted = other->dtype();
       target = other->device();
-    } else if (nb::isinstance<Device>(argument)) {
-      target = nb::cast<Device>(argument);
+    } else if (nb::isinstance<Device>(argument) || PyLong_Check(argument.ptr())) {
+      target = device_of_python(argument);
     } else if (PyUnicode_Check(argument.ptr())) {
       const std::string_view text = text_view(argument);
       if (const std::optional<DType> named = dtype_from_name(text))

@@ -1,69 +1,50 @@
-"""torch.accelerator's names, as they answer where there is none."""
+"""torch.accelerator's names: of the GPUs that torch.cuda has, and as they answer where there is none."""
 
-import contextlib
+import weft
 
+from . import cuda
 from .cuda import NO_GPU
 
-
-def is_available():
-    return False
-
-
-def device_count():
-    return 0
+is_available, device_count = cuda.is_available, cuda.device_count
+memory_allocated, max_memory_allocated = cuda.memory_allocated, cuda.max_memory_allocated
+memory_reserved, max_memory_reserved = cuda.memory_reserved, cuda.max_memory_reserved
+empty_cache, memory_stats = cuda.empty_cache, cuda.memory_stats
+reset_peak_memory_stats = cuda.reset_peak_memory_stats
+reset_accumulated_memory_stats = cuda.reset_accumulated_memory_stats
 
 
 def current_accelerator(check_available=False):
-    return None
+    """The kind of device that there is; None without one."""
+    return weft.device("cuda") if is_available() else None
 
 
-def empty_cache():
-    pass
+def _of_cuda(name, of_cuda=None):
+    """torch.cuda's function. raises: RuntimeError without a device."""
+    function_of_cuda = getattr(cuda, of_cuda or name)
 
-
-def _zero(name):
-    def function(device_index=None, /):
-        return 0
-
-    function.__name__ = name
-    return function
-
-
-for _name in "memory_allocated max_memory_allocated memory_reserved max_memory_reserved".split():
-    globals()[_name] = _zero(_name)
-
-
-def memory_stats(device_index=None, /):
-    import collections
-
-    return collections.OrderedDict()
-
-
-def reset_peak_memory_stats(device_index=None, /):
-    pass
-
-
-def reset_accumulated_memory_stats(device_index=None, /):
-    pass
-
-
-def _refused(name):
     def function(*args, **kwargs):
-        raise RuntimeError(f"torch.accelerator.{name}: {NO_GPU}")
+        if not is_available():
+            raise RuntimeError(f"torch.accelerator.{name}: {NO_GPU}")
+        return function_of_cuda(*args, **kwargs)
 
-    function.__name__ = name
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = __name__
     return function
 
 
-for _name in """
-    current_device_index current_device_idx set_device_index set_device_idx synchronize current_stream set_stream
-    get_device_capability get_memory_info
-""".split():
-    globals()[_name] = _refused(_name)
+current_device_index = _of_cuda("current_device_index", "current_device")
+current_device_idx = _of_cuda("current_device_idx", "current_device")
+set_device_index = _of_cuda("set_device_index", "set_device")
+set_device_idx = _of_cuda("set_device_idx", "set_device")
+synchronize = _of_cuda("synchronize")
+current_stream = _of_cuda("current_stream")
+set_stream = _of_cuda("set_stream")
+get_device_capability = _of_cuda("get_device_capability")
+get_memory_info = _of_cuda("get_memory_info", "mem_get_info")
 
 
-class device_index(contextlib.nullcontext):
-    """A `with` statement that selects no device."""
+class device_index(cuda.device):
+    """As torch.cuda.device."""
 
     def __init__(self, device, /):
-        super().__init__()
+        super().__init__(device)

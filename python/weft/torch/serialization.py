@@ -121,6 +121,8 @@ def default_restore_location(storage, location):
     if kind == "meta":
         return UntypedStorage._meta(storage.nbytes())
     if kind == "cuda":
+        if weft.torch.cuda.is_available():
+            return storage.cuda(location)
         raise RuntimeError(
             "torch.load: the file's tensors are on a CUDA device, and torch.cuda.is_available() is False: say "
             "map_location=torch.device('cpu') to have them on the CPU"

@@ -15,15 +15,17 @@ DTYPES = {
 class _Memory:
     """What both kinds are asked."""
 
-    is_cuda = is_sparse = False
+    is_sparse = False
+    is_cuda = property(lambda self: self.device.type == "cuda")
 
     def cpu(self):
-        return self
+        return self._moved("cpu")
 
     def cuda(self, device=None, non_blocking=False):
-        from .cuda import NO_GPU
+        from .cuda import require
 
-        raise RuntimeError(NO_GPU)
+        require("Storage")
+        return self._moved("cuda" if device is None else device)
 
     def __iter__(self):
         return iter(self.tolist())
@@ -66,6 +68,10 @@ class UntypedStorage(StorageBase):
         return cls._of(weft.empty((nbytes,), dtype=weft.uint8, device="meta"))
 
     device = property(lambda self: self._bytes.device)
+
+    def _moved(self, device):
+        data = self._bytes.to(device)
+        return self if data is self._bytes else UntypedStorage._of(data)
 
     def nbytes(self):
         """How many bytes there are."""
@@ -132,6 +138,11 @@ class TypedStorage(_Memory):
         return TYPES.get(dtype, TypedStorage)(wrap_storage=untyped, dtype=dtype)
 
     device = property(lambda self: self._untyped.device)
+
+    def _moved(self, device):
+        data = self._untyped._moved(device)
+        return self if data is self._untyped else TypedStorage._of(data, self.dtype)
+
     _dtype = property(lambda self: self.dtype)
 
     def untyped(self):

@@ -71,7 +71,10 @@ void* find_block(Pool& pool, size_t size, int device) {
     if (data == nullptr) return nullptr;
     ++pool.stats.allocations;
   }
-  pool.stats.used += size;
+  MemoryStats& stats = pool.stats;
+  stats.used += size;
+  stats.most_used = std::max(stats.most_used, stats.used);
+  stats.most_reserved = std::max(stats.most_reserved, stats.used + stats.cached);
   if (recording != nullptr) pool.recorded[data] = recording;
   return data;
 }
@@ -140,6 +143,13 @@ MemoryStats memory_stats(int device) {
   Pool& pool = pool_of(device);
   const std::lock_guard<std::mutex> lock(pool.mutex);
   return pool.stats;
+}
+
+void reset_peak_memory(int device) {
+  Pool& pool = pool_of(device);
+  const std::lock_guard<std::mutex> lock(pool.mutex);
+  pool.stats.most_used = pool.stats.used;
+  pool.stats.most_reserved = pool.stats.used + pool.stats.cached;
 }
 
 }  // namespace weft::cuda

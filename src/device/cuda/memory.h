@@ -8,8 +8,9 @@
 namespace weft::cuda {
 
 struct MemoryStats {
-  size_t used = 0, cached = 0;  // bytes of tensors, and kept for reuse
-  int64_t allocations = 0;      // asked of the driver
+  size_t used = 0, cached = 0;              // bytes of tensors, and kept for reuse
+  int64_t allocations = 0;                  // asked of the driver
+  size_t most_used = 0, most_reserved = 0;  // of used, and of both together, since reset_peak_memory
 };
 
 // Memory that recorded work takes: it is given out again to that work alone, and is the pool's once the work
@@ -33,5 +34,6 @@ void* take_memory(size_t nbytes, int device, size_t* capacity);
 void give_memory(void* data, size_t capacity, int device) noexcept;
 void release_kept_memory(int device);
 MemoryStats memory_stats(int device);
+void reset_peak_memory(int device);
 
 }  // namespace weft::cuda

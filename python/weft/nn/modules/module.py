@@ -371,7 +371,9 @@ class Module(State, Hooks):
         return self.to("cpu")
 
     def cuda(self, device=None):
-        return self.to("cuda" if device is None or isinstance(device, int) else device)
+        return self.to(
+            "cuda" if device is None else weft.device("cuda", device) if isinstance(device, int) else device
+        )
 
     def xpu(self, device=None):
         return self.to("xpu" if device is None or isinstance(device, int) else device)

@@ -103,12 +103,12 @@ def set_flush_denormal(mode):
 
 
 def get_device(input):
-    """-1: the number of a CPU's tensor's device."""
+    """The number of a tensor's GPU; -1 of the CPU."""
     if not isinstance(input, _Tensor):
         raise TypeError(
             f"get_device(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
-    return -1
+    return input.device.index if input.is_cuda else -1
 
 
 def is_vulkan_available(*args, **kwargs):

@@ -42,7 +42,12 @@ class autocast:
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         if enabled and device_type == "cuda":
-            warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=2)
+            warnings.warn(
+                "weft casts on the CPU alone. Disabling autocast."
+                if weft.torch.cuda.is_available()
+                else "CUDA is not available or torch_xla is imported. Disabling autocast.",
+                stacklevel=2,
+            )
             enabled = False
         elif enabled and self.fast_dtype not in _HALF:
             name = device_type.upper()
@@ -236,7 +241,10 @@ class GradScaler:
     ):
         if enabled and device == "cuda":
             warnings.warn(
-                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2
+                "There are no gradients to scale. Disabling GradScaler."
+                if weft.torch.cuda.is_available()
+                else "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
+                stacklevel=2,
             )
         self._device = device
 

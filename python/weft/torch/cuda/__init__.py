@@ -1,12 +1,23 @@
-"""torch.cuda's names, as they answer on a machine without a GPU."""
+"""torch.cuda's names: of the GPUs that weft finds (docs/GPU.md), and as PyTorch answers on a machine without one.
+
+"cuda" is cuda:0, whatever is current: other devices are named by their number.
+"""
 
 import collections
-import contextlib
+
+import weft
+from weft import _C, random
 
 from .. import _absent
-
-NO_GPU = (
-    "Found no NVIDIA driver on your system: weft.torch answers as PyTorch does on a machine without a GPU"
+from ._streams import (  # noqa: F401
+    NO_GPU,
+    Event,
+    ExternalStream,
+    Stream,
+    StreamContext,
+    device_count,
+    index_of,
+    require,
 )
 
 has_half = has_magma = True
@@ -15,23 +26,256 @@ is_gds_available = False
 
 
 def is_available():
-    return False
+    """Whether there is a GPU that weft can use."""
+    return device_count() > 0
 
 
-def device_count():
-    return 0
+is_initialized = is_available
 
 
-def is_initialized():
-    return False
+def init():
+    """Nothing: the device is opened when it is first used. raises: RuntimeError without one."""
+    require("init")
 
 
 def is_bf16_supported(including_emulation=True):
-    return False
+    """Whether products of bfloat16 have instructions (from sm_80 on); with including_emulation, whether they are computed."""
+    return is_available() and (including_emulation or get_device_capability()[0] >= 8)
 
 
 def is_tf32_supported():
+    return is_available() and get_device_capability()[0] >= 8
+
+
+def current_device():
+    """0."""
+    require("current_device")
+    return 0
+
+
+def set_device(device):
+    """Of the device 0, or a negative one, which is none: nothing. raises: NotImplementedError of others."""
+    index = device if isinstance(device, int) else index_of(device)
+    if index >= 0:
+        require("set_device", index)
+    if index > 0:
+        raise NotImplementedError(
+            f"torch.cuda.set_device: weft's 'cuda' is always cuda:0; name the device as 'cuda:{index}'"
+        )
+
+
+class device:
+    """A `with` statement of the device 0, which is the current one before, inside and after; of other devices as set_device."""
+
+    def __init__(self, device=None):
+        self.idx = -1 if device is None else device if isinstance(device, int) else index_of(device)
+
+    def __enter__(self):
+        if is_available():
+            set_device(self.idx)
+
+    def __exit__(self, *error):
+        return False
+
+
+class device_of(device):
+    """As device, of a tensor's."""
+
+    def __init__(self, obj):
+        super().__init__(obj.device.index if obj.is_cuda else -1)
+
+
+# What PyTorch tells of a device and weft asks the driver for.
+_Properties = collections.namedtuple(
+    "_CudaDeviceProperties", "name major minor total_memory multi_processor_count warp_size"
+)
+
+
+def get_device_properties(device=None):
+    """Name, capability, bytes of memory and multiprocessors of a GPU."""
+    index = index_of(device)
+    require("get_device_properties", index)
+    facts = _C._gpu.facts(index)
+    return _Properties(
+        facts["name"], *facts["capability"], facts["memory"], facts["multiprocessors"], warp_size=32
+    )
+
+
+def get_device_name(device=None):
+    require("get_device_name", index_of(device))
+    return get_device_properties(device).name
+
+
+def get_device_capability(device=None):
+    """The compute capability: (9, 0) is sm_90."""
+    require("get_device_capability", index_of(device))
+    properties = get_device_properties(device)
+    return properties.major, properties.minor
+
+
+def can_device_access_peer(device, peer_device):
+    """False: copies between devices go through the process's memory."""
+    for each in (device, peer_device):
+        require("can_device_access_peer", index_of(each))
     return False
+
+
+def get_arch_list():
+    """The GPUs that kernels are compiled for."""
+    return ["sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90"] if is_available() else []
+
+
+def synchronize(device=None):
+    """Waits until all work of the device is done. raises: what a kernel found wrong."""
+    require("synchronize", index_of(device))
+    _C._gpu.synchronize(index_of(device))
+
+
+# ---- memory ----
+
+
+def _memory(name, value):
+    """A function of a device that gives one of its figures; 0 without a device."""
+
+    def function(device=None):
+        index = index_of(device)
+        return value(_C._gpu.memory(index)) if is_available() else 0
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = __name__
+    return function
+
+
+memory_allocated = _memory("memory_allocated", lambda m: m["used"])
+memory_reserved = _memory("memory_reserved", lambda m: m["used"] + m["cached"])
+max_memory_allocated = _memory("max_memory_allocated", lambda m: m["most_used"])
+max_memory_reserved = _memory("max_memory_reserved", lambda m: m["most_reserved"])
+memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
+
+
+def reset_peak_memory_stats(device=None):
+    """What is in use now is the most from here on."""
+    if is_available():
+        _C._gpu.reset_peak(index_of(device))
+
+
+reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
+
+
+def memory_stats(device=None):
+    """PyTorch's names for the figures that weft counts; empty without a device."""
+    if not is_available():
+        return collections.OrderedDict()
+    m = _C._gpu.memory(index_of(device))
+    return collections.OrderedDict(
+        {
+            "allocated_bytes.all.current": m["used"],
+            "allocated_bytes.all.peak": m["most_used"],
+            "num_device_alloc": m["allocations"],
+            "reserved_bytes.all.current": m["used"] + m["cached"],
+            "reserved_bytes.all.peak": m["most_reserved"],
+        }
+    )
+
+
+def memory_summary(device=None, abbreviated=False):
+    """The figures of memory_stats as lines of text."""
+    return "".join(f"{name:30} {value}\n" for name, value in memory_stats(device).items())
+
+
+def empty_cache():
+    """Gives memory that no tensor has back to the driver."""
+    for index in range(device_count()):
+        _C._gpu.empty_cache(index)
+
+
+def mem_get_info(device=None):
+    """Free and all bytes of the device."""
+    index = index_of(device)
+    require("mem_get_info", index)
+    return _C._gpu.free_memory(index), _C._gpu.facts(index)["memory"]
+
+
+# ---- random numbers: the process's generator draws those of devices too ----
+
+
+def _seeds(name, of_host):
+    """A function of the host's generator; without a device it does nothing."""
+
+    def function(*arguments):
+        if is_available():
+            of_host(*arguments)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = __name__
+    return function
+
+
+manual_seed = _seeds("manual_seed", random.manual_seed)
+manual_seed_all = _seeds("manual_seed_all", random.manual_seed)
+seed = _seeds("seed", random.seed)
+seed_all = _seeds("seed_all", random.seed)
+set_rng_state = _seeds("set_rng_state", lambda new_state, device=None: random.set_rng_state(new_state))
+set_rng_state_all = _seeds("set_rng_state_all", lambda new_states: random.set_rng_state(new_states[0]))
+
+
+def initial_seed():
+    require("initial_seed")
+    return random.initial_seed()
+
+
+def get_rng_state(device=None):
+    require("get_rng_state")
+    return random.get_rng_state()
+
+
+def get_rng_state_all():
+    return [random.get_rng_state() for _ in range(device_count())]
+
+
+# ---- streams ----
+
+
+def current_stream(device=None):
+    """The one stream of the device."""
+    index = index_of(device)
+    require("current_stream", index)
+    return Stream(weft.device("cuda", index))
+
+
+default_stream = current_stream
+
+
+def set_stream(stream):
+    """Nothing: the stream is the current one."""
+    require("set_stream")
+
+
+def stream(stream):
+    """A `with` statement that changes nothing: there is one stream."""
+    return StreamContext(stream)
+
+
+def is_current_stream_capturing():
+    """False: what is recorded is recorded while a compiled function runs."""
+    return False
+
+
+def ipc_collect():
+    """Nothing: no memory is shared with other processes. raises: RuntimeError without a device."""
+    require("ipc_collect")
+
+
+def _refused(name):
+    """A function that weft has nothing for."""
+
+    def function(*args, **kwargs):
+        require(name)
+        raise NotImplementedError(f"torch.cuda.{name}: weft has no such thing on its GPUs")
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = __name__
+    return function
 
 
 def _nothing(name, value=None):
@@ -45,38 +289,13 @@ def _nothing(name, value=None):
     return function
 
 
-def _refused(name):
-    """A function that needs a GPU."""
-
-    def function(*args, **kwargs):
-        raise RuntimeError(f"torch.cuda.{name}: {NO_GPU}")
-
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = __name__
-    return function
-
-
-for _name in "empty_cache manual_seed manual_seed_all seed seed_all set_rng_state set_rng_state_all".split():
-    globals()[_name] = _nothing(_name)
-for _name in """
-    memory_allocated max_memory_allocated memory_reserved max_memory_reserved memory_cached max_memory_cached
-""".split():
-    globals()[_name] = _nothing(_name, 0)
-for _name in "get_rng_state_all memory_snapshot get_arch_list".split():
-    globals()[_name] = _nothing(_name, list)
-memory_stats = _nothing("memory_stats", collections.OrderedDict)
+memory_snapshot = _nothing("memory_snapshot", list)
 memory_stats_as_nested_dict = _nothing("memory_stats_as_nested_dict", dict)
-memory_summary = _nothing("memory_summary", "")
 get_gencode_flags = _nothing("get_gencode_flags", "")
 list_gpu_processes = _nothing("list_gpu_processes", "no GPU")
-reset_peak_memory_stats = _nothing("reset_peak_memory_stats")
 reset_accumulated_memory_stats = _nothing("reset_accumulated_memory_stats")
-reset_max_memory_allocated = _nothing("reset_max_memory_allocated")
-reset_max_memory_cached = _nothing("reset_max_memory_cached")
 for _name in """
-    init synchronize get_device_name current_device get_device_properties get_device_capability mem_get_info set_device
-    current_stream default_stream set_stream initial_seed get_rng_state ipc_collect can_device_access_peer
-    is_current_stream_capturing set_per_process_memory_fraction current_blas_handle get_sync_debug_mode
+    set_per_process_memory_fraction current_blas_handle get_sync_debug_mode
     set_sync_debug_mode utilization temperature power_draw clock_rate memory_usage device_memory_used
     caching_allocator_alloc caching_allocator_delete get_allocator_backend change_current_allocator cudart check_error
     make_graphed_callables graph_pool_handle get_per_process_memory_fraction get_stream_from_external host_memory_stats
@@ -85,65 +304,14 @@ for _name in """
     globals()[_name] = _refused(_name)
 
 
-class device(contextlib.nullcontext):
-    """A `with` statement that selects no device."""
-
-    def __init__(self, device=None):
-        super().__init__()
-        self.idx = -1
-
-
-class device_of(device):
-    """As device."""
-
-
-class StreamContext(contextlib.nullcontext):
-    """A `with` statement of no stream."""
-
-    def __init__(self, stream=None):
-        super().__init__()
-
-
-def stream(stream):
-    return StreamContext(stream)
-
-
-class Event:
-    """Can be made, and not recorded."""
-
-    def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
-        pass
-
-    def query(self):
-        return True
-
-    record = _refused("Event.record")
-    wait = _refused("Event.wait")
-    synchronize = _refused("Event.synchronize")
-    elapsed_time = _refused("Event.elapsed_time")
-
-    def __repr__(self):
-        return "<torch.cuda.Event uninitialized>"
-
-
-class Stream:
-    """raises: RuntimeError; streams are a GPU's."""
-
-    __init__ = _refused("Stream")
-
-
-class ExternalStream(Stream):
-    """As Stream."""
-
-
 class CUDAGraph:
-    """raises: RuntimeError; graphs are a GPU's."""
+    """raises: graphs are recorded by weft.compile(mode="reduce-overhead")."""
 
     __init__ = _refused("CUDAGraph")
 
 
 class graph:
-    """raises: RuntimeError; graphs are a GPU's."""
+    """raises: graphs are recorded by weft.compile(mode="reduce-overhead")."""
 
     __init__ = _refused("graph")
 
