@@ -51,9 +51,12 @@ class Bench {
     check(arguments.shape.empty() || arguments.random_weights,
           "--shape has no weights of its own: add --random-weights");
     check(arguments.draft_shape.empty() || arguments.ladder, "--draft-shape is for --ladder");
+    device_ = arguments.model.device_of_model();
+    check(device_ == Device() || !arguments.ladder,
+          "--ladder compares what there is on the CPU alone; --schemes compares weights on a device");
     // Ranks measure together, as they compute.
     if (start_ranks(arguments.model.tensor_parallel)) distributed::barrier();
-    read_gbs_ = runtime::measure_read_bandwidth();
+    if (device_ == Device()) read_gbs_ = runtime::measure_read_bandwidth();
   }
 
   void run() {
@@ -127,8 +130,9 @@ class Bench {
     const LlamaOptions& options = model.options();
     return options.quantize.empty() || options.quantize == "none" ? options.dtype : options.quantize;
   }
-  static std::string execution_of(Execution execution) {
-    return execution == Execution::Eager    ? "eager"
+  std::string execution_of(Execution execution) const {
+    return device_ != Device()              ? device_.str()
+           : execution == Execution::Eager  ? "eager"
            : execution == Execution::Static ? "static cache"
                                             : "compiled";
   }
@@ -270,8 +274,12 @@ class Bench {
   }
 
   void print_markdown() const {
-    fmt::print("{}, {}{} threads, reading memory at {:.1f} GB/s\n\n", runtime::host_cpu_brand(),
-               num_ranks() > 1 ? fmt::format("{} ranks of ", num_ranks()) : "", get_num_threads(), read_gbs_);
+    if (device_ != Device())
+      fmt::print("{}\n\n", device_.str());
+    else
+      fmt::print("{}, {}{} threads, reading memory at {:.1f} GB/s\n\n", runtime::host_cpu_brand(),
+                 num_ranks() > 1 ? fmt::format("{} ranks of ", num_ranks()) : "", get_num_threads(),
+                 read_gbs_);
     fmt::print(
         "| model | weights | GB/token | execution | test | tokens/s | of the ceiling "
         "|\n|---|---|--:|---|---|--:|--:|\n");
@@ -303,6 +311,7 @@ class Bench {
   }
   void print_json() const {
     nlohmann::ordered_json result = {{"cpu", runtime::host_cpu_brand()},
+                                     {"device", device_.str()},
                                      {"threads", get_num_threads()},
                                      {"read_gb_per_second", read_gbs_}};
     result["tests"] = nlohmann::ordered_json::array();
@@ -329,7 +338,8 @@ class Bench {
 
   const BenchLlmArguments& arguments_;
   std::string name_;
-  double read_gbs_ = 0;
+  Device device_;
+  double read_gbs_ = 0;  // of the process's memory; 0 on a device
   std::vector<Row> rows_;
 };
 

@@ -137,7 +137,8 @@ Summary summarize(const Session& session) {
         static_cast<double>(stats.prompt_tokens - stats.kept_tokens) / stats.prefill_seconds;
   if (stats.decode_tokens > 0)
     summary.decode_rate = static_cast<double>(stats.decode_tokens) / stats.decode_seconds;
-  summary.read_gbs = runtime::measure_read_bandwidth();
+  // Of the process's memory, which the weights of a model on a device are not in.
+  if (session.model->options().device == Device()) summary.read_gbs = runtime::measure_read_bandwidth();
   if (summary.read_gbs > 0)
     summary.utilization = static_cast<double>(session.model->bytes_per_token()) * summary.decode_rate /
                           (summary.read_gbs * 1e9);
@@ -166,9 +167,14 @@ void print_summary(const Session& session, double load_seconds) {
                       stats.kept_tokens > 0 ? fmt::format(" ({} more were kept)", stats.kept_tokens) : "",
                       summary.prefill_rate, session.first_token_seconds);
   text += fmt::format("decode   {} tokens, {:.2f} tokens/s\n", stats.decode_tokens, summary.decode_rate);
-  text += fmt::format("weights  {} per token: {:.1f}% of the {:.1f} GB/s measured here\n",
-                      bytes_text(static_cast<double>(session.model->bytes_per_token())),
-                      100 * summary.utilization, summary.read_gbs);
+  const std::string weights = bytes_text(static_cast<double>(session.model->bytes_per_token()));
+  text +=
+      session.model->options().device == Device()
+          ? fmt::format("weights  {} per token: {:.1f}% of the {:.1f} GB/s measured here\n", weights,
+                        100 * summary.utilization, summary.read_gbs)
+          : fmt::format("weights  {} per token, on {}: {:.1f} GB/s\n", weights,
+                        session.model->options().device.str(),
+                        static_cast<double>(session.model->bytes_per_token()) * summary.decode_rate * 1e-9);
   if (stats.rounds > 0)
     text += fmt::format("drafts   {} of {} proposed tokens kept ({:.0f}%), {:.2f} tokens per pass\n",
                         stats.accepted, stats.proposed,
@@ -194,6 +200,7 @@ void print_json(const Session& session, const std::string& answer, double load_s
                                    {"prompt_tokens", stats.prompt_tokens},
                                    {"kept_tokens", stats.kept_tokens},
                                    {"generated_tokens", stats.generated_tokens},
+                                   {"device", session.model->options().device.str()},
                                    {"finish_reason", name(session.finish_reason)},
                                    {"load_seconds", load_seconds},
                                    {"first_token_seconds", session.first_token_seconds},

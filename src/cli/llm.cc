@@ -52,8 +52,21 @@ void ModelArguments::add_weights_to(CLI::App* command) {
       ->check(integer_in(1, 1024));
 }
 
+void ModelArguments::add_device_to(CLI::App* command) {
+  command->add_option("--device", device, "Where to compute: cpu (default), cuda or cuda:1")
+      ->check(not_empty());
+}
+
+Device ModelArguments::device_of_model() const {
+  const Device result = Device::parse(device);
+  WEFT_CHECK(result.type != DeviceType::Meta, "--device: expected cpu, cuda or cuda:1, got meta");
+  require_available(result);
+  return result;
+}
+
 void ModelArguments::add_to(CLI::App* command) {
   add_weights_to(command);
+  add_device_to(command);
   command
       ->add_option("--activations", activations,
                    "In products with quantized weights: auto, float32, int16 or int8 (fastest prefill); with "
@@ -77,7 +90,8 @@ models::LlamaOptions ModelArguments::options() const {
           .cache_dtype = cache_dtype,
           .max_positions = max_positions,
           .execution = compile ? models::Execution::Compiled : models::Execution::Static,
-          .tensor_parallel = start_ranks(tensor_parallel)};
+          .tensor_parallel = start_ranks(tensor_parallel),
+          .device = device_of_model()};
 }
 
 std::shared_ptr<const models::Llama> ModelArguments::load() const {

@@ -17,13 +17,16 @@ std::string read_text(const std::string& path);
 
 // What every command that loads a model takes.
 struct ModelArguments {
-  std::string folder, dtype, quantize, cache_dtype, activations;
+  std::string folder, dtype, quantize, cache_dtype, activations, device = "cpu";
   int64_t max_positions = 0;
   int threads = 0, tensor_parallel = 0;  // 0: as many ranks as there are
   bool compile = true;
   void add_to(CLI::App* command);
   // What of it says how weights and keys are kept, and the threads.
   void add_weights_to(CLI::App* command);
+  void add_device_to(CLI::App* command);
+  // Where the model is. RuntimeError where this machine has no such device.
+  Device device_of_model() const;
   // With progress on a terminal.
   std::shared_ptr<const models::Llama> load() const;
   models::LlamaOptions options() const;

@@ -36,6 +36,7 @@ void ServeCommand::add_model_options() {
   command_->add_option("--name", name_, "What clients call the model (default: the folder's or file's name)")
       ->check(not_empty());
   model_.add_weights_to(command_);
+  model_.add_device_to(command_);
   command_
       ->add_option("--activations", model_.activations,
                    "In products with quantized weights: auto, float32, int16 or int8")
@@ -64,8 +65,8 @@ void ServeCommand::add_model_options() {
       ->check(integer_in(1, 65536));
   command_->add_option("--max-queue", max_queue_, "Requests that may wait (default: 256)")
       ->check(integer_in(1, 1'000'000));
-  for (const char* name : {"--dtype", "--quantize", "--cache-dtype", "--activations", "--chat-template",
-                           "--context", "--cache-mib", "--page-tokens", "--prompt-tokens"})
+  for (const char* name : {"--dtype", "--quantize", "--cache-dtype", "--device", "--activations",
+                           "--chat-template", "--context", "--cache-mib", "--page-tokens", "--prompt-tokens"})
     command_->get_option(name)->needs(model);
 }
 
@@ -166,7 +167,8 @@ int ServeCommand::serve_model() const {
   const auto model = model_.load();
   const std::shared_ptr<const models::Tokenizer> tokenizer = models::Tokenizer::open(model_.folder);
   models::check_tokenizer(*model, *tokenizer, model_.folder);
-  const double read_gbs = runtime::measure_read_bandwidth();
+  const Device device = model->options().device;
+  const double read_gbs = device == Device() ? runtime::measure_read_bandwidth() : 0;
 
   serve::EngineOptions options{.max_batch = max_batch_,
                                .page_tokens = page_tokens_,
@@ -184,8 +186,8 @@ int ServeCommand::serve_model() const {
                                       : models::chat_template_from_name(chat_template_)});
   serve::HttpServer server(http(), service);
   const serve::Figures figures = engine->metrics().figures();
-  fmt::print("weights  {} per step, {:.1f} GB/s measured here\n",
-             bytes_text(static_cast<double>(figures.weight_bytes)), read_gbs);
+  fmt::print("weights  {} per step, {}\n", bytes_text(static_cast<double>(figures.weight_bytes)),
+             device == Device() ? fmt::format("{:.1f} GB/s measured here", read_gbs) : "on " + device.str());
   fmt::print("cache    {}: {} pages of {} tokens; {} texts at once, of up to {} tokens\n",
              bytes_text(static_cast<double>(figures.cache_bytes)), figures.pages, figures.page_tokens,
              max_batch_, engine->options().context);

@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/norm.h"
 #include "kernels/cpu/quantized_kernels.h"
+#include "models/llama_device_batch.h"
 #include "weft/error.h"
 
 namespace weft::models {
@@ -34,8 +35,6 @@ LlamaBatch::LlamaBatch(std::shared_ptr<const Llama> model, int64_t pages, int64_
       page_tokens_(page_tokens),
       most_rows_(most_rows),
       most_logits_(std::min(most_rows, most_logits)) {
-  WEFT_CHECK(model_->options_.device == Device(),
-             fmt::format("serve: a model on {} cannot be served yet", model_->options_.device.str()));
   WEFT_CHECK(model_->precision_ != InputPrecision::BFloat16,
              "serve: activations must not be bfloat16: a text would depend on those beside it");
   WEFT_CHECK(pages > 0 && page_tokens > 0 && most_logits_ > 0,
@@ -43,6 +42,10 @@ LlamaBatch::LlamaBatch(std::shared_ptr<const Llama> model, int64_t pages, int64_
                          page_tokens, most_rows));
   const LlamaConfig& config = model_->config_;
   const DType dtype = *dtype_from_name(model_->options_.cache_dtype);
+  if (model_->on_device_ != nullptr) {
+    on_device_ = std::make_unique<LlamaDeviceBatch>(*model_->on_device_, dtype, pages, page_tokens);
+    return;
+  }
   for (int64_t layer = 0; layer < config.num_layers; ++layer)
     for (auto* list : {&keys_, &values_})
       list->push_back(Tensor::empty({config.num_kv_heads, pages, page_tokens, config.head_dim}, dtype));
@@ -56,6 +59,8 @@ LlamaBatch::LlamaBatch(std::shared_ptr<const Llama> model, int64_t pages, int64_
   gated_ = buffer(config.intermediate_size, most_rows);
   wanted_ = buffer(config.hidden_size, most_logits_), logits_ = buffer(config.vocab_size, most_logits_);
 }
+
+LlamaBatch::~LlamaBatch() = default;
 
 int64_t LlamaBatch::cache_bytes_per_token(const Llama& model) {
   const LlamaConfig& config = model.config();
@@ -136,6 +141,11 @@ void LlamaBatch::run_layer(size_t index, int64_t rows) {
 
 std::span<const float> LlamaBatch::forward(std::span<const Row> rows) {
   check(rows);
+  if (on_device_ != nullptr) {
+    logits_ = on_device_->forward(rows);
+    if (!logits_.defined()) return {};
+    return {logits_.data_as<float>(), static_cast<size_t>(logits_.numel())};
+  }
   const LlamaConfig& config = model_->config_;
   tokens_.clear();
   rows_.clear();
@@ -161,6 +171,7 @@ std::span<const float> LlamaBatch::forward(std::span<const Row> rows) {
 }
 
 void LlamaBatch::copy_page(int32_t from, int32_t to) {
+  if (on_device_ != nullptr) return on_device_->copy_page(from, to);
   const LlamaConfig& config = model_->config_;
   const auto bytes = static_cast<size_t>(page_tokens_ * config.head_dim * itemsize(keys_[0].dtype()));
   for (auto* list : {&keys_, &values_})

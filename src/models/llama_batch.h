@@ -11,6 +11,8 @@
 
 namespace weft::models {
 
+class LlamaDeviceBatch;  // models/llama_device_batch.h
+
 class LlamaBatch {
  public:
   // The token at `position` of a text whose keys and values lie in `pages`, page_tokens of them in each.
@@ -26,9 +28,11 @@ class LlamaBatch {
   // it. RuntimeError where the memory is not there.
   LlamaBatch(std::shared_ptr<const Llama> model, int64_t pages, int64_t page_tokens, int64_t most_rows,
              int64_t most_logits);
+  ~LlamaBatch();
 
   // Logits float32 [rows that want them, vocab], valid until the next call. Rows of one text come in order,
-  // and what is before them lies in its pages. A row gives the same numbers whatever rows are beside it.
+  // and what is before them lies in its pages. A row gives the same numbers whatever rows are beside it, but
+  // for the last bits on a device.
   std::span<const float> forward(std::span<const Row> rows);
   void copy_page(int32_t from, int32_t to);
 
@@ -51,6 +55,7 @@ class LlamaBatch {
   Tensor x_, normed_, attended_, qkv_, gated_, wanted_, logits_;  // [most_rows, …]
   std::vector<kernels::PagedRow> rows_;
   std::vector<int64_t> tokens_;
+  std::unique_ptr<const LlamaDeviceBatch> on_device_;  // in place of what is above, but for logits_
 };
 
 }  // namespace weft::models

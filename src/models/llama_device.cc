@@ -66,29 +66,44 @@ LlamaDevice::LlamaDevice(const LlamaConfig& config, const LlamaOptions& options,
   tell(steps);
 }
 
-Tensor LlamaDevice::run(std::span<const int64_t> tokens, KVCache& cache, bool all_logits) const {
+Tensor LlamaDevice::hidden(std::span<const int64_t> tokens,
+                           const std::function<Tensor(size_t layer, const Tensor& qkv)>& attention) const {
   const Tensor numbers = Tensor::of<int64_t>({tokens.begin(), tokens.end()}).to(device_);
-  const Tensor position = Tensor::scalar(cache.length, DType::I64).to(device_);
   const auto normed = [&](const Tensor& x, const Tensor& weight) {
     return rms_norm(x, {config_.hidden_size}, weight, config_.rms_norm_eps);
   };
-  Tensor x = ops::call1("embedding", {numbers, embedding_}).to(DType::F32);  // [tokens, hidden]
+  Tensor x = ops::call1("embedding", {numbers, embedding_}).to(DType::F32);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     const Tensor input = normed(x, layer.attention_norm);
     const Tensor qkv = concatenate(
         {linear_layer(input, layer.query), linear_layer(input, layer.key), linear_layer(input, layer.value)},
         1);
-    const Tensor attended =
-        attention_with_kv_cache(qkv, cache.keys[i], cache.values[i], position, rope_, std::nullopt,
-                                config_.sliding_window, config_.rope_interleaved);
-    x = linear_layer(attended, layer.output, "none", x);
+    x = linear_layer(attention(i, qkv), layer.output, "none", x);
     const Tensor between = normed(x, layer.mlp_norm);
     x = linear_layer(linear_layer(between, layer.gate, "silu") * linear_layer(between, layer.up), layer.down,
                      "none", x);
   }
+  return x;
+}
+
+Tensor LlamaDevice::attend(const Tensor& qkv, const Tensor& keys, const Tensor& values,
+                           const Tensor& position) const {
+  return attention_with_kv_cache(qkv, keys, values, position, rope_, std::nullopt, config_.sliding_window,
+                                 config_.rope_interleaved);
+}
+
+Tensor LlamaDevice::logits(const Tensor& x) const {
+  return linear_layer(rms_norm(x, {config_.hidden_size}, norm_, config_.rms_norm_eps), lm_head_).to(Device());
+}
+
+Tensor LlamaDevice::run(std::span<const int64_t> tokens, KVCache& cache, bool all_logits) const {
+  const Tensor position = Tensor::scalar(cache.length, DType::I64).to(device_);
+  Tensor x = hidden(tokens, [&](size_t layer, const Tensor& qkv) {
+    return attend(qkv, cache.keys[layer], cache.values[layer], position);
+  });
   if (!all_logits) x = slice(x, 0, x.size(0) - 1, x.size(0));
-  return linear_layer(normed(x, norm_), lm_head_).to(Device());
+  return logits(x);
 }
 
 }  // namespace weft::models

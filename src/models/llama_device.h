@@ -20,6 +20,16 @@ class LlamaDevice {
   // As Llama::forward, of tokens and a cache that have been checked; logits on the host.
   Tensor run(std::span<const int64_t> tokens, KVCache& cache, bool all_logits) const;
 
+  // What the layers make of tokens: [tokens, hidden]. `attention` gives [tokens, heads head_dim] of a layer's
+  // queries, keys and values.
+  Tensor hidden(std::span<const int64_t> tokens,
+                const std::function<Tensor(size_t layer, const Tensor& qkv)>& attention) const;
+  // Of tokens that begin at `position`, beside the keys and values of those before; theirs are added.
+  Tensor attend(const Tensor& qkv, const Tensor& keys, const Tensor& values, const Tensor& position) const;
+  Tensor logits(const Tensor& x) const;  // on the host
+  const LlamaConfig& config() const { return config_; }
+  Device device() const { return device_; }
+
  private:
   struct Layer {
     Tensor attention_norm, mlp_norm;

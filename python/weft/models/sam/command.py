@@ -65,6 +65,13 @@ def bounded(kind, least, most):
     return parse
 
 
+def device(text):
+    result = weft.device(text) if text in ("cpu", "cuda") or text.startswith("cuda:") else None
+    if result is None:
+        raise argparse.ArgumentTypeError(f"expected cpu, cuda or cuda:1, got '{text}'")
+    return result
+
+
 def parser():
     result = _Parser(
         prog="weft segment",
@@ -91,6 +98,7 @@ def parser():
     add("--segmentation", default="coco_rle", choices=["coco_rle", "uncompressed_rle", "polygons"],
         help="how the JSON holds masks (default: coco_rle)")  # fmt: skip
     add("--dtype", default="float32", choices=["float32", "bfloat16"], help="of the model (default: float32)")
+    add("--device", default="cpu", type=device, help="where to compute: cpu (default), cuda or cuda:1")
     add("--decoder-heads", type=bounded(int, 1, 1024), help=argparse.SUPPRESS)
     add("--points-per-side", type=bounded(int, 1, 1000), default=32, help="of the grid (default: 32)")
     add("--points-per-batch", type=bounded(int, 1, 100000), default=64, help="(default: 64)")
@@ -222,10 +230,11 @@ def segment(options):
     images = own_images(options.images)
     if not images:
         return
+    weft.empty(0, device=options.device)  # where there is no such device, before the checkpoint is read
     progress = Progress(len(images))
     sam = Sam.from_checkpoint(
         options.checkpoint, dtype=getattr(weft, options.dtype), decoder_heads=options.decoder_heads
-    )
+    ).to(options.device)
     if options.everything:
         worker = SamAutomaticMaskGenerator(
             sam,
