@@ -81,9 +81,7 @@ def measure(threads, dtype):
         if dtype == "int8":
             x, y = (torch.randint(-128, 128, shape).to(torch.int8) for shape in ((m, k), (k, n)))
             y = y.t().contiguous().t() if kind == "linear" else y
-            product = importlib.import_module(
-                "weft" if torch.__name__.startswith("weft") else "torch"
-            )._int_mm
+            product = importlib.import_module("weft" if "weft.torch" in sys.modules else "torch")._int_mm
             return lambda: product(x, y)
 
         def numbers(*shape):

@@ -117,6 +117,29 @@ TEST(GemmBFloat16, EdgesOfItsWays) {
   }
 }
 
+// The last of an odd number of products: what lies behind it, the next row's first number, is not read.
+TEST(GemmBFloat16, OddDepthsEndAlone) {
+  constexpr int64_t kRows = 26, kColumns = 70;
+  for (const BFloat16Kernels* engine : engines())
+    for (const int64_t k : {1, 3, 33, 3073}) {
+      std::vector<BFloat16> a(static_cast<size_t>(kRows * k), BFloat16(1.0f)),
+          b(static_cast<size_t>(k * kColumns), BFloat16(0.5f)), c(static_cast<size_t>(kRows * kColumns));
+      for (int64_t i = 1; i < kRows; i += 2)
+        a[static_cast<size_t>(i * k)] = BFloat16(std::numeric_limits<float>::infinity());
+      gemm_bfloat16(*engine, kRows, kColumns, k, {a.data(), k, 1}, {b.data(), kColumns, 1}, nullptr,
+                    c.data());
+      for (int64_t i = 0; i < kRows; ++i)
+        for (int64_t j = 0; j < kColumns; ++j) {
+          const auto sum = static_cast<float>(c[static_cast<size_t>(i * kColumns + j)]);
+          if (i % 2 == 1)
+            ASSERT_TRUE(std::isinf(sum)) << engine->name << ' ' << k << ' ' << i << ' ' << j;
+          else
+            ASSERT_EQ(sum, static_cast<float>(BFloat16(0.5f * static_cast<float>(k))))
+                << engine->name << ' ' << k << ' ' << i << ' ' << j;
+        }
+    }
+}
+
 // On tiles, few rows times many columns that are contiguous: b is read where it lies.
 TEST(GemmBFloat16, FewRowsAndLongColumns) {
   std::mt19937 random(6);

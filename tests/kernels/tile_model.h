@@ -128,6 +128,7 @@ inline const BFloat16Kernels& tile_model_engine() {
       .max_rows = 32,
       .depth_unit = 32,
       .has_tiles = true,
+      .takes_odd_depth = false,
       .hold = nullptr,
       .release = nullptr,
       .multiply = TileProduct<TileModel>::multiply,

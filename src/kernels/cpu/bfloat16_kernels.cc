@@ -12,7 +12,7 @@ BFloat16Kernels with_tiles() {
   BFloat16Kernels kernels = kBFloat16Avx512;
   kernels.name = "amx-bf16";
   kernels.max_rows = 32, kernels.depth_unit = 32;
-  kernels.has_tiles = true;
+  kernels.has_tiles = true, kernels.takes_odd_depth = false;
   kernels.hold = hold_amx, kernels.release = release_amx;
   kernels.multiply = multiply_amx;
   return kernels;

@@ -17,7 +17,7 @@ struct PairTile {
   const uint16_t* a;  // [rows][a_stride]
   int64_t a_stride, rows;
   const uint16_t* panels;
-  int64_t panel_stride, num_panels, depth;  // depth: a multiple of depth_unit
+  int64_t panel_stride, num_panels, depth;  // depth: a multiple of depth_unit, or odd where that is taken
   const float* start;                       // [num_panels * 32] or null: added to the sums
   const float* before;                      // sums to go on from, laid out as `sums`; or null
   float* sums;                              // [rows][sums_stride], panels sums_step apart; where y is null
@@ -84,6 +84,7 @@ struct BFloat16Kernels {
   const char* name;
   int64_t max_rows, depth_unit;
   bool has_tiles;
+  bool takes_odd_depth;  // multiply reads the last number of a alone; the panels' last pair ends with zeros
   // Until `release`, this thread's calls of multiply may keep the state of the tiles; null: there is none.
   void (*hold)();
   void (*release)();

@@ -26,9 +26,7 @@ void multiply_panel(const PairTile& tile, const uint16_t* weights, int64_t index
   const uint16_t* x[kRows];
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) x[i] = tile.a + i * tile.a_stride;
-  const int64_t depth = tile.depth;
-#pragma GCC unroll 4
-  for (int64_t k = 0; k < depth; k += 2) {
+  const auto add = [&](int64_t k, auto splat) __attribute__((always_inline)) {
     __m512bh right[kVectors];
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
@@ -38,11 +36,15 @@ void multiply_panel(const PairTile& tile, const uint16_t* weights, int64_t index
     weights += 2 * kPairColumns;
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
-      const __m512bh pair = splat_pair(x[i] + k);
+      const __m512bh pair = splat(x[i] + k);
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) sums[i][v] = _mm512_dpbf16_ps(sums[i][v], right[v], pair);
     }
-  }
+  };
+  const int64_t even = tile.depth / 2 * 2;
+#pragma GCC unroll 4
+  for (int64_t k = 0; k < even; k += 2) add(k, [](const uint16_t* from) { return splat_pair(from); });
+  if (even < tile.depth) add(even, [](const uint16_t* from) { return splat_one(*from); });
   if (tile.start) {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
@@ -291,6 +293,7 @@ const BFloat16Kernels kBFloat16Avx512 = {.name = "avx512-bf16",
                                          .max_rows = kMaxRows,
                                          .depth_unit = 2,
                                          .has_tiles = false,
+                                         .takes_odd_depth = true,
                                          .hold = nullptr,
                                          .release = nullptr,
                                          .multiply = multiply,

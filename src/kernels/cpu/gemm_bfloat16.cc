@@ -87,7 +87,7 @@ class Product {
         step_(round_up(ceil_div(depth_, ceil_div(depth_, kMostDepth)), 32)),
         parts_(ceil_div(depth_, step_)),
         tiles_(ceil_div(m, kernels.max_rows)),
-        left_(a, m, k, depth_, panels_ > 4) {}
+        left_(a, m, k, kernels.takes_odd_depth ? k : depth_, panels_ > 4) {}
 
   static bool is_by_rows(const BFloat16Kernels& kernels, int64_t m, int64_t n) {
     return ceil_div(n, kPairColumns) <= kFewPanels && m > 2 * kernels.max_rows;
@@ -129,7 +129,7 @@ class Product {
                        .panels = packed,
                        .panel_stride = panel_stride,
                        .num_panels = panels,
-                       .depth = std::min(step_, depth_ - first),
+                       .depth = std::min(step_, (kernels_.takes_odd_depth ? k_ : depth_) - first),
                        .start = last && start_ ? start_ + first_panel * kPairColumns : nullptr,
                        .before = part > 0 ? sums : nullptr,
                        .sums = sums,
