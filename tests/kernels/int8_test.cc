@@ -74,10 +74,10 @@ TEST(GemmInt8, EveryLayout) {
     MatrixView<int8_t> view;
     int64_t at(int64_t i, int64_t j) const { return view.data[i * view.row_stride + j * view.column_stride]; }
   };
-  const auto matrix = [&](int64_t rows, int64_t columns, const Layout& layout) {
+  const auto matrix = [&](int64_t rows, int64_t columns, const Layout& layout, bool extreme) {
     const int64_t longer = (layout.turned ? rows : columns) * layout.step + layout.pad,
                   count = layout.turned ? columns : rows;
-    Int8Matrix result{bytes(longer * count + 1, random, false), {}};
+    Int8Matrix result{bytes(longer * count + 1, random, extreme), {}};
     result.view = layout.turned ? MatrixView<int8_t>{result.values.data(), layout.step, longer}
                                 : MatrixView<int8_t>{result.values.data(), longer, layout.step};
     return result;
@@ -90,11 +90,15 @@ TEST(GemmInt8, EveryLayout) {
                                   {64, 129, 64},
                                   {300, 33, 130},
                                   {5, 600, 7},
+                                  {4, 130, 300},
+                                  {26, 300, 5},
+                                  {32, 37, 63},
+                                  {33, 37, 64},
                                   {40, 160, 1024}})
       for (const Layout& left : kLayouts)
         for (const Layout& right : kLayouts)
           for (const int threads : {1, 2}) {
-            const Int8Matrix a = matrix(m, k, left), b = matrix(k, n, right);
+            const Int8Matrix a = matrix(m, k, left, k == 64), b = matrix(k, n, right, k == 64);
             std::vector<int32_t> c(static_cast<size_t>(m * n + 1), 7);
             set_num_threads(threads);
             gemm_int8(*kernels, m, n, k, a.view, b.view, c.data());

@@ -117,7 +117,9 @@ inline const Int8Kernels& int8_tile_model() {
                                    .inputs = Int8Inputs::Signed,
                                    .multiply = Int8TileProduct<Int8TileModel>::multiply,
                                    .pack_rows = nullptr,
-                                   .pack_columns = nullptr};
+                                   .pack_columns = nullptr,
+                                   .start_sums = nullptr,
+                                   .dots = nullptr};
   return kernels;
 }
 

@@ -258,6 +258,20 @@ def test_half_precision(image, sam):
     close(results[1][2], results[0][2], 0.05)
 
 
+@needs_data
+def test_half_precision_of_the_encoder_alone(image, sam):
+    mixed = Sam.from_checkpoint(CHECKPOINT)
+    mixed.image_encoder.to(weft.bfloat16)
+    assert mixed.dtype == weft.float32
+    results = []
+    for model, compiled in ((sam, True), (mixed, True), (mixed, False)):
+        predictor = SamPredictor(model, compile=compiled)
+        predictor.set_image(image)
+        results.append(predictor.predict([[400, 300]], [1])[2])
+    close(results[1], results[0], 0.05)
+    close(results[2], results[0], 0.05)
+
+
 # ---- checkpoints -----------------------------------------------------------------------------------------------
 @pytest.fixture
 def weights():

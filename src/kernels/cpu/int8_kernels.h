@@ -33,6 +33,25 @@ struct PackInt8Args {
   int64_t panel_stride;
 };
 
+// What sums with columns of packed weights start at where x exceeds its numbers: -128 times the columns'
+// sums.
+struct Int8Starts {
+  const int8_t* panels;
+  int64_t panel_stride, num_panels, depth;
+  int32_t* starts;  // [num_panels * 32]
+};
+
+// Few rows of a times columns that lie in rows, b[columns][b_stride]: inner products.
+struct Int8Dots {
+  const int8_t* a;  // [rows][a_stride]
+  int64_t a_stride, rows, columns, depth;
+  const int8_t* b;
+  int64_t b_stride;
+  const int32_t* starts;  // [rows]: -128 times the sums of a's rows
+  int32_t* sums;          // [rows][sums_stride]
+  int64_t sums_stride;
+};
+
 struct Int8Kernels {
   const char* name;
   int64_t max_rows, together, depth_unit;
@@ -41,6 +60,8 @@ struct Int8Kernels {
   // Null: number by number.
   void (*pack_rows)(const PackInt8Args& args);     // b's rows are contiguous
   void (*pack_columns)(const PackInt8Args& args);  // b's columns are contiguous
+  void (*start_sums)(const Int8Starts& args);      // beside packing, where x is Exceeding; or null
+  void (*dots)(const Int8Dots& args);              // or null
 };
 
 // The best set this machine has, within WEFT_VECTOR_BYTES; tiles where they are measured to be faster.
@@ -51,6 +72,7 @@ const Int8Kernels* int8_kernels_of(const char* name);
 extern const Int8Kernels kInt8Baseline;
 #if defined(__x86_64__)
 extern const Int8Kernels kInt8Avx2, kInt8AvxVnni, kInt8Avx512, kInt8Avx512Vnni, kInt8Amx;
+void dots_int8_avx512vnni(const Int8Dots& args);  // processors with tiles have its instructions, too
 #endif
 
 }  // namespace weft::kernels

@@ -93,7 +93,7 @@ class Sam(nn.Module):
 
     def encode(self, x):
         """preprocess's result [B, 3, S, S] to embeddings [B, C, grid, grid]."""
-        return self.image_encoder(x.to(self.dtype))
+        return self.image_encoder(x.to(self.image_encoder.neck[0].weight.dtype))
 
     def decode(self, embedding, points=None, labels=None, boxes=None, masks=None, multimask=True):
         """Logits [B, masks, 4 * grid, 4 * grid] and predicted IoUs [B, masks], float32, of prompts in pixels of the
@@ -109,6 +109,7 @@ class Sam(nn.Module):
 
     @property
     def dtype(self):
+        """Of prompts and masks; sam.image_encoder.to(weft.bfloat16) leaves it as it is."""
         return self.prompt_encoder.no_mask_embed.weight.dtype
 
     @property
