@@ -15,6 +15,8 @@ namespace {
 constexpr int64_t kGrainInt8Products = 1 << 18, kInt8GroupBytes = 512 << 10, kMostInt8Group = 16;
 // Up to so many rows, columns that are contiguous are read where they lie; the same on tiles.
 constexpr int64_t kInt8DotsRows = 32, kInt8DotsRowsOfTiles = 4;
+// Up to so many, the same of rows that are contiguous: some of the depth is packed at a time.
+constexpr int64_t kInt8CombinedRows = 24;
 
 // A matrix in memory of its own, rows contiguous.
 std::vector<int8_t> by_rows(int64_t rows, int64_t columns, MatrixView<int8_t> x) {
@@ -148,6 +150,7 @@ class Int8Product {
     args.panels += whole * panel_size();
     if (starts) args.start = starts + whole * kInt8Columns;
     args.num_panels = 1, args.sums = sums, args.sums_stride = kInt8Columns;
+    args.half = starts && columns - whole * kInt8Columns <= kInt8Columns / 2;
     kernels_.multiply(args);
     for (int64_t i = 0; i < rows; ++i)
       std::copy_n(sums + i * kInt8Columns, columns - whole * kInt8Columns,
@@ -211,7 +214,8 @@ class Int8Product {
   const int64_t threads_ = in_parallel_region() ? 1 : get_num_threads();
   // The rows are divided among the threads, and copied, where they are, tile by tile: few columns would not
   // make up for writing and reading all of them.
-  const bool is_by_rows_ = panels_ < 4 * threads_ && tiles_ > threads_;
+  const bool is_by_rows_ =
+      (panels_ < 4 * threads_ || panels_ * panel_size() <= kInt8GroupBytes) && tiles_ > threads_;
   const int8_t* a_;
   int64_t a_stride_, copy_stride_ = 0;
   const MatrixView<int8_t> b_;
@@ -244,6 +248,60 @@ void int8_inner_products(const Int8Kernels& kernels, int64_t m, int64_t n, int64
                });
 }
 
+// Few rows and rows of b that are contiguous, on kernels that go on from sums: long stretches of b's rows are
+// read, and packed for a part of the depth that stays in the second-level cache.
+void int8_combinations(const Int8Kernels& kernels, int64_t m, int64_t n, int64_t k, MatrixView<int8_t> a,
+                       MatrixView<int8_t> b, int32_t* c) {
+  constexpr int64_t kDepth = 256, kWidth = 1024;
+  const int64_t threads = in_parallel_region() ? 1 : get_num_threads(), unit = kernels.depth_unit,
+                width = std::clamp<int64_t>(round_up(ceil_div(n, 2 * threads), kInt8Columns), kInt8Columns,
+                                            kWidth),
+                panels = width / kInt8Columns, depth = std::min(kDepth, round_up(k, unit)),
+                panel_size = kInt8Columns * depth + 128, left_stride = round_up(k, unit);
+  const FloatBuffer left(ceil_div(m * left_stride, 4));
+  auto* const turned = reinterpret_cast<int8_t*>(left.data());
+  for (int64_t i = 0; i < m; ++i) {
+    copy_turned(a.data + i * a.row_stride, k, 128, turned + i * left_stride);
+    std::fill(turned + i * left_stride + k, turned + (i + 1) * left_stride, static_cast<int8_t>(-128));
+  }
+  parallel_for(0, ceil_div(n, width), std::max<int64_t>(1, kGrainInt8Products / (width * k * m)),
+               [&](int64_t begin, int64_t end) {
+                 thread_local Scratch scratch;
+                 auto* const sums =
+                     reinterpret_cast<int32_t*>(scratch.floats((m + 1) * width + panels * panel_size / 4));
+                 int32_t* const starts = sums + m * width;
+                 auto* const packed = reinterpret_cast<int8_t*>(starts + width);
+                 for (int64_t chunk = begin; chunk < end; ++chunk) {
+                   const int64_t first = chunk * width, columns = std::min(width, n - first),
+                                 count = ceil_div(columns, kInt8Columns);
+                   for (int64_t at = 0; at < k; at += depth) {
+                     const int64_t numbers = std::min(depth, k - at), padded = round_up(numbers, unit);
+                     kernels.pack_rows({.b = b.data + at * b.row_stride + first,
+                                        .stride = b.row_stride,
+                                        .columns = columns,
+                                        .depth = numbers,
+                                        .padded_depth = padded,
+                                        .panels = packed,
+                                        .panel_stride = panel_size});
+                     kernels.start_sums({packed, panel_size, count, padded, starts});
+                     for (int64_t row = 0; row < m; row += kernels.max_rows)
+                       kernels.multiply({.a = turned + row * left_stride + at,
+                                         .a_bytes = left_stride,
+                                         .rows = std::min(kernels.max_rows, m - row),
+                                         .panels = packed,
+                                         .panel_stride = panel_size,
+                                         .num_panels = count,
+                                         .depth = padded,
+                                         .start = starts,
+                                         .sums = sums + row * width,
+                                         .sums_stride = width,
+                                         .before = at > 0 ? sums + row * width : nullptr});
+                   }
+                   for (int64_t i = 0; i < m; ++i) std::copy_n(sums + i * width, columns, c + i * n + first);
+                 }
+               });
+}
+
 }  // namespace
 
 void gemm_int8(const Int8Kernels& kernels, int64_t m, int64_t n, int64_t k, MatrixView<int8_t> a,
@@ -255,6 +313,8 @@ void gemm_int8(const Int8Kernels& kernels, int64_t m, int64_t n, int64_t k, Matr
   if (kernels.dots && b.row_stride == 1 &&
       m <= (kernels.inputs == Int8Inputs::Signed ? kInt8DotsRowsOfTiles : kInt8DotsRows))
     return int8_inner_products(kernels, m, n, k, a, b, c);
+  if (kernels.start_sums && b.column_stride == 1 && m <= kInt8CombinedRows && n > 1)
+    return int8_combinations(kernels, m, n, k, a, b, c);
   if (kernels.pack_rows && kernels.pack_columns) {
     if (b.column_stride != 1 && b.row_stride != 1) right = by_rows(k, n, b), b = {right.data(), n, 1};
     return Int8Product(kernels, m, n, k, a, b, c).run();

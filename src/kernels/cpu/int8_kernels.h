@@ -22,6 +22,10 @@ struct Int8Tile {
   const int32_t* start;                     // [num_panels * 32]: what sums start at; zeros where Signed
   int32_t* sums;                            // [rows][sums_stride]
   int64_t sums_stride;
+  // Where x is Exceeding: sums to go on from, laid out as `sums`, to which `start` is added; or null.
+  const int32_t* before = nullptr;
+  // The same: of the last panel, its first half alone is wanted.
+  bool half = false;
 };
 
 // Columns of b, filled up with zeros to whole panels of padded_depth, panel_stride apart.
