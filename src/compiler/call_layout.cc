@@ -171,7 +171,8 @@ class Layouter {
           set_fixed(output.slot, output.shape.evaluate(symbols_), output.dtype, s, output.over);
       return StepWork::Kernel;
     }
-    if (step.is_update || step.takes_base || step.is_over_base || step.part || step.through)
+    if (step.is_update || step.takes_base || step.is_over_base || step.part || step.through ||
+        step.call_part != CallPart::Whole)
       return StepWork::AsPlanned;
     if (writes_where_told(step) && may_be_fixed(step.results[0])) {
       const ops::TensorType& type = step.node->outputs[0]->tensor();

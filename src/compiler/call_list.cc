@@ -115,6 +115,7 @@ std::vector<Tensor> CallList::run(const std::vector<Tensor>& inputs) {
 }
 
 void CallList::perform(Call& call) {
+  run_.advance();
   switch (call.work) {
     case StepWork::Kernel: launch(call); break;
     case StepWork::CallInto:

@@ -158,7 +158,9 @@ std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) const {
     outputs = list->run(inputs);
   } else if (recorded_) {
     outputs = recorded_->run(run.symbols, inputs, [&](const std::vector<Tensor>& known) {
-      Run once{.slots = {}, .symbols = run.symbols, .at_home = run.at_home, .replaced = {}};
+      Run once;
+      once.symbols = run.symbols;
+      once.at_home = run.at_home;
       return run_steps(known, once);
     });
   } else {
@@ -184,7 +186,14 @@ std::vector<Tensor> Plan::run_steps(const std::vector<Tensor>& inputs, Run& run)
   }
 }
 
+void Plan::Run::advance_begun() {
+  for (const auto& call : begun)
+    if (call) call->advance();
+}
+
 void Plan::Run::restore() {
+  begun.clear();
+  num_begun = 0;
   for (; !replaced.empty(); replaced.pop_back()) {
     const auto& [what, values] = replaced.back();
     if (const Tensor* part = std::get_if<Tensor>(&what))
@@ -197,10 +206,15 @@ void Plan::Run::restore() {
 }
 
 void Plan::perform(const PlanStep& step, Run& run) const {
+  run.advance();
   if (step.kernel)
     run_kernel(step, run);
   else if (step.is_update)
     run_update(step, run);
+  else if (step.call_part == CallPart::Begin)
+    begin_call(step, run);
+  else if (step.call_part == CallPart::Wait)
+    wait_for_call(step, run);
   else
     run_call(step, run);
 }
@@ -401,6 +415,31 @@ void Plan::run_call(const PlanStep& step, Run& run) const {
   for (size_t i = 0; i < step.results.size(); ++i)
     slots[static_cast<size_t>(step.results[i])] =
         step.keeps_views ? results[i] : ops::in_memory_order(step.attrs, results[i]);
+}
+
+void Plan::begin_call(const PlanStep& step, Run& run) const {
+  run.begun.resize(program_.num_calls_in_parts);
+  std::vector<Tensor> operands;
+  for (const int slot : step.inputs) operands.push_back(run.slots[static_cast<size_t>(slot)]);
+  try {
+    run.begun[step.call] = step.node->op->begin(*step.node->op, operands, step.attrs);
+  } catch (const Error& error) {
+    rethrow_with_place(step, error);
+  }
+  ++run.num_begun;
+}
+
+void Plan::wait_for_call(const PlanStep& step, Run& run) {
+  std::vector<Tensor> results;
+  try {
+    results = run.begun[step.call]->wait();
+  } catch (const Error& error) {
+    rethrow_with_place(step, error);
+  }
+  run.begun[step.call].reset();
+  --run.num_begun;
+  for (size_t i = 0; i < step.results.size(); ++i)
+    run.slots[static_cast<size_t>(step.results[i])] = ops::in_memory_order(step.attrs, results[i]);
 }
 
 std::string Plan::describe() const {

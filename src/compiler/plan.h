@@ -55,8 +55,16 @@ class Plan {
     std::vector<int64_t> symbols;
     bool at_home;
     std::vector<Replaced> replaced;
+    std::vector<std::unique_ptr<ops::BegunCall>> begun;  // by PlanStep::call; the memory is among `slots`
+    size_t num_begun = 0;                                // and not waited for
 
-    // After an error: the inputs are what they were.
+    // Moves on what is under way.
+    void advance() {
+      if (num_begun > 0) [[unlikely]]
+        advance_begun();
+    }
+    void advance_begun();
+    // After an error: what is under way is done, and the inputs are what they were.
     void restore();
   };
   friend class CallList;
@@ -70,6 +78,8 @@ class Plan {
   void run_update(const PlanStep& step, Run& run) const;
   bool replace_in_place(const PlanStep& step, Run& run) const;
   void run_call(const PlanStep& step, Run& run) const;
+  void begin_call(const PlanStep& step, Run& run) const;
+  static void wait_for_call(const PlanStep& step, Run& run);
   // `is_checked`: the operator has been called on operands of these types.
   static std::vector<Tensor> call(const PlanStep& step, const std::vector<Tensor>& operands,
                                   const ops::Attrs& attrs, bool is_checked);

@@ -38,6 +38,9 @@ struct PlannedPart {
   int64_t first, count;
 };
 
+// Of an operator call that others are needed for: all of it, or a part of it, with other steps between.
+enum class CallPart : uint8_t { Whole, Begin, Wait };
+
 struct PlanStep {
   Device device;  // where it runs
   // A kernel …
@@ -56,6 +59,9 @@ struct PlanStep {
       false;  // all sizes were known when the graph was made: its check of the operands has been passed
   std::vector<int> inputs;  // -1: absent
   std::vector<int> results;
+  // Both parts have the operands, which stay what they are until the second, and the second has the results.
+  CallPart call_part = CallPart::Whole;
+  size_t call = 0;  // of a part: which of the program's calls in parts
   // … or room for what replaces a part of inputs[0], and a copy of the rest; `outputs`: the result, and the
   // part, which is filled from inputs[1] or, where there is none, by a kernel.
   bool is_update = false;
@@ -117,6 +123,7 @@ struct Program {
   bool bind_with_graph = false;  // symbols that are not plain sizes
   int num_inputs = 0;
   int num_slots = 0;
+  size_t num_calls_in_parts = 0;
   std::vector<KernelInfo> kernels;
 
   // A line per step: what it does, the slots that it reads, writes and releases, and where it writes in
@@ -128,6 +135,10 @@ struct Program {
 void verify(const Program& program);
 
 // ---- stages over programs (stages.cc lists them) ----
+
+// Calls of all ranks (ops::OpDef::begin) are begun where they stand and waited for where their results are
+// used; what needs neither is done between. They begin in the program's order, as all other effects.
+void overlap_calls(Program& program);
 
 // Slots are emptied after the last step that uses them; inputs and results stay.
 void release_slots(Program& program);

@@ -45,6 +45,8 @@ constexpr Stage kStages[] = {
     {"print_cpp", "the nest as C++, which the toolchain compiles", codegen::print_cpp},
     // The program.
     {"plan", "kernels and operator calls over slots", plan},
+    {"overlap_calls", "what does not need a collective's result is done while it is under way",
+     overlap_calls},
     {"release_slots", "memory is given back after its last use", release_slots},
     {"reuse_operands", "results in the memory of operands", reuse_operands},
     {"take_bases", "updates in the memory of what they update", take_bases},

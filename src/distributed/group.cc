@@ -9,8 +9,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "core/printable.h"
 #include "core/profiling.h"
@@ -32,7 +34,8 @@ struct Group {
   std::atomic<int> rank{0}, size{0};      // size 0: there is no group
   bool has_ended = false;
   std::string name;
-  std::string failure;  // the message after which nothing works any more
+  std::string failure;       // the message after which nothing works any more
+  std::vector<Tensor> lost;  // of calls that were under way then
   Statistics statistics;
 };
 
@@ -55,13 +58,11 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown host";
 }
 
-// Runs `body` with the transport; errors say whose they are, and end the group.
+// Runs `body` with the transport, of which nobody else has a call; errors say whose they are, and end the
+// group.
 template <class F>
-void collective(const char* what, int64_t bytes, F&& body) {
-  Group& ranks = require_group(what);
-  const std::scoped_lock lock(ranks.mutex);
+void guarded(Group& ranks, const char* what, F&& body) {
   if (!ranks.failure.empty()) throw_error(ErrorKind::Runtime, ranks.failure);
-  const profiling::Span span(what, profiling::Kind::Operator);
   const auto start = Clock::now();
   try {
     body(ranks);
@@ -69,9 +70,17 @@ void collective(const char* what, int64_t bytes, F&& body) {
     ranks.failure = fmt::format("{}: {}: {}", ranks.name, what, error.what());
     throw_error(ErrorKind::Runtime, ranks.failure);
   }
+  ranks.statistics.seconds += std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+template <class F>
+void collective(const char* what, int64_t bytes, F&& body) {
+  Group& ranks = require_group(what);
+  const std::scoped_lock lock(ranks.mutex);
+  const profiling::Span span(what, profiling::Kind::Operator);
+  guarded(ranks, what, body);
   ++ranks.statistics.calls;
   ranks.statistics.bytes += bytes;
-  ranks.statistics.seconds += std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 // What the ranks call, as text of one length.
@@ -84,7 +93,7 @@ void check_calls(Group& ranks, const std::string& call, std::string* mismatch) {
   CallText own{};
   std::memcpy(own.data(), call.data(), std::min(call.size(), kCallBytes - 1));
   std::vector<CallText> all(static_cast<size_t>(ranks.size));
-  ranks.transport->all_gather(own.data(), all.data(), kCallBytes);
+  ranks.transport->wait(ranks.transport->all_gather(own.data(), all.data(), kCallBytes));
   const auto other =
       std::find_if(all.begin(), all.end(), [&](const CallText& text) { return text != all[0]; });
   if (other == all.end()) return;
@@ -161,12 +170,62 @@ void checked(const char* what, const std::string& call, F&& body, int64_t bytes 
   });
   if (!mismatch.empty()) throw_error(ErrorKind::Runtime, mismatch);
 }
-// With the transport of the tensor's memory.
-template <class F>
-void checked(const char* what, const std::string& call, const Tensor& x, F&& body) {
-  Transport& transport = transport_of(require_group(what), x);
-  checked(what, call, [&](Group&) { body(transport); }, bytes_of(x));
+
+// What a call moves, and where to.
+struct Call {
+  const char* what;
+  std::string text;  // for the other ranks
+  Tensor x, from, result;
+  std::function<Requests(Transport&)> begin;
+};
+
+Tensor run(const Call& call) {
+  Transport& transport = transport_of(require_group(call.what), call.x);
+  checked(call.what, call.text, [&](Group&) { transport.wait(call.begin(transport)); }, bytes_of(call.x));
+  return call.result.to(call.x.dtype());
 }
+
+class UnderWay final : public Begun {
+ public:
+  explicit UnderWay(Call call)
+      : call_(std::move(call)), transport_(transport_of(require_group(call_.what), call_.x)) {
+    checked(call_.what, call_.text, [&](Group&) { requests_ = call_.begin(transport_); }, bytes_of(call_.x));
+  }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+  // Of a run that has failed: memory may go only when the call is done.
+  ~UnderWay() override {
+    if (requests_.empty()) return;
+    try {
+      UnderWay::wait();
+    } catch (const Error&) {  // the group's next call says so; the transport may still write there
+      Group& ranks = group();
+      const std::scoped_lock lock(ranks.mutex);
+      ranks.lost.push_back(std::move(call_.from));
+      ranks.lost.push_back(std::move(call_.result));
+    }
+  }
+
+  void advance() override {
+    Group& ranks = group();
+    const std::unique_lock lock(ranks.mutex, std::try_to_lock);
+    if (lock.owns_lock() && !requests_.empty())
+      guarded(ranks, call_.what, [&](Group&) { transport_.test(requests_); });
+  }
+  Tensor wait() override {
+    Group& ranks = group();
+    const std::scoped_lock lock(ranks.mutex);
+    const profiling::Span span(call_.what, profiling::Kind::Operator);
+    guarded(ranks, call_.what, [&](Group&) { transport_.wait(requests_); });
+    requests_.clear();
+    return call_.result.to(call_.x.dtype());
+  }
+
+ private:
+  Call call_;
+  Transport& transport_;
+  Requests requests_;
+};
 
 void check_root(const char* what, int root) {
   const int size = require_group(what).size;
@@ -255,51 +314,85 @@ std::optional<Launch> launch() {
   return Launch{found->rank, found->world_size, found->local_rank, found->local_size};
 }
 
-Tensor all_reduce(const Tensor& x, ReduceOp op) {
+namespace {
+
+Call all_reduce_call(const Tensor& x, ReduceOp op) {
   require_group("all_reduce");
-  Operand operand = reducible("all_reduce", x, op);
+  const Operand operand = reducible("all_reduce", x, op);
   const Tensor result = operand.tensor.data() == x.data() ? operand.tensor.clone() : operand.tensor;
-  checked(
-      "all_reduce", fmt::format("all_reduce({}, {})", text_of(x), text_of(op)), x,
-      [&](Transport& transport) { transport.all_reduce(result.data(), operand.count, operand.dtype, op); });
-  return result.to(x.dtype());
+  return {"all_reduce",
+          fmt::format("all_reduce({}, {})", text_of(x), text_of(op)),
+          x,
+          result,
+          result,
+          [=](Transport& transport) {
+            return transport.all_reduce(result.data(), operand.count, operand.dtype, op);
+          }};
 }
 
-Tensor all_gather(const Tensor& x) {
+Call all_gather_call(const Tensor& x) {
   const int64_t size = require_group("all_gather").size;
   WEFT_CHECK(x.dim() > 0, fmt::format("all_gather: expected at least one dimension, got {}", describe(x)));
   const Tensor from = x.contiguous();
   Shape shape = x.shape();
   shape[0] *= size;
   const Tensor result = Tensor::empty(shape, x.dtype(), x.device());
-  checked("all_gather", fmt::format("all_gather({})", text_of(x)), x,
-          [&](Transport& transport) { transport.all_gather(from.data(), result.data(), bytes_of(from)); });
-  return result;
+  return {
+      "all_gather", fmt::format("all_gather({})", text_of(x)), x, from, result, [=](Transport& transport) {
+        return transport.all_gather(from.data(), result.data(), bytes_of(from));
+      }};
 }
 
-Tensor reduce_scatter(const Tensor& x, ReduceOp op) {
+Call reduce_scatter_call(const Tensor& x, ReduceOp op) {
   const int64_t size = require_group("reduce_scatter").size;
   WEFT_CHECK(x.dim() > 0 && x.size(0) % size == 0,
              fmt::format("reduce_scatter: the first dimension must be a multiple of {} ranks, got {}", size,
                          describe(x)));
-  Operand operand = reducible("reduce_scatter", x, op);
+  const Operand operand = reducible("reduce_scatter", x, op);
   const Tensor from = operand.tensor.data() == x.data() ? operand.tensor.clone() : operand.tensor;
   Shape shape = x.shape();
   shape[0] /= size;
   const Tensor result = Tensor::empty(shape, from.dtype(), from.device());
-  checked("reduce_scatter", fmt::format("reduce_scatter({}, {})", text_of(x), text_of(op)), x,
-          [&](Transport& transport) {
-            transport.reduce_scatter(from.data(), result.data(), operand.count / size, operand.dtype, op);
-          });
-  return result.to(x.dtype());
+  return {"reduce_scatter",
+          fmt::format("reduce_scatter({}, {})", text_of(x), text_of(op)),
+          x,
+          from,
+          result,
+          [=](Transport& transport) {
+            return transport.reduce_scatter(from.data(), result.data(), operand.count / size, operand.dtype,
+                                            op);
+          }};
 }
 
-Tensor broadcast(const Tensor& x, int root) {
+Call broadcast_call(const Tensor& x, int root) {
   check_root("broadcast", root);
   const Tensor result = x.clone();
-  checked("broadcast", fmt::format("broadcast({}, root {})", text_of(x), root), x,
-          [&](Transport& transport) { transport.broadcast(result.data(), bytes_of(result), root); });
-  return result;
+  return {"broadcast",
+          fmt::format("broadcast({}, root {})", text_of(x), root),
+          x,
+          result,
+          result,
+          [=](Transport& transport) { return transport.broadcast(result.data(), bytes_of(result), root); }};
+}
+
+}  // namespace
+
+Tensor all_reduce(const Tensor& x, ReduceOp op) { return run(all_reduce_call(x, op)); }
+Tensor all_gather(const Tensor& x) { return run(all_gather_call(x)); }
+Tensor reduce_scatter(const Tensor& x, ReduceOp op) { return run(reduce_scatter_call(x, op)); }
+Tensor broadcast(const Tensor& x, int root) { return run(broadcast_call(x, root)); }
+
+std::unique_ptr<Begun> begin_all_reduce(const Tensor& x, ReduceOp op) {
+  return std::make_unique<UnderWay>(all_reduce_call(x, op));
+}
+std::unique_ptr<Begun> begin_all_gather(const Tensor& x) {
+  return std::make_unique<UnderWay>(all_gather_call(x));
+}
+std::unique_ptr<Begun> begin_reduce_scatter(const Tensor& x, ReduceOp op) {
+  return std::make_unique<UnderWay>(reduce_scatter_call(x, op));
+}
+std::unique_ptr<Begun> begin_broadcast(const Tensor& x, int root) {
+  return std::make_unique<UnderWay>(broadcast_call(x, root));
 }
 
 void barrier() {
@@ -312,9 +405,9 @@ std::string broadcast_bytes(const std::string& bytes, int root) {
   std::string result = get_rank() == root ? bytes : "";
   checked("broadcast_bytes", fmt::format("broadcast_bytes(root {})", root), [&](Group& ranks) {
     int64_t size = static_cast<int64_t>(result.size());
-    ranks.transport->broadcast(&size, sizeof size, root);
+    ranks.transport->wait(ranks.transport->broadcast(&size, sizeof size, root));
     result.resize(static_cast<size_t>(size));
-    ranks.transport->broadcast(result.data(), size, root);
+    ranks.transport->wait(ranks.transport->broadcast(result.data(), size, root));
   });
   return result;
 }
@@ -331,14 +424,17 @@ void reset_statistics() {
 }
 
 void all_reduce_memory(void* data, int64_t count, DType dtype, ReduceOp op) {
-  collective("all_reduce", count * itemsize(dtype),
-             [&](Group& ranks) { ranks.transport->all_reduce(data, count, dtype, op); });
+  collective("all_reduce", count * itemsize(dtype), [&](Group& ranks) {
+    ranks.transport->wait(ranks.transport->all_reduce(data, count, dtype, op));
+  });
 }
 void all_gather_memory(const void* from, void* to, int64_t bytes) {
-  collective("all_gather", bytes, [&](Group& ranks) { ranks.transport->all_gather(from, to, bytes); });
+  collective("all_gather", bytes,
+             [&](Group& ranks) { ranks.transport->wait(ranks.transport->all_gather(from, to, bytes)); });
 }
 void broadcast_memory(void* data, int64_t bytes, int root) {
-  collective("broadcast", bytes, [&](Group& ranks) { ranks.transport->broadcast(data, bytes, root); });
+  collective("broadcast", bytes,
+             [&](Group& ranks) { ranks.transport->wait(ranks.transport->broadcast(data, bytes, root)); });
 }
 
 }  // namespace weft::distributed

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "distributed/launcher.h"
 #include "distributed/mpi_shim/interface.h"
@@ -81,27 +82,69 @@ class MpiTransport final : public Transport {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
-  void all_reduce(void* data, int64_t count, DType dtype, ReduceOp op) override {
+  Requests all_reduce(void* data, int64_t count, DType dtype, ReduceOp op) override {
     auto* bytes = static_cast<std::byte*>(data);
+    Requests requests;
     for (int64_t done = 0; done < count; done += kMostCount)
-      run(mpi_.all_reduce(bytes + done * itemsize(dtype),
-                          static_cast<int32_t>(std::min(kMostCount, count - done)), type_of(dtype),
-                          op_of(op)));
+      check(mpi_.all_reduce(bytes + done * itemsize(dtype),
+                            static_cast<int32_t>(std::min(kMostCount, count - done)), type_of(dtype),
+                            op_of(op), &requests.emplace_back()));
+    return requests;
   }
-  void all_gather(const void* from, void* to, int64_t bytes) override {
+  Requests all_gather(const void* from, void* to, int64_t bytes) override {
     check_size(bytes);
-    run(mpi_.all_gather(from, to, static_cast<int32_t>(bytes)));
+    Requests requests(1);
+    check(mpi_.all_gather(from, to, static_cast<int32_t>(bytes), requests.data()));
+    return requests;
   }
-  void reduce_scatter(void* from, void* to, int64_t count, DType dtype, ReduceOp op) override {
+  Requests reduce_scatter(void* from, void* to, int64_t count, DType dtype, ReduceOp op) override {
     check_size(count);
-    run(mpi_.reduce_scatter(from, to, static_cast<int32_t>(count), type_of(dtype), op_of(op)));
+    Requests requests(1);
+    check(mpi_.reduce_scatter(from, to, static_cast<int32_t>(count), type_of(dtype), op_of(op),
+                              requests.data()));
+    return requests;
   }
-  void broadcast(void* data, int64_t bytes, int root) override {
+  Requests broadcast(void* data, int64_t bytes, int root) override {
     auto* at = static_cast<std::byte*>(data);
+    Requests requests;
     for (int64_t done = 0; done < bytes; done += kMostCount)
-      run(mpi_.broadcast(at + done, static_cast<int32_t>(std::min(kMostCount, bytes - done)), root));
+      check(mpi_.broadcast(at + done, static_cast<int32_t>(std::min(kMostCount, bytes - done)), root,
+                           &requests.emplace_back()));
+    return requests;
   }
-  void barrier() override { run(mpi_.barrier()); }
+  bool test(Requests& requests) override {
+    while (!requests.empty()) {
+      int32_t is_done = 0;
+      check(mpi_.test(requests.back(), &is_done));
+      if (!is_done) return false;
+      requests.pop_back();
+    }
+    return true;
+  }
+  void wait(Requests requests) override {
+    for (int tests = 0; tests < kTestsBeforeYield; ++tests)
+      if (test(requests)) return;
+    const auto start = Clock::now();
+    while (!test(requests)) {
+      const auto waited = Clock::now() - start;
+      if (waited > std::chrono::duration<double>(timeout_))
+        throw_error(
+            ErrorKind::Runtime,
+            fmt::format("waited {} s for the other ranks; one has ended, or is in another call", timeout_));
+      if (waited < kBeforeSleep) {
+        ::sched_yield();
+      } else {
+        const timespec pause{.tv_sec = 0, .tv_nsec = kSleepNanoseconds};
+        ::nanosleep(&pause, nullptr);
+      }
+    }
+  }
+
+  void barrier() override {
+    Requests requests(1);
+    check(mpi_.barrier(requests.data()));
+    wait(std::move(requests));
+  }
   void finish() override {
     barrier();  // with a timeout, which MPI's own end has not
     check(mpi_.finish());
@@ -120,31 +163,6 @@ class MpiTransport final : public Transport {
       throw_error(ErrorKind::Runtime,
                   fmt::format("{} is more than the {} that one message holds", size, kMostCount));
   }
-  void run(int32_t error) const {
-    check(error);
-    int32_t is_done = 0;
-    for (int tests = 0; tests < kTestsBeforeYield; ++tests) {
-      check(mpi_.test(&is_done));
-      if (is_done) return;
-    }
-    const auto start = Clock::now();
-    while (true) {
-      check(mpi_.test(&is_done));
-      if (is_done) return;
-      const auto waited = Clock::now() - start;
-      if (waited > std::chrono::duration<double>(timeout_))
-        throw_error(
-            ErrorKind::Runtime,
-            fmt::format("waited {} s for the other ranks; one has ended, or is in another call", timeout_));
-      if (waited < kBeforeSleep) {
-        ::sched_yield();
-      } else {
-        const timespec pause{.tv_sec = 0, .tv_nsec = kSleepNanoseconds};
-        ::nanosleep(&pause, nullptr);
-      }
-    }
-  }
-
   const WeftMpiInterface& mpi_;
   double timeout_;
   int32_t rank_ = 0, size_ = 1;

@@ -80,7 +80,7 @@ class NcclTransport final : public Transport {
                          device_.index + 1, why));
     nccl::UniqueId id;
     if (host.rank() == 0) check(api_.ncclGetUniqueId(&id), "init_process_group: ");
-    host.broadcast(&id, sizeof id, 0);
+    host.wait(host.broadcast(&id, sizeof id, 0));
     stream();  // the GPU is the thread's current one
     check(api_.ncclCommInitRank(&communicator_, host.size(), id, host.rank()), "init_process_group: ");
     watch_ =
@@ -92,22 +92,25 @@ class NcclTransport final : public Transport {
   int size() const override { return host_.size(); }
   Device device() const override { return device_; }
 
-  void all_reduce(void* data, int64_t count, DType dtype, ReduceOp op) override {
-    begin("all_reduce", api_.ncclAllReduce(data, data, static_cast<size_t>(count), type_of(dtype), op_of(op),
-                                           communicator_, stream()));
+  Requests all_reduce(void* data, int64_t count, DType dtype, ReduceOp op) override {
+    return begin("all_reduce", api_.ncclAllReduce(data, data, static_cast<size_t>(count), type_of(dtype),
+                                                  op_of(op), communicator_, stream()));
   }
-  void all_gather(const void* from, void* to, int64_t bytes) override {
-    begin("all_gather",
-          api_.ncclAllGather(from, to, static_cast<size_t>(bytes), nccl::kU8, communicator_, stream()));
+  Requests all_gather(const void* from, void* to, int64_t bytes) override {
+    return begin("all_gather", api_.ncclAllGather(from, to, static_cast<size_t>(bytes), nccl::kU8,
+                                                  communicator_, stream()));
   }
-  void reduce_scatter(void* from, void* to, int64_t count, DType dtype, ReduceOp op) override {
-    begin("reduce_scatter", api_.ncclReduceScatter(from, to, static_cast<size_t>(count), type_of(dtype),
-                                                   op_of(op), communicator_, stream()));
+  Requests reduce_scatter(void* from, void* to, int64_t count, DType dtype, ReduceOp op) override {
+    return begin("reduce_scatter",
+                 api_.ncclReduceScatter(from, to, static_cast<size_t>(count), type_of(dtype), op_of(op),
+                                        communicator_, stream()));
   }
-  void broadcast(void* data, int64_t bytes, int root) override {
-    begin("broadcast", api_.ncclBroadcast(data, data, static_cast<size_t>(bytes), nccl::kU8, root,
-                                          communicator_, stream()));
+  Requests broadcast(void* data, int64_t bytes, int root) override {
+    return begin("broadcast", api_.ncclBroadcast(data, data, static_cast<size_t>(bytes), nccl::kU8, root,
+                                                 communicator_, stream()));
   }
+  bool test(Requests&) override { return true; }
+  void wait(Requests) override {}
   void barrier() override {
     backend_of(device_).synchronize(current());
     host_.barrier();
@@ -125,11 +128,12 @@ class NcclTransport final : public Transport {
   // Also makes the GPU the calling thread's current one.
   void* stream() const { return current().handle; }
 
-  void begin(const char* what, nccl::Result error) {
+  Requests begin(const char* what, nccl::Result error) {
     check(error);
     watch_->add(what, [event = backend_of(device_).record(current())] {
       return backend_of(event.device).has_passed(event);
     });
+    return {};
   }
   void check(nccl::Result error, const char* before = "") const {
     if (error == nccl::kSuccess && communicator_ != nullptr)
@@ -150,14 +154,18 @@ class Alone final : public Transport {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
-  void all_reduce(void*, int64_t, DType, ReduceOp) override {}
-  void all_gather(const void* from, void* to, int64_t bytes) override {
+  Requests all_reduce(void*, int64_t, DType, ReduceOp) override { return {}; }
+  Requests all_gather(const void* from, void* to, int64_t bytes) override {
     std::memcpy(to, from, static_cast<size_t>(bytes));
+    return {};
   }
-  void reduce_scatter(void* from, void* to, int64_t count, DType dtype, ReduceOp) override {
+  Requests reduce_scatter(void* from, void* to, int64_t count, DType dtype, ReduceOp) override {
     std::memcpy(to, from, static_cast<size_t>(count * itemsize(dtype)));
+    return {};
   }
-  void broadcast(void*, int64_t, int) override {}
+  Requests broadcast(void*, int64_t, int) override { return {}; }
+  bool test(Requests&) override { return true; }
+  void wait(Requests) override {}
   void barrier() override {}
   void finish() override {}
   void abort(int) override {}

@@ -3,6 +3,10 @@
 // random numbers.
 #include <fmt/format.h>
 
+#include <memory>
+#include <utility>
+
+#include "distributed/group.h"
 #include "ops/arguments.h"
 #include "ops/effects.h"
 #include "ops/registry.h"
@@ -53,7 +57,18 @@ Types infer_scattered(const OpDef& op, std::span<const TensorType> operands, con
   return {type};
 }
 
-void define(const char* name, const char* schema, const char* doc, InferFn infer, EagerFn eager) {
+class BegunCollective final : public BegunCall {
+ public:
+  explicit BegunCollective(std::unique_ptr<distributed::Begun> begun) : begun_(std::move(begun)) {}
+  void advance() override { begun_->advance(); }
+  Tensors wait() override { return {begun_->wait()}; }
+
+ private:
+  std::unique_ptr<distributed::Begun> begun_;
+};
+
+void define(const char* name, const char* schema, const char* doc, InferFn infer, EagerFn eager,
+            BeginFn begin) {
   OpDef def;
   def.name = name;
   def.schema = schema;
@@ -64,32 +79,56 @@ void define(const char* name, const char* schema, const char* doc, InferFn infer
       name, schema, doc);
   def.infer = std::move(infer);
   def.eager = std::move(eager);
+  def.begin = std::move(begin);
   declare_draws(register_op(std::move(def)));
 }
 
+using Operands = std::span<const Tensor>;
+std::unique_ptr<BegunCall> begun(std::unique_ptr<distributed::Begun> collective) {
+  return std::make_unique<BegunCollective>(std::move(collective));
+}
+
 [[maybe_unused]] const bool kDefined = [] {
-  define("_all_reduce", "(Tensor x, str op='sum') -> Tensor",
-         "The ranks' x[*S] added up, or their product, min or max; the same on all ranks.", infer_same,
-         [](const OpDef&, std::span<const Tensor> operands, const Attrs& attrs) -> Tensors {
-           return {distributed::all_reduce(operands[0], reduction_of(attrs))};
-         });
-  define("_all_gather", "(Tensor x, int ranks) -> Tensor",
-         "[ranks * n, ...] of the ranks' x[n, ...], in the order of the ranks.", infer_gathered,
-         [](const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) -> Tensors {
-           check_ranks(op, attrs);
-           return {distributed::all_gather(operands[0])};
-         });
-  define("_reduce_scatter", "(Tensor x, int ranks, str op='sum') -> Tensor",
-         "This rank's [n, ...] of the ranks' x[ranks * n, ...], added up, or their product, min or max.",
-         infer_scattered,
-         [](const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) -> Tensors {
-           check_ranks(op, attrs);
-           return {distributed::reduce_scatter(operands[0], reduction_of(attrs))};
-         });
-  define("_broadcast", "(Tensor x, int root=0) -> Tensor", "The x[*S] of rank `root`, on all ranks.",
-         infer_same, [](const OpDef&, std::span<const Tensor> operands, const Attrs& attrs) -> Tensors {
-           return {distributed::broadcast(operands[0], static_cast<int>(int_arg(attrs, "root")))};
-         });
+  define(
+      "_all_reduce", "(Tensor x, str op='sum') -> Tensor",
+      "The ranks' x[*S] added up, or their product, min or max; the same on all ranks.", infer_same,
+      [](const OpDef&, Operands operands, const Attrs& attrs) -> Tensors {
+        return {distributed::all_reduce(operands[0], reduction_of(attrs))};
+      },
+      [](const OpDef&, Operands operands, const Attrs& attrs) {
+        return begun(distributed::begin_all_reduce(operands[0], reduction_of(attrs)));
+      });
+  define(
+      "_all_gather", "(Tensor x, int ranks) -> Tensor",
+      "[ranks * n, ...] of the ranks' x[n, ...], in the order of the ranks.", infer_gathered,
+      [](const OpDef& op, Operands operands, const Attrs& attrs) -> Tensors {
+        check_ranks(op, attrs);
+        return {distributed::all_gather(operands[0])};
+      },
+      [](const OpDef& op, Operands operands, const Attrs& attrs) {
+        check_ranks(op, attrs);
+        return begun(distributed::begin_all_gather(operands[0]));
+      });
+  define(
+      "_reduce_scatter", "(Tensor x, int ranks, str op='sum') -> Tensor",
+      "This rank's [n, ...] of the ranks' x[ranks * n, ...], added up, or their product, min or max.",
+      infer_scattered,
+      [](const OpDef& op, Operands operands, const Attrs& attrs) -> Tensors {
+        check_ranks(op, attrs);
+        return {distributed::reduce_scatter(operands[0], reduction_of(attrs))};
+      },
+      [](const OpDef& op, Operands operands, const Attrs& attrs) {
+        check_ranks(op, attrs);
+        return begun(distributed::begin_reduce_scatter(operands[0], reduction_of(attrs)));
+      });
+  define(
+      "_broadcast", "(Tensor x, int root=0) -> Tensor", "The x[*S] of rank `root`, on all ranks.", infer_same,
+      [](const OpDef&, Operands operands, const Attrs& attrs) -> Tensors {
+        return {distributed::broadcast(operands[0], static_cast<int>(int_arg(attrs, "root")))};
+      },
+      [](const OpDef&, Operands operands, const Attrs& attrs) {
+        return begun(distributed::begin_broadcast(operands[0], static_cast<int>(int_arg(attrs, "root"))));
+      });
   return true;
 }();
 

@@ -92,6 +92,17 @@ using SemanticsFn = std::function<scalar::Expr(std::span<const scalar::Expr> ope
 // gained.
 using PreparedFn = std::function<std::vector<Tensor>(std::span<const Tensor> operands)>;
 using PrepareFn = std::function<PreparedFn(const OpDef&, std::span<const Tensor> constants, const Attrs&)>;
+// A call that has been begun and goes on by itself, beside what else the program does.
+class BegunCall {
+ public:
+  virtual ~BegunCall() = default;
+  // Moves it on; never waits.
+  virtual void advance() = 0;
+  // Once: the results, or the errors of the whole call.
+  virtual std::vector<Tensor> wait() = 0;
+};
+using BeginFn =
+    std::function<std::unique_ptr<BegunCall>(const OpDef&, std::span<const Tensor> operands, const Attrs&)>;
 using CompositeFn = std::function<std::vector<Tensor>(const OpDef&, const OpArgs&)>;
 
 // Largest error in units in the last place of the result, against the reference computed in float64
@@ -140,6 +151,9 @@ struct OpDef {
   std::shared_ptr<const Params> default_params = nullptr;  // Pointwise: null where a parameter has no default
   std::shared_ptr<const BuiltLoops> built = nullptr;       // Pointwise with default parameters: faster loops
   PrepareFn prepare = nullptr;
+  // What waits for others: `eager` in two parts. Operands keep what they hold until the call has been waited
+  // for.
+  BeginFn begin = nullptr;
   // Where the result's memory is not always in C order: its dimensions from the one that lies widest to the
   // one that lies densest, by the operands of an eager or traced call; empty: C order. `call` gives it to
   // `eager`, and to nodes, as the attribute "memory_order" (ops/memory_order.h).

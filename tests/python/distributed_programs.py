@@ -224,6 +224,93 @@ def compiled():
     assert x.tolist() == [ranks] * 3
 
 
+def _random_layers(seed, ranks):
+    """A function of collectives and what lies between them, which may need them or not."""
+
+    generator = np.random.default_rng(seed)
+    choices = [tuple(map(int, generator.integers((i + 2, 2, 8)))) for i in range(16)]
+
+    def function(x, y):
+        values = [x, y]
+        for first, second, kind in choices:
+            a, b = values[first], values[-1 - second]
+            if kind == 0:
+                values.append(functional.all_reduce(b) * (1 / ranks))
+            elif kind == 1:
+                values.append(functional.all_reduce(b, "max") - a)
+            elif kind == 2:
+                values.append(functional.all_gather(b)[: b.shape[0]])
+            elif kind == 3:
+                values.append(weft.cat([functional.reduce_scatter(b) * 0.25] * ranks))
+            elif kind == 4:
+                values.append(functional.broadcast(b, 1) + 1)
+            elif kind == 5:
+                values.append(weft.tanh(a @ b))
+            elif kind == 6:
+                values.append(a + weft.sin(b))
+            else:
+                values.append(a - weft.mean(b, -1, keepdim=True))
+        return tuple(values[-4:])
+
+    return function
+
+
+def overlaps():
+    """Collectives that are under way beside other work give what they give alone; small and long messages."""
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    for seed in range(25):
+        size = (8, 64, 256)[seed % 3]
+        generator = np.random.default_rng([seed, rank])
+        x, y = (weft.tensor(generator.normal(0, 0.2, (size, size)).astype("float32")) for _ in range(2))
+        function = _random_layers(seed, ranks)
+        expected = function(x, y)
+        fast = weft.compile(function, fullgraph=True, mode="reduce-overhead")
+        for _ in range(3):
+            for one, other in zip(expected, fast(x, y), strict=True):
+                np.testing.assert_allclose(other.numpy(), one.numpy(), rtol=1e-4, atol=1e-4)
+
+
+def norm_behind_a_sum():
+    """A row-parallel product, the sum over the ranks, residual and norm, beside a product that needs none of them."""
+
+    def layer(x, w, residual, scale, other):
+        h = residual + functional.all_reduce(x @ w)
+        normed = h * weft.rsqrt((h * h).mean(-1, keepdim=True) + 1e-5) * scale
+        return normed, other @ other
+
+    arguments = weft.ones(4, 64), weft.ones(64, 64), weft.ones(4, 64), weft.ones(64), weft.ones(64, 64)
+    weft.compile(layer, fullgraph=True)(*arguments)
+
+
+def _under_way(timed_out):
+    """Rank 1 does not come to a wait, or not even to the call: the others say so."""
+
+    def layer(x, w):
+        total = functional.all_reduce(x)
+        return total @ (w @ w)
+
+    fast = weft.compile(layer, fullgraph=True)
+    x = weft.ones(700, 700)
+    fast(x, x)
+    dist.barrier()
+    if dist.get_rank() == 1:
+        time.sleep(1000) if timed_out else os.kill(os.getpid(), signal.SIGKILL)
+    while True:
+        fast(x, x)
+
+
+def dies_under_way():
+    _under_way(False)
+
+
+def waits_under_way():
+    message = raised(RuntimeError, _under_way, True)
+    assert f"rank {dist.get_rank()} of" in message and "all_reduce: waited 1 s for the other ranks" in message
+    assert raised(RuntimeError, dist.barrier) == message.split("\n")[0]
+    print("told", flush=True)
+    dist.destroy_process_group()
+
+
 def models(folder):
     """Texts of a model over the ranks, and those of the same model alone."""
     for options in (
@@ -277,7 +364,9 @@ def modules(folder, scheme):
 def main():
     function, *arguments = sys.argv[1:]
     backend = "nccl" if function in ("gpus", "nccl_fails") else "mpi"
-    dist.init_process_group(backend, timeout=1 if function == "waits" else 60)
+    waits = function in ("waits", "waits_under_way")
+    # Without the ranks' comparing their calls they do not wait for each other when one begins.
+    dist.init_process_group(backend, timeout=1 if waits else 60, check="under_way" not in function)
     globals()[function](*arguments)
     if dist.is_initialized():
         print(f"rank {dist.get_rank()} is done", flush=True)

@@ -233,13 +233,30 @@ def test_compiled(ranks):
 
 
 @needs_mpi
-def test_a_rank_that_does_not_come():
-    assert "told" in program(3, "waits", status=1).stdout
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_collectives_beside_other_work(ranks):
+    program(ranks, "overlaps")
 
 
 @needs_mpi
-def test_a_rank_that_dies():
-    done = program(3, "dies", status=1)
+def test_residual_and_norm_behind_a_sum():
+    told = program(2, "norm_behind_a_sum", environment={"WEFT_LOGS": "fusion,output_code"}).stderr
+    assert re.search(r"call _all_reduce.* is under way during matmul", told), told
+    # The ranks' lines are mixed, and each has one kernel.
+    kernels = set(re.findall(r"void (\w+)\(", told))
+    assert len(kernels) == 1, kernels
+
+
+@needs_mpi
+@pytest.mark.parametrize("name", ["waits", "waits_under_way"])
+def test_a_rank_that_does_not_come(name):
+    assert "told" in program(3, name, status=1).stdout
+
+
+@needs_mpi
+@pytest.mark.parametrize("name", ["dies", "dies_under_way"])
+def test_a_rank_that_dies(name):
+    done = program(3, name, status=1)
     assert "rank 1" in done.stderr and "done" not in done.stdout
 
 

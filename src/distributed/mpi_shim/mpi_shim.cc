@@ -3,13 +3,43 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 
 #include "distributed/mpi_shim/interface.h"
 
 namespace {
 
 MPI_Comm g_ranks = MPI_COMM_NULL;  // of weft's own: a program's messages are apart from them
-MPI_Request g_request = MPI_REQUEST_NULL;
+
+struct Request {
+  MPI_Request handle = MPI_REQUEST_NULL;
+  bool is_under_way = false;
+};
+
+// By number. Requests stay where they are: MPI may keep their addresses.
+std::deque<Request>& requests() {
+  static auto& all = *new std::deque<Request>;
+  return all;
+}
+
+int32_t free_number() {
+  auto& all = requests();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [](const Request& request) { return !request.is_under_way; });
+  const auto number = static_cast<int32_t>(found - all.begin());
+  if (found == all.end()) all.emplace_back();
+  return number;
+}
+
+// Begins what takes an MPI_Request*.
+template <class F>
+int32_t begin(int32_t* number, F&& body) {
+  *number = free_number();
+  Request& request = requests()[static_cast<size_t>(*number)];
+  const int error = body(&request.handle);
+  request.is_under_way = error == 0;
+  return error;
+}
 
 MPI_Datatype type_of(int32_t type) {
   switch (type) {
@@ -56,24 +86,36 @@ int32_t finish() {
 
 void abort_all(int32_t status) { MPI_Abort(MPI_COMM_WORLD, status); }
 
-int32_t all_reduce(void* data, int32_t count, int32_t type, int32_t op) {
-  return MPI_Iallreduce(MPI_IN_PLACE, data, count, type_of(type), op_of(op), g_ranks, &g_request);
+int32_t all_reduce(void* data, int32_t count, int32_t type, int32_t op, int32_t* number) {
+  return begin(number, [&](MPI_Request* request) {
+    return MPI_Iallreduce(MPI_IN_PLACE, data, count, type_of(type), op_of(op), g_ranks, request);
+  });
 }
-int32_t all_gather(const void* from, void* to, int32_t bytes) {
-  return MPI_Iallgather(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, g_ranks, &g_request);
+int32_t all_gather(const void* from, void* to, int32_t bytes, int32_t* number) {
+  return begin(number, [&](MPI_Request* request) {
+    return MPI_Iallgather(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, g_ranks, request);
+  });
 }
-int32_t reduce_scatter(const void* from, void* to, int32_t count, int32_t type, int32_t op) {
-  return MPI_Ireduce_scatter_block(from, to, count, type_of(type), op_of(op), g_ranks, &g_request);
+int32_t reduce_scatter(const void* from, void* to, int32_t count, int32_t type, int32_t op, int32_t* number) {
+  return begin(number, [&](MPI_Request* request) {
+    return MPI_Ireduce_scatter_block(from, to, count, type_of(type), op_of(op), g_ranks, request);
+  });
 }
-int32_t broadcast(void* data, int32_t bytes, int32_t root) {
-  return MPI_Ibcast(data, bytes, MPI_BYTE, root, g_ranks, &g_request);
+int32_t broadcast(void* data, int32_t bytes, int32_t root, int32_t* number) {
+  return begin(number, [&](MPI_Request* request) {
+    return MPI_Ibcast(data, bytes, MPI_BYTE, root, g_ranks, request);
+  });
 }
-int32_t barrier() { return MPI_Ibarrier(g_ranks, &g_request); }
+int32_t barrier(int32_t* number) {
+  return begin(number, [&](MPI_Request* request) { return MPI_Ibarrier(g_ranks, request); });
+}
 
-int32_t test(int32_t* is_done) {
+int32_t test(int32_t number, int32_t* is_done) {
+  Request& request = requests()[static_cast<size_t>(number)];
   int flag = 0;
-  const int error = MPI_Test(&g_request, &flag, MPI_STATUS_IGNORE);
+  const int error = MPI_Test(&request.handle, &flag, MPI_STATUS_IGNORE);
   *is_done = flag;
+  if (flag) request.is_under_way = false;
   return error;
 }
 
