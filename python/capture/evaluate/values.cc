@@ -354,6 +354,8 @@ void Evaluator::realize_container(const V& value) {
     value->kind = Kind::Tensor;
   } else if (PyExceptionInstance_Check(object)) {
     realize_exception(value);
+  } else if (is_tensor(object)) {
+    value->kind = Kind::Opaque;  // of a device that is not this call's: operator by operator
   } else if (is_plain_class(type)) {
     pin_type(type);
     value->object_type = type;

@@ -20,6 +20,8 @@ const Tensor* captured_tensor(PyObject* object) {
   return has_memory(tensor->device()) ? tensor : nullptr;
 }
 
+bool is_tensor(PyObject* object) { return python::tensor_of_python(object) != nullptr; }
+
 bool is_host_tensor(PyObject* object) { return host_tensor(object) != nullptr; }
 
 Ref array_of_tensor(PyObject* object) {

@@ -12,6 +12,7 @@ bool is_host_tensor(PyObject* object);
 const Tensor* host_tensor(PyObject* object);  // null for any other object
 // A tensor that graphs take: of the host, or of the device that `with weft.device(...)` has chosen.
 const Tensor* captured_tensor(PyObject* object);
+bool is_tensor(PyObject* object);  // of any device
 // A new array over the tensor's memory, and a new tensor over the array's; no copies.
 Ref array_of_tensor(PyObject* object);
 Ref tensor_of_array(PyObject* array);
