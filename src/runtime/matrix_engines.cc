@@ -31,7 +31,7 @@ std::string vector_engine(const char* feature) {
 
 #if defined(__x86_64__) && defined(__linux__)
 // Bits of EDX of CPUID's leaf 7.
-enum { kAmxBf16 = 22, kAmxTile = 24, kAmxInt8 = 25 };
+enum { kAmxBf16 = 22, kFloat16 = 23, kAmxTile = 24, kAmxInt8 = 25 };
 
 bool cpu_has(int bit) {
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -60,9 +60,17 @@ std::string tile_engine(int bit) {
   static const auto& refused = *new std::string(tiles_refused());
   return refused;
 }
+
+std::string float16_engine() {
+  return cpu_has(kFloat16)
+             ? "it adds in float16, which rounds each sum to 11 bits: products of float16 use float32, or "
+               "tiles of bfloat16"
+             : kNotThere;
+}
 #else
 enum { kAmxBf16, kAmxInt8 };
 std::string tile_engine(int) { return kNotThere; }
+std::string float16_engine() { return kNotThere; }
 #endif
 
 // The best of a few runs, in operations per second.
@@ -95,6 +103,7 @@ const std::vector<MatrixEngine>& matrix_engines() {
       *new std::vector<MatrixEngine>{{"avx-vnni", "int8", vector_engine("avxvnni")},
                                      {"avx512-vnni", "int8", vector_engine("avx512vnni")},
                                      {"avx512-bf16", "bfloat16", vector_engine("avx512bf16")},
+                                     {"avx512-fp16", "float16", float16_engine()},
                                      {"amx-bf16", "bfloat16", tile_engine(kAmxBf16)},
                                      {"amx-int8", "int8", tile_engine(kAmxInt8)}};
   return engines;
