@@ -93,17 +93,18 @@ class Allocator {
   }
 
   void* allocate(size_t nbytes, size_t* capacity) {
-    const size_t size = fails() || nbytes > total_memory() ? 0 : round_to_class(nbytes);
+    const size_t size = nbytes > total_memory() ? 0 : round_to_class(nbytes);
+    const bool may_be = size > 0 && !fails();
     *capacity = size;
-    if (size) {
+    if (may_be) {
       std::lock_guard lock(mutex_);
       if (void* kept = take(size, capacity)) {
         count(*capacity);
         return kept;
       }
     }
-    void* data = size ? system_allocate(size, nbytes) : nullptr;
-    if (!data && size) {
+    void* data = may_be ? system_allocate(size, nbytes) : nullptr;
+    if (!data && may_be) {
       empty_cache();
       data = system_allocate(size, nbytes);
     }

@@ -22,7 +22,9 @@ std::shared_ptr<Storage> Storage::allocate(size_t nbytes, Device device) {
   } else {
     storage = std::make_shared<Owned>();
     if (backend.memory != MemoryKind::None) {
-      storage->data_ = backend.allocate(nbytes, device.index, &storage->capacity_);
+      size_t capacity = 0;  // a storage without memory has none to give back
+      storage->data_ = backend.allocate(nbytes, device.index, &capacity);
+      storage->capacity_ = capacity;
       profiling::note_memory(profiling::MemoryAction::Allocated, storage->data_, storage->capacity_, device);
     }
   }

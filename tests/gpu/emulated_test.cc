@@ -16,6 +16,7 @@
 #include "ops/harness.h"
 #include "support/golden.h"
 #include "support/random_graph.h"
+#include "weft/allocator.h"
 #include "weft/ops.h"
 
 namespace weft {
@@ -215,8 +216,11 @@ TEST(GpuMemory, IsKeptForReuseAndGivenBack) {
   {
     const Tensor x = Tensor::empty({(1 << 17) - 512}, DType::F64, kCuda);
   }  // what is kept makes room
+  const AllocatorStats host = allocator_stats();
   EXPECT_THAT(error_of([] { Tensor::empty({1 << 18}, DType::F64, kCuda); }),
               HasSubstr("cuda:0: out of memory: asked for 2.0 MiB; weft's tensors hold 0.0 KiB there"));
+  EXPECT_EQ(allocator_stats().cached, host.cached);  // there is nothing that would be given back
+  EXPECT_EQ(allocator_stats().allocated, host.allocated);
   cuda::set_emulated_memory(0);
   EXPECT_EQ(
       difference({numbers({1 << 18}, DType::F64).to(kCuda).to(Device())}, {numbers({1 << 18}, DType::F64)}),
