@@ -44,6 +44,7 @@ Tensor pinned(const Tensor& tensor) {
 }
 
 Tensor start_move(const Tensor& tensor, Device to) {
+  if (tensor.is_traced()) return tensor.to(to);
   const Device from = tensor.device();
   if (to.type == DeviceType::CUDA && is_pinned(tensor)) {
     const Backend& there = available_backend(to);

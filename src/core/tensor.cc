@@ -272,7 +272,7 @@ Tensor Tensor::to(DType to) const {
 
 Tensor Tensor::to(Device to) const {
   if (to == device()) return *this;
-  check_not_traced(*this, "to");
+  if (is_traced()) return impl_->trace->move(*this, to);
   const Backend& there = available_backend(to);
   if (there.memory == MemoryKind::None) return empty(shape(), dtype(), to);
   if (!has_memory(device())) {

@@ -1,6 +1,7 @@
 // What makes a tensor a traced one: it stands for a value of a graph and has no elements.
 #pragma once
 
+#include "weft/device.h"
 #include "weft/dtype.h"
 
 namespace weft {
@@ -21,6 +22,7 @@ class TraceHandle {
   // What Tensor::clone, to and copy_from do to a traced tensor: they are recorded.
   virtual Tensor clone(const Tensor& self) const;
   virtual Tensor cast(const Tensor& self, DType dtype) const;
+  virtual Tensor move(const Tensor& self, Device device) const;
   virtual void assign(const Tensor& target, const Tensor& source) const;
 };
 

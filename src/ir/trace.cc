@@ -100,6 +100,22 @@ struct GraphTracer::Impl {
 
   Value* constant(const Tensor& tensor);
 
+  // Results lie where operands do that are not on the host: numbers, and what composites make, go along.
+  void put_beside_operands(const Node& node) {
+    if (!follows_devices) return;
+    Device device;
+    for (const Value* input : node.inputs)
+      if (input && input->tensor().device != Device{}) device = input->tensor().device;
+    for (Value* output : node.outputs) {
+      if (output->tensor().device == Device{}) output->type.tensor.device = device;
+      note_device(output->tensor().device);
+    }
+  }
+
+  void note_device(Device device) {
+    if (device != Device{}) other_device = device;
+  }
+
   Value* value_of(const Tensor& tensor) {
     if (!tensor.defined()) return nullptr;
     if (!tensor.is_traced()) return constant(tensor);
@@ -119,7 +135,9 @@ struct GraphTracer::Impl {
   }
 
   Value* add(const OpDef& op, std::vector<Value*> inputs, Attrs attrs) {
-    return graph->add_node(graph->body(), op, std::move(inputs), std::move(attrs), location)->output();
+    const Node* node = graph->add_node(graph->body(), op, std::move(inputs), std::move(attrs), location);
+    put_beside_operands(*node);
+    return node->output();
   }
   Value* add(std::string_view op, std::vector<Value*> inputs, Attrs attrs) {
     return add(ops::get_op(op), std::move(inputs), std::move(attrs));
@@ -132,7 +150,16 @@ struct GraphTracer::Impl {
     return ++last;
   }
 
+  Value* moved(Value* value, Device device) {
+    Value* copy = add("cast", {value}, {{"dtype", value->tensor().dtype}});
+    copy->type.tensor.device = device;
+    note_device(device);
+    return copy;
+  }
+
   const uint64_t id = next_id();
+  bool follows_devices = false;
+  Device other_device;  // of the graph's values, that is not the host; the last one seen
   std::unique_ptr<Graph> graph;
   SourceLocation location;
   std::vector<std::shared_ptr<Base>> input_bases;
@@ -171,6 +198,10 @@ GraphTracer::GraphTracer(std::string name) : impl_(std::make_unique<Impl>(std::m
 GraphTracer::~GraphTracer() = default;
 
 Graph& GraphTracer::graph() { return *impl_->graph; }
+void GraphTracer::follow_devices() { impl_->follows_devices = true; }
+bool GraphTracer::is_of_device(Device device) const {
+  return device == Device{} || impl_->other_device == Device{} || device == impl_->other_device;
+}
 void GraphTracer::set_location(SourceLocation location) { impl_->location = std::move(location); }
 Value* GraphTracer::value_of(const Tensor& tensor) { return impl_->value_of(tensor); }
 
@@ -212,6 +243,7 @@ bool GraphTracer::share_memory(const Tensor& a, const Tensor& b) const {
 }
 
 Tensor GraphTracer::input(TensorType type, std::string name, std::optional<Strides> strides) {
+  impl_->note_device(type.device);
   Value* value = impl_->graph->add_input(std::move(type), std::move(name));
   return impl_->wrap_input(value,
                            strides ? std::move(*strides) : contiguous_strides(hints(value->tensor().shape)));
@@ -313,6 +345,7 @@ std::vector<Tensor> GraphTracer::record(const ops::OpDef& op, const ops::OpArgs&
   std::vector<Value*> inputs;
   for (const Tensor& tensor : args.tensors) inputs.push_back(impl_->value_of(tensor));
   const Node* node = impl_->graph->add_node(impl_->graph->body(), op, inputs, args.attrs, impl_->location);
+  impl_->put_beside_operands(*node);
   if (op.kind == ops::OpKind::View) {
     const Tensor& source = args.tensors.at(0);
     const TensorType& result = node->output()->tensor();
@@ -340,6 +373,13 @@ Tensor GraphTracer::record_part(const ops::OpDef& op, const Tensor& source, Attr
   Strides strides =
       ops::part_strides(op.name, source.impl()->strides, traced.type().dtype, node->output()->tensor().dtype);
   return impl_->wrap(node->output(), traced.base, std::move(chain), std::move(strides));
+}
+
+Tensor GraphTracer::record_move(const Tensor& tensor, Device device) {
+  WEFT_CHECK(impl_->follows_devices,
+             fmt::format("to: {} is traced, and its graph is of one device: {} is another", describe(tensor),
+                         device.str()));
+  return impl_->wrap_result({}, impl_->moved(impl_->value_of(tensor), device));
 }
 
 Tensor GraphTracer::with_strides(const Tensor& tensor, Strides strides) {
@@ -386,6 +426,8 @@ void GraphTracer::record_copy(const Tensor& target, const Tensor& source) {
       !std::equal(type.shape.begin(), type.shape.end(), updated->tensor().shape.begin(), sym_eq)) {
     updated = impl_->add("expand", {updated}, {{"shape", type.shape}});
   }
+  if (impl_->follows_devices && updated->tensor().device != type.device)
+    updated = impl_->moved(updated, type.device);
   Value* value = updated;
   for (size_t i = traced.chain.size(); i-- > 0;) {
     value = impl_->invert(traced.chain[i], impl_->derive(*traced.base, traced.chain, i), value);

@@ -42,6 +42,7 @@ class GraphTracer final : public ops::Tracer {
   Tensor constant(const Tensor& tensor);
   std::vector<Tensor> record(const ops::OpDef& op, const ops::OpArgs& args) override;
   Tensor record_part(const ops::OpDef& op, const Tensor& source, Attrs attrs = {}) override;
+  Tensor record_move(const Tensor& tensor, Device device) override;
   void record_copy(const Tensor& target, const Tensor& source) override;
   Tensor with_strides(const Tensor& tensor, Strides strides) override;
   // The current SSA value of a traced tensor: a view is derived again if its base has been updated since.
@@ -52,6 +53,11 @@ class GraphTracer final : public ops::Tracer {
   // Do updates of one of these traced tensors reach the other: are they views of one value, or of one input?
   bool share_memory(const Tensor& a, const Tensor& b) const;
   void set_location(SourceLocation location);
+  // From now on values are on the devices on which they are eagerly, and tensors can be moved; what the graph
+  // is computed on is decided afterwards (ir/place.h).
+  void follow_devices();
+  // Can an input of this device join the graph? One that is not the host is all that a graph has.
+  bool is_of_device(Device device) const;
 
   Graph& graph();
   // Sets the outputs, turns updated inputs into write-backs, and gives the graph away.

@@ -166,6 +166,10 @@ Tensors expand_masks(const OpDef& op, const Tensor& x, std::span<const Tensor> g
     if (index.dim() == 0)
       throw_error(ErrorKind::NotImplemented, fmt::format("{}: a 0-d boolean index", op.name));
   }
+  // Indices of the host go along.
+  for (Tensor& index : indices)
+    if (index.defined() && !index.is_traced() && !x.is_traced() && index.device() == Device())
+      index = index.to(x.device());
   return indices;
 }
 

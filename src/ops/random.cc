@@ -196,8 +196,8 @@ Tensors draw_like(const OpDef& op, const OpArgs& args) {
   for (const Param& param : get_op(name).params)
     if (const Attr* const value = args.attrs.find(param.name)) plain.attrs.set(param.name, *value);
   if (args.attrs.is_none("dtype")) plain.attrs.set("dtype", like.dtype());
-  const bool is_elsewhere = !like.is_traced() && like.device() != Device();
-  if (is_elsewhere && like.device().type == DeviceType::Meta)  // nothing is drawn
+  const bool is_elsewhere = like.device() != Device();
+  if (is_elsewhere && !like.is_traced() && like.device().type == DeviceType::Meta)  // nothing is drawn
     return {Tensor::empty(like.shape(), plain.attrs.get<DType>("dtype"), like.device())};
   const SymShape shape = sym_shape(like);
   const std::vector<int64_t> order = memory_order(like);
@@ -216,7 +216,7 @@ Tensors draw_like(const OpDef& op, const OpArgs& args) {
   }
   const Tensor drawn = call(get_op(name), std::move(plain)).at(0);
   const Tensor result = turned ? build::permute(drawn, back) : drawn;
-  return {is_elsewhere ? result.to(like.device()) : result};
+  return {is_elsewhere && result.device() != like.device() ? result.to(like.device()) : result};
 }
 
 OpDef kernel(std::string name, std::string schema, std::string doc, InferFn infer, EagerFn eager) {

@@ -15,6 +15,12 @@ Tensor TraceHandle::cast(const Tensor& self, DType dtype) const {
   return ops::call1("cast", {self}, {{"dtype", dtype}});
 }
 
+Tensor TraceHandle::move(const Tensor& self, Device device) const {
+  ops::Tracer* tracer = ops::current_tracer();
+  WEFT_ASSERT(tracer != nullptr, "to: a traced tensor is used outside its trace");
+  return tracer->record_move(self, device);
+}
+
 void TraceHandle::assign(const Tensor& target, const Tensor& source) const {
   ops::Tracer* tracer = ops::current_tracer();
   WEFT_ASSERT(tracer != nullptr, "copy_from: a traced tensor is used outside its trace");

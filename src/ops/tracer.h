@@ -19,6 +19,8 @@ class Tracer {
   virtual Tensor record_part(const OpDef& op, const Tensor& source, Attrs attrs) = 0;
   // In-place assignment to a traced tensor (or a traced view of one): target[...] = source, broadcast.
   virtual void record_copy(const Tensor& target, const Tensor& source) = 0;
+  // A copy on another device.
+  virtual Tensor record_move(const Tensor& tensor, Device device) = 0;
   // A tensor that is no view, in memory of these strides.
   virtual Tensor with_strides(const Tensor& tensor, Strides strides) = 0;
 };

@@ -148,46 +148,5 @@ def random_numbers():
     assert cuda.seed() is None and torch.randn(5, device="cuda").cpu().tolist() != first
 
 
-def compiled():
-    """Functions whose arguments lie on a GPU, outside of `with weft.device("cuda")`: on the arguments' device, as in PyTorch."""
-
-    @torch.compile
-    def several(a, b):
-        c = torch.exp(a) * b + a.sum()
-        return c - c.mean(0), a.max(1).values, a.T
-
-    @torch.compile
-    def makes(a):
-        return a + torch.zeros(3)
-
-    @torch.compile
-    def asks(a):
-        return a[0].cpu(), a.device, a.is_cuda, torch.arange(3, device=a.device) * a[0]
-
-    @torch.compile
-    def loops(a):
-        total = 0
-        for i in range(2):
-            total = total + a[i] * 2
-        return total
-
-    x = torch.arange(6.0).reshape(2, 3)
-    for device in ("cuda", "cuda:1", "cpu", "cuda"):
-        there = x.to(device)
-        for got, want in zip(several(there, there), several(x, x)):
-            assert got.device == there.device
-            np.testing.assert_allclose(got.cpu().numpy(), want.numpy(), rtol=1e-5)
-        here, place, is_there, ranged = asks(there)
-        assert not here.is_cuda and place == there.device == ranged.device and is_there == there.is_cuda
-        assert ranged.tolist() == [0, 1, 4]
-        assert loops(there).tolist() == [6, 10, 14] and loops(there).device == there.device
-    text = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
-    refused(RuntimeError, text, lambda: several(x.cuda(), x))
-    refused(RuntimeError, text, lambda: makes(x.cuda()))
-    assert makes(x).tolist() == x.tolist()
-    model = torch.compile(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU()).cuda().eval())
-    assert model(x.cuda()).is_cuda and model(x.cuda()).shape == (2, 4)
-
-
 if __name__ == "__main__":
     globals()[sys.argv[1]](*sys.argv[2:])

@@ -29,14 +29,20 @@ static V tensor_of_array(Evaluator& ev, const CallArgs& args) {
       args.args[0]->flavor != Flavor::NdArray)
     return nullptr;
   DType dtype = args.args[0]->tensor.dtype();
+  Device device = python::default_device();
   for (const auto& [key, value] : args.keywords) {
     if (ev.is_none(value) || (key == "requires_grad" && ev.realize(value)->is(Py_False))) continue;
     if (!ev.realize(value)->is_const()) return nullptr;
-    if (key == "device" && python::device_of_python(value->object.get()) == Device{}) continue;
+    if (key == "device") {
+      device = python::device_of_python(value->object.get());
+      continue;
+    }
     if (key != "dtype") return nullptr;
     dtype = python::dtype_of_python(value->object.get());
   }
-  return tensor_value(array_value(copy_tensor(cast_to(args.args[0]->tensor, dtype))));
+  const Tensor converted = cast_to(args.args[0]->tensor, dtype);
+  return tensor_value(
+      array_value(device == converted.device() ? copy_tensor(converted) : converted.to(device)));
 }
 
 // A function of weft._C's.
@@ -58,10 +64,12 @@ static V new_tensor(Evaluator& ev, CallArgs& args) {
     return object;
   });
   clear_error();
-  const Tensor* const tensor = made ? host_tensor(made.get()) : nullptr;
+  const Tensor* const tensor = made ? captured_tensor(made.get()) : nullptr;
   if (!tensor || tensor->is_traced()) graph_break("a call of weft.tensor");
-  return tensor_value(
-      array_value(ops::call1("cast", {ev.tracer().constant(*tensor)}, {{"dtype", tensor->dtype()}})));
+  const Tensor constant = ev.tracer().constant(tensor->to(Device{}));
+  return tensor_value(array_value(constant.device() == tensor->device()
+                                      ? ops::call1("cast", {constant}, {{"dtype", tensor->dtype()}})
+                                      : constant.to(tensor->device())));
 }
 
 // weft.Size(sizes)

@@ -146,6 +146,11 @@ BuildStep Evaluator::output_step(const V& value) {
     if (of_root && of_root->steps.empty()) step.root_order = root->order;
   }
   if (value->flavor == Flavor::NdArray) step.input = root->input;
+  if (value->kind == Kind::Array && value->tensor.device() != Device{}) {  // it stays there
+    step.is_tensor = true;
+    step.is_array = has_device_arrays_;
+    step.flavor = Flavor::NdArray;
+  }
   if (step.order.empty()) {
     outputs_.push_back(value->tensor);
   } else {

@@ -353,6 +353,7 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   }
   if (joins_long_list(object, args))
     throw GraphBreak{.reason = "an array of a long list", .is_planned = true};
+  if (callable_name(object).starts_with("numpy.")) take_for_arrays(*this, args);
   if (is_ufunc(object) && has_tensor_value(*this, args)) return ufunc_of_tensors(*this, object, args);
   // A Python source stands in for what the lowering cannot do.
   PyObject* replacement = find_replacement(object);

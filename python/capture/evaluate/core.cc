@@ -53,6 +53,7 @@ Evaluator::Evaluator(const State& state, History& history, const Settings& setti
       tracer_(utf8(state.frames.back().code->code()->co_name)),
       autocast_(ops::autocast()),
       grad_mode_(grad_mode()) {
+  tracer_.follow_devices();
   for (size_t f = 0; f < state.frames.size(); ++f) {
     const Frame& from = state.frames[f];
     AbstractFrame frame{from.code, from.globals, from.builtins, {}, {}, from.ip, from.on_return, nullptr};

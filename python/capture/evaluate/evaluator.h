@@ -169,6 +169,7 @@ class Evaluator {
 
   // ---- arrays ----
   ir::GraphTracer& tracer() { return tracer_; }
+  bool has_device_arrays() const { return has_device_arrays_; }
   // A traced tensor for an operand: arrays, data scalars, numbers; breaks otherwise.
   Tensor to_tensor(const V& value);
   // As a promoted operator's operand: Python numbers stay weak.
@@ -372,6 +373,7 @@ class Evaluator {
   std::unordered_map<size_t, Tensor>
       unordered_;  // outputs given in another memory order, as the graph has them
   std::vector<V> kept_values_;
+  bool has_device_arrays_ = false;  // weft.numpy's: what NumPy's functions make on their device are such
   // Backward jumps taken to one place, and how large the graph was at the loop's beginning, after the first
   // and after the last of them.
   struct Trips {

@@ -14,6 +14,7 @@
 #include "capture/objects/made_once.h"
 #include "capture/objects/numpy_api.h"
 #include "capture/values/memory_order.h"
+#include "ir/place.h"
 #include "ops/effects.h"
 #include "weft/error.h"
 
@@ -316,6 +317,18 @@ void Evaluator::finish_graph() {
     ir::Node* const last = variant_->graph->outputs()[static_cast<size_t>(step.imm)]->def;
     if (last && last->is("permute")) last->attrs.set(ir::kOwnMemory, true);
   }
+  try {
+    variant_->device = ir::device_of(*variant_->graph);
+    if (const Device chosen = settings_.device; chosen != Device{} && !settings_.on_meta()) {
+      if (variant_->device != Device{} && variant_->device != chosen)
+        throw CaptureAborted{
+            fmt::format("tensors on {} under weft.device(\"{}\")", variant_->device.str(), chosen.str())};
+      variant_->device = chosen;
+    }
+  } catch (const Error& error) {
+    throw CaptureAborted{error.what()};
+  }
+  if (variant_->device != Device{}) variant_->result_devices = ir::devices_of_results(*variant_->graph);
   guards.sym_guards(variant_->graph->env());
   // Built slots follow the registers.
   std::unordered_map<int, int> number;
@@ -352,9 +365,9 @@ void Evaluator::finish_graph() {
     }
     const auto start = std::chrono::steady_clock::now();
     try {
-      if (!settings_.on_meta)
-        variant_->executable = make_executable(variant_->graph->clone(), input_strides(), steady,
-                                               settings_.mode, &variant_->kernels);
+      if (!settings_.on_meta())
+        variant_->executable = make_executable(variant_->graph->clone(), variant_->device, input_strides(),
+                                               steady, settings_.mode, &variant_->kernels);
     } catch (const Error& error) {
       // No instruction's: the graph is the tracer's no longer, so that there is no earlier end to try.
       throw CaptureAborted{error.what()};

@@ -436,7 +436,7 @@ bool Evaluator::take_range_iterator(const V& it) {
 // A loop that goes round too often in one segment gets a segment per iteration.
 void Evaluator::note_backward_jump(int target) {
   const Code* code = frame().code;
-  if (settings_.on_meta) return;
+  if (settings_.on_meta()) return;
   const auto place = std::make_pair(code, target);
   const std::string key = fmt::format("{} {} {}", frames_.size(), static_cast<const void*>(code), target);
   Trips& trips = trips_.try_emplace(key, Trips{code, target}).first->second;

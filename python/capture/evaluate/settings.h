@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "weft/device.h"
 #include "weft/dtype.h"
 
 namespace weft::capture {
@@ -13,8 +14,9 @@ struct Settings {
   enum class Dynamic : uint8_t { Auto, Always, Never } dynamic = Dynamic::Auto;
   std::string mode = "default";
   DType default_float = DType::F64;
-  bool on_meta = false;
-  bool is_usual() const { return default_float == DType::F64 && !on_meta; }
+  Device device;  // that `with weft.device(...)` has chosen
+  bool on_meta() const { return device.type == DeviceType::Meta; }
+  bool is_usual() const { return default_float == DType::F64 && !on_meta(); }
 };
 
 }  // namespace weft::capture

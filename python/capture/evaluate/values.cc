@@ -336,7 +336,8 @@ void Evaluator::realize_container(const V& value) {
   } else if (std::string_view(type->tp_name) == "functools.partial") {
     add_attributes(value, {"func", "args", "keywords"});
     value->kind = Kind::Partial;
-  } else if (captured_tensor(object)) {
+  } else if (const Tensor* tensor = captured_tensor(object);
+             tensor && tracer_.is_of_device(tensor->device())) {
     V array = make_value(Kind::Array);
     array->object = value->object;
     array->source = item_source(Source::Step::TensorArray, value->source, 0);
@@ -351,11 +352,12 @@ void Evaluator::realize_container(const V& value) {
     }
     value->items = {std::move(array)};
     value->is_array = is_weft_array(object);
+    has_device_arrays_ |= value->is_array && tensor->device() != Device{};
     value->kind = Kind::Tensor;
   } else if (PyExceptionInstance_Check(object)) {
     realize_exception(value);
   } else if (is_tensor(object)) {
-    value->kind = Kind::Opaque;  // of a device that is not this call's: operator by operator
+    value->kind = Kind::Opaque;  // of a device that is not this graph's: operator by operator
   } else if (is_plain_class(type)) {
     pin_type(type);
     value->object_type = type;
@@ -461,7 +463,8 @@ void Evaluator::add_array_input(const V& value, const SourceRef& source) {
   for (int index : mutated_)
     if (arrays_overlap(object, inputs_[static_cast<size_t>(index)]->object.get()))
       graph_break("an array that shares memory with one that was assigned to");
-  ops::TensorType type{*dtype, {}, {}};
+  if (is_tensor) guard.device = captured_tensor(object)->device();
+  ops::TensorType type{*dtype, {}, guard.device};
   for (int d = 0; d < memory.num_dims; ++d) {
     const int64_t size = memory.sizes[d];
     const auto dynamic = marked_size(object, d, settings_.dynamic);

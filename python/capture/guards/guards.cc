@@ -74,7 +74,7 @@ bool check_array(const ArrayGuard& guard, PyObject* object, std::vector<int64_t>
 
 bool check_tensor(const ArrayGuard& guard, PyObject* object, std::vector<int64_t>& symbols) {
   const Tensor* tensor = captured_tensor(object);
-  return tensor && tensor->dtype() == guard.dtype &&
+  return tensor && tensor->dtype() == guard.dtype && tensor->device() == guard.device &&
          tensor->dim() == static_cast<int64_t>(guard.dims.size()) &&
          check_memory(guard, memory_of(object), symbols);
 }
@@ -152,8 +152,9 @@ std::string ArrayGuard::str() const {
   for (size_t d = 0; d < dims.size(); ++d)
     shape += (d ? ", " : "") + (dims[d] >= 0 ? std::to_string(dims[d]) : "s" + std::to_string(~dims[d]));
   const char* layouts[] = {"", " in Fortran order", " strided"};
-  return fmt::format("is {} {}[{}]{}{}", is_tensor ? "a Tensor" : "an ndarray", short_name(dtype), shape,
-                     layouts[static_cast<int>(layout)], writable ? ", writable" : "");
+  return fmt::format("is {} {}[{}]{}{}{}", is_tensor ? "a Tensor" : "an ndarray", short_name(dtype), shape,
+                     layouts[static_cast<int>(layout)], writable ? ", writable" : "",
+                     device == Device{} ? "" : " on " + device.str());
 }
 
 bool Guards::run_load(const GuardStep& s, std::span<const Frame> frames, Registers& r) const {

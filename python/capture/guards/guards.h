@@ -22,7 +22,8 @@ struct ArrayGuard {
   Layout layout = Layout::C;
   bool writable = false;
   std::vector<int64_t> dims;
-  bool is_tensor = false;             // a weft.Tensor
+  bool is_tensor = false;  // a weft.Tensor
+  Device device = {};
   std::vector<uint8_t> strides = {};  // Other: how the strides are related (relations_of_strides)
   std::string str() const;
 };

@@ -404,15 +404,17 @@ Tensor make_input(const GraphInput& input, PyObject* object, const std::vector<i
   return {};
 }
 
-// Inputs on the device that `with weft.device(...)` has chosen. What is Python's or NumPy's is copied there;
-// tensors are where the program wants them.
+// Inputs on the device of the graph. Where `with weft.device(...)` has chosen it, what is Python's or NumPy's
+// is copied there, and tensors are where the program wants them; elsewhere the graph's operators have them
+// where they want them.
 std::vector<Tensor> placed(const std::vector<GraphInput>& inputs, const std::vector<Tensor>& tensors,
                            Device device) {
+  const bool is_chosen = python::default_device() == device;
   std::vector<Tensor> result;
   result.reserve(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const bool is_misplaced =
-        inputs[i].type == GraphInput::Type::Tensor && tensors[i].device() != device && tensors[i].dim() > 0;
+    const bool is_misplaced = is_chosen && inputs[i].type == GraphInput::Type::Tensor &&
+                              tensors[i].device() != device && tensors[i].dim() > 0;
     if (is_misplaced)
       throw GraphFailed{ErrorKind::Runtime,
                         fmt::format("Expected all tensors to be on the same device, but found at least two "
@@ -423,13 +425,16 @@ std::vector<Tensor> placed(const std::vector<GraphInput>& inputs, const std::vec
   return result;
 }
 
-// What NumPy's arrays and scalars are made of comes to the host; what shares memory there, shares it here.
-void bring_to_host(const std::vector<BuildStep>& steps, std::vector<Tensor>& outputs) {
+// What NumPy's arrays and scalars are made of comes to the host, and so do tensors that the program has
+// there; what shares memory there, shares it here.
+void bring_to_host(const Variant& variant, std::vector<Tensor>& outputs) {
   std::map<const Storage*, std::shared_ptr<Storage>> brought;
-  for (const BuildStep& step : steps) {
-    if (step.op != BuildStep::Op::Output || step.is_tensor || step.is_scalar) continue;
-    Tensor& output = outputs[static_cast<size_t>(step.imm)];
-    if (!output.defined() || output.device() == Device{}) continue;
+  for (const BuildStep& step : variant.steps) {
+    if (step.op != BuildStep::Op::Output) continue;
+    const size_t number = static_cast<size_t>(step.imm);
+    const bool stays = step.is_scalar || (step.is_tensor && variant.result_devices[number] != Device{});
+    Tensor& output = outputs[number];
+    if (stays || !output.defined() || output.device() == Device{}) continue;
     std::shared_ptr<Storage>& here = brought[output.storage().get()];
     if (!here) {
       const int64_t count = static_cast<int64_t>(output.storage()->nbytes()) / itemsize(output.dtype());
@@ -509,7 +514,6 @@ Ref Variant::run(Registers& registers, State& state) const {
       tensors.push_back(make_input(input,
                                    input.reg < 0 ? nullptr : registers.values[static_cast<size_t>(input.reg)],
                                    registers.symbols));
-    const Device device = python::default_device();
     const GeneratorStates generators(*this, tensors);
     const auto run_on = [&](const std::vector<Tensor>& arguments) {
       try {
@@ -525,7 +529,7 @@ Ref Variant::run(Registers& registers, State& state) const {
     } else {
       const std::vector<Tensor> there = placed(inputs, tensors, device);
       outputs = run_on(there);
-      bring_to_host(steps, outputs);
+      bring_to_host(*this, outputs);
       for (const ir::WriteBack& back : graph->write_backs)
         if (tensors[back.input].device() != device) tensors[back.input].copy_from(there[back.input]);
     }

@@ -137,6 +137,8 @@ class Variant {
   Guards guards;
   std::unique_ptr<ir::Graph> graph;        // as captured; owns the symbols of guards and recipes
   std::shared_ptr<Executable> executable;  // null when there is nothing to compute
+  Device device;                           // on which the graph is computed
+  std::vector<Device> result_devices;      // where its results lie for the program; empty: all on the host
   std::vector<GraphInput> inputs;
   std::vector<int> held_registers;  // kept alive while the graph runs
   std::vector<BuildStep> steps;

@@ -186,16 +186,23 @@ V new_ndarray(Evaluator& ev, CallArgs& args) {
   return filled<2>(ev, empty);
 }
 
+Tensor filled_with(const SymShape& shape, Scalar value, DType dtype, Device device) {
+  ops::Attrs attrs{{"shape", shape}, {"value", value}, {"dtype", dtype}};
+  if (device != Device{}) attrs.set("device", device);
+  return ops::call1("full", {}, std::move(attrs));
+}
+
 // A number as the fill of a new array.
-V fill_array(Evaluator& ev, const SymShape& shape, const V& value, std::optional<DType> dtype) {
+V fill_array(Evaluator& ev, const SymShape& shape, const V& value, std::optional<DType> dtype,
+             Device device = {}) {
   Tensor fill = as_tensor(ev, value);
   if (dtype) check_storable(ev, value, *dtype);
   fill = cast_to(fill, dtype.value_or(fill.dtype()));
   if (!fill.is_traced()) {
     if (fill.dim() != 0) graph_break("an array filled with a known array");
-    return array_value(
-        ops::call1("full", {}, {{"shape", shape}, {"value", fill.item()}, {"dtype", fill.dtype()}}));
+    return array_value(filled_with(shape, fill.item(), fill.dtype(), device));
   }
+  if (fill.device() == Device{} && device != Device{}) fill = fill.to(device);
   return array_value(copy_tensor(ops::call1("expand", {fill}, {{"shape", shape}})));
 }
 
@@ -235,8 +242,7 @@ V filled_like(Evaluator& ev, CallArgs& args) {
   const Like form = like(ev, bound[0], bound[2], bound[4]);
   const DType dtype =
       bound[1] && !ev.is_none(bound[1]) ? to_dtype(ev, bound[1], "dtype") : form.tensor.dtype();
-  V value = array_value(ops::call1(
-      "full", {}, {{"shape", form.shape}, {"value", Scalar(int64_t{kFill == 1})}, {"dtype", dtype}}));
+  V value = array_value(filled_with(form.shape, Scalar(int64_t{kFill == 1}), dtype, form.tensor.device()));
   return laid_out(value, form.order);
 }
 
@@ -248,7 +254,7 @@ V full_like(Evaluator& ev, CallArgs& args) {
       bound[2] && !ev.is_none(bound[2]) ? to_dtype(ev, bound[2], "dtype") : form.tensor.dtype();
   if (is_complex(as_tensor(ev, bound[1]).dtype()) && !is_complex(dtype))
     graph_break("a cast that discards imaginary parts");
-  V value = fill_array(ev, form.shape, bound[1], dtype);
+  V value = fill_array(ev, form.shape, bound[1], dtype, form.tensor.device());
   return laid_out(value, form.order);
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "capture/numpy/names.h"
+#include "capture/objects/host_tensors.h"
 #include "capture/objects/numpy_api.h"
 #include "capture/values/memory_order.h"
 #include "ops/view.h"
@@ -369,6 +370,7 @@ V numpy_attribute(Evaluator& ev, const V& array, const std::string& name) {
     part->read_only = array->flavor == Flavor::NdArray;
     return part;
   }
+  if (name == "device" && tensor.device() != Device{}) return const_value(object_of_device(tensor.device()));
   if (name == "device") return str_value("cpu");
   if (AttributeLowering lowering = find_array_attribute(name)) return lowering(ev, array);
   return nullptr;

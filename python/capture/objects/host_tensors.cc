@@ -14,10 +14,12 @@ const Tensor* host_tensor(PyObject* object) {
 
 const Tensor* captured_tensor(PyObject* object) {
   const Tensor* tensor = python::tensor_of_python(object);
-  if (!tensor || !tensor->storage() ||
-      (tensor->device() != Device{} && tensor->device() != python::default_device()))
-    return nullptr;
-  return has_memory(tensor->device()) ? tensor : nullptr;
+  if (!tensor || !tensor->storage()) return nullptr;
+  if (tensor->device() == Device{}) return tensor;
+  const Device chosen = python::default_device();
+  if (tensor->device() != chosen && chosen != Device{}) return nullptr;
+  const Backend& backend = backend_of(tensor->device());
+  return backend.memory == MemoryKind::Device && backend.has_kernels ? tensor : nullptr;
 }
 
 bool is_tensor(PyObject* object) { return python::tensor_of_python(object) != nullptr; }
@@ -25,7 +27,7 @@ bool is_tensor(PyObject* object) { return python::tensor_of_python(object) != nu
 bool is_host_tensor(PyObject* object) { return host_tensor(object) != nullptr; }
 
 Ref array_of_tensor(PyObject* object) {
-  if (!is_host_tensor(object)) return Ref();
+  if (!is_host_tensor(object)) return captured_tensor(object) ? Ref::borrow(object) : Ref();
   return Ref::steal(python::to_numpy(*python::tensor_of_python(object)).release().ptr());
 }
 
@@ -39,6 +41,8 @@ Ref object_of_tensor(const Tensor& tensor, bool as_array) {
   const Promotion rules = as_array ? Promotion::NumPy : Promotion::Torch;
   return Ref::steal(python::to_python(tensor, rules).release().ptr());
 }
+
+Ref object_of_device(Device device) { return Ref::steal(nanobind::cast(device).release().ptr()); }
 
 Ref object_of_size(Sym size) { return Ref::steal(python::symbolic_int_object(size).release().ptr()); }
 

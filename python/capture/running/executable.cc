@@ -62,11 +62,10 @@ class Interpreted final : public Executable {
 
 }  // namespace
 
-std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph,
+std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph, Device device,
                                             std::vector<Strides> input_strides,
                                             const std::vector<Tensor>& steady, const std::string& mode,
                                             std::vector<KernelSummary>* kernels) {
-  const Device device = choices().device;
   if (device != Device{}) ir::place(*graph, device);
   if (env::flag("WEFT_INTERPRET")) return std::make_shared<Interpreted>(std::move(graph));
   std::unique_ptr<ir::Graph> original = graph->clone();

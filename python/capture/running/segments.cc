@@ -102,7 +102,7 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
   // Breaks are decided on a real state, whose exceptions (of a handler being run) stay as they are.
   Settings settings = settings_;
   settings.default_float = chosen.default_float;
-  settings.on_meta = chosen.on_meta();
+  settings.device = chosen.device;
   std::shared_ptr<Variant> variant = Evaluator(state, segment.history, settings).evaluate();
   variant->capture_ms = milliseconds_since(start) - variant->compile_ms;
   ++counters().captures;
