@@ -37,6 +37,9 @@ std::string_view text_of(Text text) {
   static constexpr char kScanning[] =
 #include "device/cuda/text/scanning.inc"
       ;
+  static constexpr char kComparing[] =
+#include "device/cuda/text/comparing.inc"
+      ;
   switch (text) {
     case Text::Operands: return kOperands;
     case Text::Products: return kProducts;
@@ -44,6 +47,7 @@ std::string_view text_of(Text text) {
     case Text::Moving: return kMoving;
     case Text::Sorting: return kSorting;
     case Text::Scanning: return kScanning;
+    case Text::Comparing: return kComparing;
   }
   return {};
 }

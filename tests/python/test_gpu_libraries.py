@@ -1,0 +1,169 @@
+"""NVIDIA's libraries on the device cuda, which is emulated: libraries in their place that compute on the host."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import weft
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    """A folder that holds a library made of a file of this folder."""
+    folders = {}
+
+    def folder_of(source, library, *options):
+        key = source, library, options
+        if key not in folders:
+            folders[key] = tmp_path_factory.mktemp("library")
+            subprocess.run(
+                ["c++", "-O2", "-shared", "-fPIC", "-std=c++20", *options, str(HERE / source),
+                 "-o", str(folders[key] / library)],
+                check=True,
+            )  # fmt: skip
+        return str(folders[key])
+
+    return folder_of
+
+
+def run(check, folder, logs="autotune,syncs", **variables):
+    """What a check of gpu_library_checks.py, or one of gpu_checks.py with arguments, writes to stderr."""
+    paths = [str(Path(weft.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = {
+        **os.environ, "WEFT_DEVICE_EMULATE": "1", "WEFT_VERIFY": "1", "WEFT_LOGS": logs,
+        "LD_LIBRARY_PATH": folder, "PYTHONPATH": os.pathsep.join(path for path in paths if path), **variables,
+    }  # fmt: skip
+    arguments = [check] if isinstance(check, str) else check
+    checks = "gpu_library_checks.py" if len(arguments) == 1 else "gpu_checks.py"
+    done = subprocess.run(
+        [sys.executable, str(HERE / checks), *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
+    return done.stderr
+
+
+# ---- cuBLASLt ----
+
+
+def cublaslt(build, version=13):
+    return build("fake_cublaslt.cc", f"libcublasLt.so.{version}")
+
+
+def chosen(log):
+    """The candidate of each table."""
+    return re.findall(r"^\[weft autotune\] product .*: (\S+(?: \d)?), measured$", log, re.M)
+
+
+EXPECTED = {
+    "products": [
+        f"product {dtype} {sizes}, cuda:0"
+        for dtype in ("float32", "float64", "float16", "bfloat16")
+        for sizes in (
+            "20 x 17 x 33, nn", "20 x 17 x 33, tn", "20 x 17 x 33, nt", "20 x 17 x 33, tt", "1 x 8 x 9, nn",
+            "7 x 8 x 6, 3 of them, nn", "7 x 8 x 6, 6 of them, nn", "8 x 10 x 9, nn",
+        )
+    ],
+    "linears": [
+        f"product {dtype} 18 x 40 x 24, nt{what}, cuda:0"
+        for dtype in ("float32", "float16", "bfloat16")
+        for what in ("", ", bias", ", bias, residual", ", relu", ", bias, relu", ", gelu", ", bias, gelu")
+    ]
+    + ["product float32 18 x 40 x 24, nt, bias, residual, relu, cuda:0"],
+    "integers": [f"product int8 20 x 32 x 24, {order}, cuda:0" for order in ("nn", "tn", "nt", "tt")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("check", EXPECTED)
+def test_products_of_cublaslt_are_the_hosts(build, check):
+    log = run(check, cublaslt(build))
+    assert set(chosen(log)) == {"cuBLASLt 1"} and "differs" not in log and "status" not in log
+    for problem in EXPECTED[check]:
+        assert f"[weft autotune] {problem}: cuBLASLt 1, measured\n" in log, problem
+
+
+@pytest.mark.parametrize("version", [11, 12])
+def test_older_ones_are_found(build, version):
+    assert "cuBLASLt" in chosen(run("one", cublaslt(build, version)))[0]
+
+
+def test_what_is_slower_is_not_chosen(build):
+    log = run("slow", cublaslt(build))
+    assert chosen(log) == ["weft", "weft", "cuBLASLt 1"] and "differs" not in log
+
+
+def test_only_max_autotune_asks_for_the_library(build):
+    assert "fake cublasLtMatmul" not in run("without_autotune", cublaslt(build))
+
+
+@pytest.mark.parametrize("how", ["wrong", "tf32", "nothing"])
+def test_wrong_results_are_never_chosen(build, how):
+    log = run("one", cublaslt(build), FAKE_CUBLASLT=how)
+    assert chosen(log) == ["weft"] and log.count("differs from weft's kernel by more than rounding") == 2
+    assert log.count("fake cublasLtMatmul") == 2
+
+
+def test_one_wrong_algorithm_leaves_the_other(build):
+    log = run("one", cublaslt(build), FAKE_CUBLASLT="wrong 1")
+    assert chosen(log) == ["cuBLASLt 2"] and log.count("differs") == 1
+
+
+FUNCTIONS = [
+    "cublasLtCreate", "cublasLtMatmulDescCreate", "cublasLtMatmulDescSetAttribute", "cublasLtMatrixLayoutCreate",
+    "cublasLtMatmulPreferenceCreate", "cublasLtMatmulPreferenceSetAttribute", "cublasLtMatmulAlgoGetHeuristic",
+    "cublasLtMatmul",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_that_fails_leaves_it_to_weft(build, function):
+    log = run("one_linear", cublaslt(build), FAKE_CUBLASLT=function)
+    assert "fake cublasLtMatmul" not in log
+    if function == "cublasLtMatmulAlgoGetHeuristic":
+        assert log.count("cuBLASLt has no algorithm for it") == 1
+    else:
+        assert f"{function} gives status 13" in log
+
+
+def test_a_library_that_fails_later_is_given_up_in_one_line(build):
+    log = run("many", cublaslt(build), FAKE_CUBLASLT="late")
+    assert chosen(log)[0].startswith("cuBLASLt")
+    assert log.count("weft from now on: cublasLtMatmul gives status 13") == 1
+
+
+def test_a_library_without_a_function_is_none(build):
+    folder = build("fake_cublaslt.cc", "libcublasLt.so.13", "-DcublasLtMatmulPreferenceCreate=another")
+    log = run("one", folder)
+    assert log.count("weft: cuBLASLt has no cublasLtMatmulPreferenceCreate") == 1 and not chosen(log)
+
+
+def test_without_the_library(tmp_path):
+    log = run("one", str(tmp_path))
+    assert re.search(
+        "weft: there is no cuBLASLt .libcublasLt.so.13, libcublasLt.so.12, libcublasLt.so.11.: ", log
+    )
+
+
+# ---- weft's kernels around them ----
+
+
+@pytest.mark.parametrize("compiler", ["clang", "nvrtc"])
+def test_kernels_around_libraries_become_machine_code(build, tmp_path, compiler):
+    try:
+        weft._C._gpu.ptx("nothing", 'extern "C" __global__ void nothing() {}', 80, compiler)
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    log = run("kernels", cublaslt(build), WEFT_DUMP=str(tmp_path), WEFT_DISABLE_CACHE="0")
+    assert "cuBLASLt 1" in chosen(log)
+    names = {path.stem.split("_", 1)[1] for path in tmp_path.glob("*.cc")}
+    kinds = {f"fill_samples_{dtype}" for dtype in ("f32", "f64", "f16", "bf16", "i8", "i32")}
+    assert kinds <= names, names
+    run(["assembled", str(tmp_path), "", compiler], os.environ.get("LD_LIBRARY_PATH", ""))
