@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import weft
 import weft.nn.functional as F
+from weft.torch import fft
 
 rng = np.random.default_rng(3)
 
@@ -128,6 +129,10 @@ def kernels():
     for dtype in FLOATS:
         same(product, numbers(20, 24, dtype=dtype), numbers(24, 28, dtype=dtype))
     same(lambda a, b: weft._int_mm(a, b), numbers(20, 24, dtype=weft.int8), numbers(24, 28, dtype=weft.int8))
+    for real, complex_ in ((weft.float32, weft.complex64), (weft.float64, weft.complex128)):
+        same_eagerly(weft.fft_c2c, complex_numbers(3, 8, 2, dtype=complex_), 5, 1)
+        same_eagerly(weft.fft_r2c, numbers(3, 8, 2, dtype=real), 9, 1, 1, False)
+        same_eagerly(weft.fft_c2r, complex_numbers(3, 8, dtype=complex_), 9)
 
 
 def without_autotune():
@@ -136,6 +141,85 @@ def without_autotune():
         with weft.device("cuda"):
             weft.compile(product, mode=mode)(a.to("cuda"), b.to("cuda"))
     a.to("cuda") @ b.to("cuda")
+
+
+# ---- transforms ----
+
+
+def complex_numbers(*shape, dtype=weft.complex64):
+    return weft.tensor(rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).to(dtype)
+
+
+def same_eagerly(function, *arguments):
+    """One operator after another on the device, beside the CPU's."""
+    want = function(*arguments)
+    got = function(*[x.to("cuda") if isinstance(x, weft.Tensor) else x for x in arguments])
+    assert got.device == weft.device("cuda:0") and got.dtype == want.dtype
+    bound = 1e-12 if want.dtype in (weft.float64, weft.complex128) else 1e-5
+    np.testing.assert_allclose(got.cpu().numpy(), want.numpy(), rtol=bound, atol=bound * 20)
+
+
+def transforms():
+    """Lengths cut and continued, dimensions, norms, dtypes; what is not contiguous."""
+    for real, complex_ in ((weft.float32, weft.complex64), (weft.float64, weft.complex128)):
+        x, z = numbers(4, 6, 10, dtype=real), complex_numbers(4, 6, 10, dtype=complex_)
+        for dim in (0, 1, -1):
+            for n in (None, 5, 6, 13):
+                for norm in ("backward", "ortho", "forward"):
+                    same_eagerly(fft.fft, z, n, dim, norm)
+                    same_eagerly(fft.ifft, z, n, dim, norm)
+                    same_eagerly(fft.rfft, x, n, dim, norm)
+                    same_eagerly(fft.irfft, z, n, dim, norm)
+                    same_eagerly(fft.fft, x, n, dim, norm)
+        for function in (fft.fft2, fft.ifft2, fft.fftn, fft.ifftn, fft.irfft2, fft.irfftn):
+            same_eagerly(function, z)
+        for function in (fft.rfft2, fft.rfftn):
+            same_eagerly(function, x)
+        for dim in (0, 1, 2):  # the operators themselves
+            for n in (3, 6, 12):
+                same_eagerly(weft.fft_c2c, z, n, dim, 1, True)
+                same_eagerly(weft.fft_r2c, x, n, dim, 2, False)
+                same_eagerly(weft.fft_c2r, z, n, dim)
+        same_eagerly(fft.fftn, z, (3, 8), (0, 2), "ortho")
+        same_eagerly(lambda z: fft.fft(z.permute((2, 0, 1))[1:, :, ::2]), z)
+        same_eagerly(lambda x: fft.rfft(x[0, 0, 1:]), x)  # at no multiple of 16 bytes
+        same_eagerly(lambda x: fft.rfft(x[:0]), x)
+        same_eagerly(lambda x: fft.rfft(x[:, :, :1]), x)
+
+
+def one_transform():
+    same_eagerly(fft.fft, complex_numbers(3, 8))
+    same_eagerly(fft.rfft, numbers(3, 8))
+    same_eagerly(fft.irfft, complex_numbers(3, 8), None, -1, "forward")
+    for name in ("fft", "rfft", "irfft"):
+        x = numbers(8, dtype=weft.float64) if name == "rfft" else complex_numbers(8, dtype=weft.complex128)
+        same_eagerly(getattr(fft, name), x)
+
+
+def many_plans():
+    """More sizes than plans are kept, and the first and the last once more."""
+    for n in (*range(2, 36), 35, 2):
+        same_eagerly(fft.fft, complex_numbers(n))
+
+
+def recorded_transforms():
+    def filtered(z, window):
+        return fft.ifft(fft.fft(z) * window) + z
+
+    tuned = weft.compile(filtered, mode="reduce-overhead")
+    window = complex_numbers(8)
+    for _ in range(5):
+        z = complex_numbers(3, 8)
+        want = filtered(z, window).numpy()
+        with weft.device("cuda"):
+            got = tuned(z.to("cuda"), window.to("cuda"))
+        np.testing.assert_allclose(got.cpu().numpy(), want, rtol=1e-5, atol=1e-4)
+    for n in range(9, 50):  # what recorded work uses is not destroyed
+        same_eagerly(fft.fft, complex_numbers(n))
+    z = complex_numbers(3, 8)
+    with weft.device("cuda"):
+        got = tuned(z.to("cuda"), window.to("cuda"))
+    np.testing.assert_allclose(got.cpu().numpy(), filtered(z, window).numpy(), rtol=1e-5, atol=1e-4)
 
 
 if __name__ == "__main__":

@@ -152,6 +152,65 @@ def test_without_the_library(tmp_path):
     )
 
 
+# ---- cuFFT ----
+
+
+def cufft(build, version=12):
+    return build("fake_cufft.cc", f"libcufft.so.{version}")
+
+
+def on_the_host(log):
+    return re.findall(r"(\S+) has no form for cuda and runs on the host", log)
+
+
+def test_transforms_of_cufft_are_the_hosts(build):
+    log = run("transforms", cufft(build))
+    assert not on_the_host(log) and "status" not in log and "fake cufftMakePlanMany64" in log
+
+
+@pytest.mark.parametrize("version", [10, 11])
+def test_older_cuffts_are_found(build, version):
+    log = run("one_transform", cufft(build, version))
+    assert log.count("fake cufftMakePlanMany64") == 6 and not on_the_host(log)
+
+
+def test_plans_are_kept_and_destroyed(build):
+    """34 sizes: the 33rd and 34th push the first and second out; then the last is there, and the first is made anew."""
+    log = run("many_plans", cufft(build))
+    assert log.count("fake cufftMakePlanMany64") == 35 and log.count("fake cufftDestroy") == 3
+    assert max(int(count) for count in re.findall(r"fake cufftMakePlanMany64 (\d+)", log)) == 33
+
+
+def test_recorded_transforms(build):
+    log = run("recorded_transforms", cufft(build), "schedule,syncs")
+    assert "a run is recorded on cuda:0" in log and not on_the_host(log)
+
+
+CUFFT_FUNCTIONS = [
+    "cufftCreate", "cufftSetAutoAllocation", "cufftMakePlanMany64", "cufftSetStream", "cufftSetWorkArea",
+    "cufftExecC2C", "cufftExecR2C", "cufftExecC2R", "cufftExecZ2Z", "cufftExecD2Z", "cufftExecZ2D",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", CUFFT_FUNCTIONS)
+def test_a_function_of_cufft_that_fails_leaves_it_to_the_host(build, function):
+    log = run("one_transform", cufft(build), FAKE_CUFFT=function)
+    times = 1 if "Exec" in function else 6
+    assert log.count(f": {function} gives status 6") == times and len(on_the_host(log)) == times
+    assert "would run it" not in log
+
+
+def test_a_plan_without_memory_is_made_again(build):
+    assert not on_the_host(run("one_transform", cufft(build), FAKE_CUFFT="memory"))
+
+
+def test_without_cufft_transforms_run_on_the_host(build, tmp_path):
+    without = build("fake_cufft.cc", "libcufft.so.12", "-DcufftSetWorkArea=another")
+    for folder in (str(tmp_path), without):
+        log = run("one_transform", folder)
+        assert log.count("runs on the host; libcufft.so would run it on the GPU: ") == 6
+
+
 # ---- weft's kernels around them ----
 
 
@@ -161,9 +220,11 @@ def test_kernels_around_libraries_become_machine_code(build, tmp_path, compiler)
         weft._C._gpu.ptx("nothing", 'extern "C" __global__ void nothing() {}', 80, compiler)
     except RuntimeError as error:
         pytest.skip(str(error))
-    log = run("kernels", cublaslt(build), WEFT_DUMP=str(tmp_path), WEFT_DISABLE_CACHE="0")
-    assert "cuBLASLt 1" in chosen(log)
+    folder = f"{cublaslt(build)}:{cufft(build)}"
+    log = run("kernels", folder, WEFT_DUMP=str(tmp_path), WEFT_DISABLE_CACHE="0")
+    assert "cuBLASLt 1" in chosen(log) and not on_the_host(log)
     names = {path.stem.split("_", 1)[1] for path in tmp_path.glob("*.cc")}
     kinds = {f"fill_samples_{dtype}" for dtype in ("f32", "f64", "f16", "bf16", "i8", "i32")}
+    kinds |= {f"{kind}_signals_{dtype}" for kind in ("gather", "spread") for dtype in ("f32", "f64")}
     assert kinds <= names, names
     run(["assembled", str(tmp_path), "", compiler], os.environ.get("LD_LIBRARY_PATH", ""))

@@ -40,6 +40,9 @@ std::string_view text_of(Text text) {
   static constexpr char kComparing[] =
 #include "device/cuda/text/comparing.inc"
       ;
+  static constexpr char kTransforms[] =
+#include "device/cuda/text/transforms.inc"
+      ;
   switch (text) {
     case Text::Operands: return kOperands;
     case Text::Products: return kProducts;
@@ -48,6 +51,7 @@ std::string_view text_of(Text text) {
     case Text::Sorting: return kSorting;
     case Text::Scanning: return kScanning;
     case Text::Comparing: return kComparing;
+    case Text::Transforms: return kTransforms;
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "device/cuda/attention.h"
+#include "device/cuda/cufft.h"
 #include "device/cuda/moving.h"
 #include "device/cuda/products.h"
 #include "device/cuda/scanning.h"
@@ -48,6 +49,9 @@ const std::unordered_map<std::string_view, Run>& table() {
       {"scatter_add", run_scatter},
       {"scatter_combine", run_scatter},
       {"scatter_nd_extreme", run_scatter_nd},
+      {"fft_c2c", run_transform},
+      {"fft_r2c", run_transform},
+      {"fft_c2r", run_transform},
   };
   return instance;
 }
