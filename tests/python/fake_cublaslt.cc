@@ -1,8 +1,8 @@
 // A library with the functions of libcublasLt that weft calls, for emulated GPUs: products are loops on the
 // host. FAKE_CUBLASLT says what it does otherwise: the name of a function fails; "slow": algorithms take
 // their time; "wrong", "wrong 1": all results, or those of the first algorithm; "tf32": operands are rounded
-// to TF32; "nothing": it writes nothing; "late": every product after the 100th fails. Each product is told on
-// stderr.
+// to TF32; "nothing": it writes nothing; "nan": relu makes zeros of NaN; "late": every product after the
+// 100th fails. Each product is told on stderr.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -94,7 +94,7 @@ double tf32(double value) {
 }
 
 double activated(double x, int epilogue) {
-  if ((epilogue & 2) != 0) return x > 0 ? x : 0;
+  if ((epilogue & 2) != 0) return behaviour() == "nan" ? (x > 0 ? x : 0) : (x < 0 ? 0 : x);
   if ((epilogue & 32) != 0)
     return 0.5 * x * (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
   return x;
@@ -172,6 +172,8 @@ int cublasLtMatmulAlgoGetHeuristic(void*, void* product, void* a, void* b, void*
   for (int k = 0; k < 3; ++k) {
     results[k] = Heuristic{};
     results[k].algorithm.data[0] = static_cast<uint64_t>(k) + 1;
+    for (int operand = 0; operand < 4; ++operand)
+      results[k].algorithm.data[1 + operand] = p.alignments[operand];
     results[k].workspace = k == 1 ? 4096 : 0;
     results[k].state = k == 2 ? 15 : 0;
   }
@@ -185,6 +187,9 @@ int cublasLtMatmul(void*, void* product, const void* alpha, const void* a_there,
   if (const int status = status_of("cublasLtMatmul")) return status;
   if (how == "late" && products >= 100) return 13;
   if (stream == nullptr || c_layout != d_layout) return 7;
+  int operand = 0;
+  for (const void* address : {a_there, b_there, c_there, static_cast<const void*>(d_there)})
+    if (reinterpret_cast<uintptr_t>(address) % algorithm->data[++operand] != 0) return 7;
   const auto& p = *static_cast<Description*>(product);
   const auto &a = *static_cast<Layout*>(a_layout), &b = *static_cast<Layout*>(b_layout),
              &d = *static_cast<Layout*>(d_layout);

@@ -62,6 +62,12 @@ def products():
         same(product, numbers(2, 3, 7, 8, dtype=dtype), numbers(2, 3, 8, 6, dtype=dtype))
         same(product, numbers(7, 8, dtype=dtype), numbers(3, 8, 6, dtype=dtype))
         same(product, numbers(3, 7, 8, dtype=dtype), numbers(8, 6, dtype=dtype))
+        for shift in (0, 1, 4):  # at addresses of several alignments
+            same(
+                lambda a, b, n=shift: a[n : n + 96].reshape(8, 12) @ b,
+                numbers(100, dtype=dtype),
+                numbers(12, 5, dtype=dtype),
+            )
         same(lambda a, b: a[:, 3:13] @ b[4:14], numbers(8, 20, dtype=dtype), numbers(30, 9, dtype=dtype))
     # Left to weft: batches that are not one dimension, rows that overlap, an operand turned round.
     same(product, numbers(2, 1, 7, 8), numbers(3, 8, 6))
@@ -111,6 +117,12 @@ def slow():
 
 def one_linear():
     same(lambda x, w, b: weft.linear_fused(x, w, b, None), numbers(18, 40), numbers(24, 40), numbers(24))
+
+
+def relu():
+    same(
+        lambda x, w: weft.linear_fused(x, w, None, None, activation="relu"), numbers(18, 40), numbers(24, 40)
+    )
 
 
 def many():

@@ -1,5 +1,6 @@
 """NVIDIA's libraries on the device cuda, which is emulated: libraries in their place that compute on the host."""
 
+import ctypes
 import os
 import re
 import subprocess
@@ -116,6 +117,13 @@ def test_one_wrong_algorithm_leaves_the_other(build):
     assert chosen(log) == ["cuBLASLt 2"] and log.count("differs") == 1
 
 
+def test_an_activation_that_swallows_nan_is_never_chosen(build):
+    assert chosen(run("relu", cublaslt(build))) == ["cuBLASLt 1"]
+    log = run("relu", cublaslt(build), FAKE_CUBLASLT="nan")
+    assert chosen(log) == ["weft"] and log.count("differs from weft's kernel") == 2
+    assert log.count("fake cublasLtMatmul") == 4
+
+
 FUNCTIONS = [
     "cublasLtCreate", "cublasLtMatmulDescCreate", "cublasLtMatmulDescSetAttribute", "cublasLtMatrixLayoutCreate",
     "cublasLtMatmulPreferenceCreate", "cublasLtMatmulPreferenceSetAttribute", "cublasLtMatmulAlgoGetHeuristic",
@@ -211,13 +219,41 @@ def test_without_cufft_transforms_run_on_the_host(build, tmp_path):
         assert log.count("runs on the host; libcufft.so would run it on the GPU: ") == 6
 
 
+# ---- NVIDIA's own ----
+
+SOURCES = HERE.parents[1] / "src" / "device" / "cuda"
+OWN = [
+    ("cublaslt", [f"libcublasLt.so.{version}" for version in (13, 12, 11)], [""]),
+    ("cufft", [f"libcufft.so.{version}" for version in (12, 11, 10)], [""]),
+]
+
+
+@pytest.mark.parametrize("header, libraries, prefixes", OWN)
+def test_libraries_of_nvidias_have_every_function(header, libraries, prefixes):
+    found = 0
+    for name in libraries:
+        try:
+            library = ctypes.CDLL(name)
+        except OSError:
+            continue
+        found += 1
+        functions = re.findall(r"^  X\((\w+),", (SOURCES / f"{header}_api.h").read_text(), re.M)
+        assert len(functions) >= 12
+        for function in functions:
+            for prefix in prefixes:
+                assert hasattr(library, prefix + function), (name, prefix + function)
+    if not found:
+        pytest.skip(f"there is none of {libraries}")
+
+
 # ---- weft's kernels around them ----
 
 
 @pytest.mark.parametrize("compiler", ["clang", "nvrtc"])
 def test_kernels_around_libraries_become_machine_code(build, tmp_path, compiler):
     try:
-        weft._C._gpu.ptx("nothing", 'extern "C" __global__ void nothing() {}', 80, compiler)
+        text = 'extern "C" __global__ void nothing() {}' if compiler == "nvrtc" else ""
+        weft._C._gpu.ptx("nothing", text, 80, compiler)
     except RuntimeError as error:
         pytest.skip(str(error))
     folder = f"{cublaslt(build)}:{cufft(build)}"

@@ -173,7 +173,7 @@ std::optional<LtProblem> lt_problem(const Product& p) {
   problem.has_residual = p.end.residual.defined();
   problem.a_alignment = alignment_of(p.right.array), problem.b_alignment = alignment_of(p.left.array);
   problem.residual_alignment = alignment_of(p.end.residual);
-  problem.bias_alignment = alignment_of(p.end.bias);
+  problem.bias_alignment = alignment_of(p.end.bias), problem.out_alignment = alignment_of(p.end.out);
   if (std::min(problem.a_alignment, problem.b_alignment) < itemsize(dtype)) return std::nullopt;
   return problem;
 }
@@ -258,9 +258,9 @@ std::vector<lt::Heuristic> LtProduct::algorithms(const Product& product, int mos
   };
   prefer(lt::kMostWorkspace, kMostWorkspace);
   prefer(lt::kReductions, lt::kReductionsOfSums);
-  const int residual = problem_.has_residual ? problem_.residual_alignment : 256;
+  const int residual = problem_.has_residual ? problem_.residual_alignment : problem_.out_alignment;
   int attribute = lt::kAlignmentA;
-  for (const int alignment : {problem_.a_alignment, problem_.b_alignment, residual, 256})
+  for (const int alignment : {problem_.a_alignment, problem_.b_alignment, residual, problem_.out_alignment})
     prefer(attribute++, static_cast<uint32_t>(alignment));
   std::vector<lt::Heuristic> found(static_cast<size_t>(most));
   int count = 0;

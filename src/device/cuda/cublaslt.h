@@ -23,7 +23,8 @@ struct LtProblem {
   int64_t a_leading = 0, b_leading = 0, a_step = 0, b_step = 0;
   int epilogue = 0;
   bool has_residual = false;
-  int a_alignment = 0, b_alignment = 0, residual_alignment = 0, bias_alignment = 0;  // bytes, up to 256
+  // Bytes, up to 256; 0 of what is not there.
+  int a_alignment = 0, b_alignment = 0, bias_alignment = 0, residual_alignment = 0, out_alignment = 0;
   auto operator<=>(const LtProblem&) const = default;
   std::string str() const;
 };

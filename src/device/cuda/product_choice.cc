@@ -91,8 +91,33 @@ Product drawn_product(const Product& p) {
   drawn.right.array = drawn_like(p.right.array, extent_of_side(p.right, p.columns, p.depth, batches), 2);
   if (p.end.bias.defined()) drawn.end.bias = drawn_like(p.end.bias, p.columns, 3);
   if (p.end.residual.defined()) drawn.end.residual = drawn_like(p.end.residual, p.end.residual.numel(), 4);
-  drawn.end.out = Tensor::empty({p.end.out.numel()}, p.end.out.dtype(), p.end.out.device());
+  drawn.end.out = drawn_like(p.end.out, p.end.out.numel(), 5);
   return drawn;
+}
+
+// The numbers that candidates multiply, and what weft's kernel makes of them.
+struct Measured {
+  Product product;
+  Tensor want;
+};
+
+Measured measured_on(const Product& product) {
+  Measured measured{product, drawn_like(product.end.out, product.end.out.numel(), 6)};
+  Product own = product;
+  own.end.out = measured.want;
+  run_own_product(own);
+  return measured;
+}
+
+// The same with a NaN in the first row, which no activation may swallow.
+Measured measured_on_nan(const Product& product) {
+  Product with_nan = product;
+  const Tensor& left = product.left.array;
+  with_nan.left.array = drawn_like(left, left.numel(), 1);
+  const Tensor nan =
+      Tensor::full({1}, Scalar(std::numeric_limits<double>::quiet_NaN()), left.dtype(), left.device());
+  with_nan.left.array.as_strided({1}, {1}, with_nan.left.array.offset()).copy_from(nan);
+  return measured_on(with_nan);
 }
 
 // ---- how results are compared, and candidates timed ----
@@ -145,25 +170,29 @@ double seconds_of(const std::function<void()>& run, int device) {
 
 // ---- the choice ----
 
-// One algorithm's time; kNever where it fails or its result is another.
-double measure_algorithm(const LtProduct& lt, const lt::Heuristic& by, const Product& drawn,
-                         const Tensor& want, const std::string& name, const std::string& problem) {
-  fill(drawn.end.out, 5);  // what is not written shows
-  if (const lt::Status status = lt.run(drawn, by)) {
-    log_line(fmt::format("{}: {}: cublasLtMatmul gives status {}", problem, name, status));
-    return kNever;
+// Whether it succeeds and its result is that of weft's kernel; else a line of the log says what is wrong.
+bool computes(const LtProduct& lt, const lt::Heuristic& by, const Measured& on,
+              const std::string& candidate) {
+  const Tensor& out = on.product.end.out;
+  fill(out, 5);  // what is not written shows
+  if (const lt::Status status = lt.run(on.product, by)) {
+    log_line(fmt::format("{}: cublasLtMatmul gives status {}", candidate, status));
+    return false;
   }
-  if (!is_same_result(drawn.end.out, want, drawn.depth)) {
-    log_line(fmt::format("{}: {} differs from weft's kernel by more than rounding", problem, name));
-    return kNever;
-  }
+  if (is_same_result(out, on.want, on.product.depth)) return true;
+  log_line(candidate + " differs from weft's kernel by more than rounding");
+  return false;
+}
+
+double seconds_of_algorithm(const LtProduct& lt, const lt::Heuristic& by, const Product& product,
+                            const std::string& candidate) {
   lt::Status failed = 0;
   const double seconds = seconds_of(
       [&] {
-        if (const lt::Status status = lt.run(drawn, by)) failed = status;
+        if (const lt::Status status = lt.run(product, by)) failed = status;
       },
-      drawn.end.out.device().index);
-  if (failed != 0) log_line(fmt::format("{}: {}: cublasLtMatmul gives status {}", problem, name, failed));
+      product.end.out.device().index);
+  if (failed != 0) log_line(fmt::format("{}: cublasLtMatmul gives status {}", candidate, failed));
   return failed != 0 ? kNever : seconds;
 }
 
@@ -175,15 +204,20 @@ Choice measure_candidates(const Product& product, const LtProblem& problem, cons
     log_line(text + ": cuBLASLt has no algorithm for it");
     return {};
   }
+  std::vector<Measured> checks{measured_on(drawn)};
+  if ((problem.epilogue & (lt::kRelu | lt::kGelu)) != 0) checks.push_back(measured_on_nan(drawn));
   Product own = drawn;
-  own.end.out = Tensor::empty(drawn.end.out.shape(), drawn.end.out.dtype(), drawn.end.out.device());
-  run_own_product(own);
+  own.end.out = checks[0].want;
   runtime::TuningResult result{.problem = text, .names = {"weft"}, .microseconds = {}};
   result.microseconds.push_back(seconds_of([&] { run_own_product(own); }, problem.device) * 1e6);
   for (size_t k = 0; k < algorithms.size(); ++k) {
     result.names.push_back(fmt::format("cuBLASLt {}", k + 1));
-    result.microseconds.push_back(
-        1e6 * measure_algorithm(*lt, algorithms[k], drawn, own.end.out, result.names.back(), text));
+    const std::string candidate = text + ": " + result.names.back();
+    const bool is_right = std::all_of(checks.begin(), checks.end(), [&](const Measured& on) {
+      return computes(*lt, algorithms[k], on, candidate);
+    });
+    result.microseconds.push_back(is_right ? 1e6 * seconds_of_algorithm(*lt, algorithms[k], drawn, candidate)
+                                           : kNever);
   }
   // Weft's where it is as fast.
   constexpr double kSame = 1.01;
