@@ -234,6 +234,136 @@ def recorded_transforms():
     np.testing.assert_allclose(got.cpu().numpy(), filtered(z, window).numpy(), rtol=1e-5, atol=1e-4)
 
 
+# ---- linear algebra ----
+
+
+def host(x):
+    return x.cpu().numpy()
+
+
+def on_the_gpu(function, *arguments):
+    """What an operator gives there, as NumPy's arrays."""
+    results = function(*[x.to("cuda") if isinstance(x, weft.Tensor) else x for x in arguments])
+    results = results if isinstance(results, (tuple, list)) else (results,)
+    assert all(result.device == weft.device("cuda:0") for result in results)
+    return [host(result) for result in results]
+
+
+def near(got, want, dtype):
+    assert got.dtype == want.dtype and got.shape == want.shape
+    bound = 1e-10 if dtype == weft.float64 else 2e-3
+    np.testing.assert_allclose(got, want, rtol=bound, atol=bound)
+
+
+def linear_systems(dtype):
+    for shape in ((5, 5), (3, 4, 4), (2, 2, 6, 6), (1, 1)):
+        a = numbers(*shape, dtype=dtype) + 3 * weft.eye(shape[-1], dtype=dtype)
+        spd = a @ a.mT
+        for x in (a, a.mT):
+            for b in (numbers(*shape[:-1], 3, dtype=dtype), numbers(shape[-1], dtype=dtype),
+                      numbers(shape[-1], 2, dtype=dtype)):  # fmt: skip
+                near(on_the_gpu(weft.solve, x, b)[0], host(weft.solve(x, b)), dtype)
+            near(on_the_gpu(weft.inv, x)[0], host(weft.inv(x)), dtype)
+            for function in (weft.det, weft.slogdet, weft.lu_factor):
+                want = function(x)
+                want = want if isinstance(want, (tuple, list)) else (want,)
+                for got, wanted in zip(on_the_gpu(function, x), want, strict=True):
+                    near(got, host(wanted), dtype)
+        near(on_the_gpu(weft.cholesky, spd)[0], host(weft.cholesky(spd)), dtype)
+        for got, wanted in zip(on_the_gpu(weft.cholesky_ex, spd), weft.cholesky_ex(spd), strict=True):
+            near(got, host(wanted), dtype)
+    near(
+        on_the_gpu(weft.lu_factor, numbers(6, 4, dtype=dtype))[0][:0], np.zeros((0, 4), str(dtype)[6:]), dtype
+    )
+
+
+def decompositions(dtype):
+    for shape in ((6, 6), (6, 4), (4, 6), (2, 3, 5, 3), (2, 3, 5), (1, 3), (3, 1)):
+        x = numbers(*shape, dtype=dtype)
+        for turned in (x, x.mT):
+            a = host(turned)
+            for full in (False, True):
+                u, s, vh = on_the_gpu(weft.svd, turned, full)
+                want = [host(y) for y in weft.svd(turned, full)]
+                assert [y.shape for y in (u, s, vh)] == [y.shape for y in want]
+                least = s.shape[-1]
+                near(u[..., :least] * s[..., None, :] @ vh[..., :least, :], a, dtype)
+                near(
+                    np.swapaxes(u, -1, -2) @ u,
+                    np.zeros_like(u[..., :1, :]) + np.eye(u.shape[-1], dtype=u.dtype),
+                    dtype,
+                )
+                near(s, want[1], dtype)
+                q, r = on_the_gpu(weft.qr, turned, full)
+                for got, wanted in zip((q, r), weft.qr(turned, full), strict=True):
+                    near(got, host(wanted), dtype)
+            near(on_the_gpu(weft.svdvals, turned)[0], s, dtype)
+    for shape in ((5, 5), (2, 3, 4, 4), (1, 1)):
+        x = numbers(*shape, dtype=dtype)
+        for upper in (False, True):
+            values, vectors = on_the_gpu(weft.eigh, x, upper)
+            near(values, host(weft.eigh(x, upper)[0]), dtype)
+            near(on_the_gpu(weft.eigvalsh, x, upper)[0], values, dtype)
+            half = np.triu(host(x)) if upper else np.swapaxes(np.tril(host(x)), -1, -2)
+            symmetric = half + np.swapaxes(np.triu(half, 1), -1, -2)
+            near(symmetric @ vectors, vectors * values[..., None, :], dtype)
+
+
+def linear_algebra():
+    for dtype in (weft.float32, weft.float64):
+        linear_systems(dtype)
+        decompositions(dtype)
+
+
+def error_of(function, *arguments):
+    try:
+        function(*arguments)
+    except RuntimeError as error:
+        return str(error)
+    raise AssertionError("no error")
+
+
+def singular():
+    """The host's errors and results, the second of three matrices being the one."""
+    stack = np.stack([np.eye(3), np.diag([1.0, 0.0, 2.0]), np.eye(3)]).astype(np.float32)
+    for a in (weft.tensor(stack), weft.tensor(stack[1])):
+        for function in (weft.cholesky, weft.inv, lambda x: weft.solve(x, weft.ones(3, 2, device=x.device))):
+            assert error_of(function, a.to("cuda")) == error_of(function, a), function
+        for function in (weft.det, weft.slogdet, weft.cholesky_ex, weft.lu_factor):
+            want = function(a)
+            want = want if isinstance(want, (tuple, list)) else (want,)
+            for got, wanted in zip(on_the_gpu(function, a), want, strict=True):
+                np.testing.assert_array_equal(got, host(wanted))
+
+
+def one_of_each():
+    for dtype in (weft.float32, weft.float64):
+        a = numbers(4, 4, dtype=dtype)
+        spd = a @ a.mT + weft.eye(4, dtype=dtype)
+        near(on_the_gpu(weft.cholesky, spd)[0], host(weft.cholesky(spd)), dtype)
+        near(on_the_gpu(weft.solve, spd, a)[0], host(weft.solve(spd, a)), dtype)
+        near(on_the_gpu(weft.eigvalsh, spd)[0], host(weft.eigvalsh(spd)), dtype)
+        near(on_the_gpu(weft.qr, a)[1], host(weft.qr(a)[1]), dtype)
+        near(on_the_gpu(weft.svdvals, a)[0], host(weft.svdvals(a)), dtype)
+
+
+def left_to_the_host():
+    """Complex numbers and what is empty."""
+    z = complex_numbers(3, 3)
+    near(on_the_gpu(weft.det, z)[0], host(weft.det(z)), weft.float32)
+    near(on_the_gpu(weft.det, numbers(0, 3, 3))[0], np.zeros(0, np.float32), weft.float32)
+    near(on_the_gpu(weft.det, numbers(2, 0, 0))[0], np.ones(2, np.float32), weft.float32)
+
+
+def solve_in_recorded_runs():
+    tuned = weft.compile(lambda a, b: weft.solve(a, b) * 2, mode="reduce-overhead")
+    for _ in range(4):
+        a, b = numbers(4, 4) + 3 * weft.eye(4), numbers(4, 2)
+        with weft.device("cuda"):
+            got = tuned(a.to("cuda"), b.to("cuda"))
+        near(host(got), host(weft.solve(a, b) * 2), weft.float32)
+
+
 if __name__ == "__main__":
     weft._C._gpu.set_emulated_times(1, 0.5)  # libraries are faster
     globals()[sys.argv[1]]()

@@ -219,12 +219,72 @@ def test_without_cufft_transforms_run_on_the_host(build, tmp_path):
         assert log.count("runs on the host; libcufft.so would run it on the GPU: ") == 6
 
 
+# ---- cuSOLVER ----
+
+
+def cusolver(build, version=12):
+    return build("fake_cusolver.cc", f"libcusolver.so.{version}")
+
+
+@pytest.mark.parametrize("version", [11, 12])
+def test_linear_algebra_of_cusolver_is_the_hosts(build, version):
+    log = run("linear_algebra", cusolver(build, version))
+    assert not on_the_host(log) and "status" not in log and "info" not in log
+
+
+def test_singular_matrices_are_the_hosts(build):
+    log = run("singular", cusolver(build))
+    assert log.count("has info 2 and is the host's") == 14
+    assert set(on_the_host(log)) == {"det", "slogdet", "cholesky_ex", "lu_factor"}  # the others raise
+
+
+def test_complex_and_empty_matrices_are_the_hosts(build):
+    log = run("left_to_the_host", cusolver(build))
+    assert on_the_host(log) == ["det"] * 3 and "would run it" not in log and "fake" not in log
+
+
+def test_linear_algebra_is_not_recorded(build):
+    log = run("solve_in_recorded_runs", cusolver(build))
+    assert "a run is not recorded: cuda: linear algebra" in log and not on_the_host(log)
+
+
+CUSOLVER_FUNCTIONS = {
+    "potrf": "cholesky", "getrf": "solve", "getrs": "solve", "syevd": "eigvalsh", "geqrf": "qr", "orgqr": "qr",
+    "gesvd": "svdvals",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("letter", ["S", "D"])
+@pytest.mark.parametrize("function", CUSOLVER_FUNCTIONS)
+def test_a_function_of_cusolver_that_fails_leaves_it_to_the_host(build, function, letter):
+    for name in (function, function + "_bufferSize"):
+        if name == "getrs_bufferSize":
+            continue
+        log = run("one_of_each", cusolver(build), FAKE_CUSOLVER=letter + name)
+        assert log.count(f": {name} gives status 6") == 1
+        assert on_the_host(log) == [CUSOLVER_FUNCTIONS[function]]
+
+
+@pytest.mark.parametrize("function", ["Create", "SetStream"])
+def test_cusolver_that_does_not_begin_leaves_all_to_the_host(build, function):
+    log = run("one_of_each", cusolver(build), FAKE_CUSOLVER=function)
+    assert len(on_the_host(log)) == 10 and log.count("gives status 6") == 10
+
+
+def test_without_cusolver_linear_algebra_runs_on_the_host(build, tmp_path):
+    without = build("fake_cusolver.cc", "libcusolver.so.12", "-DcusolverDnSetStream=another")
+    for folder in (str(tmp_path), without):
+        log = run("one_of_each", folder)
+        assert log.count("runs on the host; libcusolver.so would run it on the GPU: ") == 10
+
+
 # ---- NVIDIA's own ----
 
 SOURCES = HERE.parents[1] / "src" / "device" / "cuda"
 OWN = [
     ("cublaslt", [f"libcublasLt.so.{version}" for version in (13, 12, 11)], [""]),
     ("cufft", [f"libcufft.so.{version}" for version in (12, 11, 10)], [""]),
+    ("cusolver", [f"libcusolver.so.{version}" for version in (12, 11)], ["cusolverDnS", "cusolverDnD"]),
 ]
 
 
