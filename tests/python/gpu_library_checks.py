@@ -1,4 +1,5 @@
-"""What test_gpu_libraries.py runs in processes of their own, with emulated devices: gpu_library_checks.py NAME."""
+"""What test_gpu_libraries.py runs in processes of their own, with emulated devices, and scripts/test_gpu on a GPU:
+gpu_library_checks.py NAME."""
 
 import sys
 
