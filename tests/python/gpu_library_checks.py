@@ -126,6 +126,27 @@ def relu():
     )
 
 
+def little_memory():
+    """None for numbers to measure on."""
+    a, b = numbers(200, 200), numbers(200, 200)
+    want = (a @ b).numpy()
+    tuned = weft.compile(product, mode="max-autotune")
+    x, y = a.to("cuda"), b.to("cuda")
+    weft._C._gpu.set_emulated_memory(600_000)
+    for _ in range(2):
+        with weft.device("cuda"):
+            np.testing.assert_allclose(tuned(x, y).cpu().numpy(), want, rtol=1e-5, atol=1e-3)
+
+
+def two_devices():
+    for name in ("cuda:0", "cuda:1"):
+        a, b = numbers(8, 12), numbers(12, 16)
+        with weft.device(name):
+            got = weft.compile(product, mode="max-autotune")(a.to(name), b.to(name))
+        assert got.device == weft.device(name)
+        np.testing.assert_allclose(got.cpu().numpy(), (a @ b).numpy(), rtol=1e-5, atol=1e-4)
+
+
 def many():
     """More products than the library goes on with."""
     a, b = numbers(8, 12), numbers(12, 16)
@@ -233,6 +254,18 @@ def recorded_transforms():
     with weft.device("cuda"):
         got = tuned(z.to("cuda"), window.to("cuda"))
     np.testing.assert_allclose(got.cpu().numpy(), filtered(z, window).numpy(), rtol=1e-5, atol=1e-4)
+
+
+def plans_that_go():
+    """Between the first run and the one that would be recorded."""
+    tuned = weft.compile(lambda z: fft.fft(z) * 2, mode="reduce-overhead")
+    for _ in range(3):
+        z = complex_numbers(3, 8)
+        with weft.device("cuda"):
+            got = tuned(z.to("cuda"))
+        np.testing.assert_allclose(got.cpu().numpy(), (fft.fft(z) * 2).numpy(), rtol=1e-5, atol=1e-4)
+        for n in range(9, 50):
+            same_eagerly(fft.fft, complex_numbers(n))
 
 
 # ---- linear algebra ----

@@ -147,6 +147,19 @@ def test_a_library_that_fails_later_is_given_up_in_one_line(build):
     assert log.count("weft from now on: cublasLtMatmul gives status 13") == 1
 
 
+def test_without_memory_to_measure_on_it_is_left_to_weft(build):
+    log = run("little_memory", cublaslt(build))
+    assert (
+        log.count("weft: cuda:0: out of memory") == 1 and not chosen(log) and "fake cublasLtMatmul" not in log
+    )
+
+
+def test_each_device_has_choices_of_its_own(build):
+    log = run("two_devices", cublaslt(build))
+    for device in ("cuda:0", "cuda:1"):
+        assert f"product float32 8 x 12 x 16, nn, {device}: cuBLASLt 1, measured" in log
+
+
 def test_a_library_without_a_function_is_none(build):
     folder = build("fake_cublaslt.cc", "libcublasLt.so.13", "-DcublasLtMatmulPreferenceCreate=another")
     log = run("one", folder)
@@ -192,6 +205,11 @@ def test_plans_are_kept_and_destroyed(build):
 def test_recorded_transforms(build):
     log = run("recorded_transforms", cufft(build), "schedule,syncs")
     assert "a run is recorded on cuda:0" in log and not on_the_host(log)
+
+
+def test_a_plan_is_not_made_while_a_run_is_recorded(build):
+    log = run("plans_that_go", cufft(build), "schedule,syncs")
+    assert "a run is not recorded: cuda: a plan of cuFFT cannot be recorded" in log and not on_the_host(log)
 
 
 CUFFT_FUNCTIONS = [
