@@ -164,6 +164,9 @@ void bind_gpu(nb::module_& m) {
   gpu.def("set_emulated_pinned_memory", &cuda::set_emulated_pinned_memory, nb::arg("bytes"),
           "Memory that can be pinned for the emulated devices; 0: the usual.");
   gpu.def(
+      "set_emulated_times", &cuda::set_emulated_times, nb::arg("kernel_ms"), nb::arg("library_ms"),
+      "What a kernel and a call of a library take on the emulated devices' clock; 0: as long as they do.");
+  gpu.def(
       "pinned_memory",
       [] {
         const cuda::PinnedStats stats = cuda::pinned_stats();

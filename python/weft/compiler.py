@@ -92,8 +92,9 @@ def compile(
                "reduce-overhead": sizes that come again are run from a prepared list of calls, with what is between them
                in one block of memory, which is kept; results have memory of their own, and are never overwritten.
                "max-autotune": products are computed in the way that is measured to be the fastest for their sizes, by
-               the first calls, once: the choice is kept beside compiled kernels (WEFT_LOGS=autotune shows it). Results
-               are within the operators' error bounds, as always, but may be rounded otherwise than by default.
+               the first calls, once: the choice is kept beside compiled kernels, of GPUs in the process
+               (WEFT_LOGS=autotune shows it). Results are within the operators' error bounds, as always, but may be
+               rounded otherwise than by default.
     options:   instead of mode: {"reduce_overhead": bool, "max_autotune": bool}.
     disable:   True gives fn itself.
 

@@ -437,7 +437,8 @@ std::vector<Tensor> matrix_power(const OpDef& op, const OpArgs& args) {
   if (n < 0) x = call1("inv", {x});
   if (n == 0) {
     const Sym size = sym_shape(x).back();
-    const Tensor eye = call1("eye", {}, {{"n", size}, {"m", size}, {"dtype", x.dtype()}});
+    const Tensor eye =
+        call1("eye", {}, {{"n", size}, {"m", size}, {"dtype", x.dtype()}, {"device", type_of(x).device}});
     return {build::expand(eye, sym_shape(x))};
   }
   Tensor power = x, result;

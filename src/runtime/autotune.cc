@@ -94,19 +94,6 @@ std::string entry_key(const std::string& problem, CandidateNames names) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-void write_log(const TuningResult& result, const char* origin) {
-  if (!log::enabled(log::Channel::Autotune)) return;
-  const double best = *std::min_element(result.microseconds.begin(), result.microseconds.end());
-  std::string table = fmt::format("{}: {}, {}\n", result.problem, result.names[result.chosen], origin);
-  for (size_t i = 0; i < result.names.size(); ++i) {
-    const double time = result.microseconds[i];
-    table += fmt::format("  {} {:<36}", i == result.chosen ? '*' : ' ', result.names[i]);
-    table += std::isfinite(time) ? fmt::format("{:>12.1f} us {:>7.2f}\n", time, time / best)
-                                 : fmt::format("{:>12}\n", "unusable");
-  }
-  log::write(log::Channel::Autotune, table);
-}
-
 // Candidates in turn, round after round; those that fall behind are left out of later ones.
 class Race {
  public:
@@ -176,6 +163,22 @@ constexpr const char* kEntryName = "choice";
 
 }  // namespace
 
+void log_choice(const TuningResult& result, const char* origin) {
+  if (!log::enabled(log::Channel::Autotune)) return;
+  const double best = *std::min_element(result.microseconds.begin(), result.microseconds.end());
+  std::string table = fmt::format("{}: {}, {}\n", result.problem, result.names[result.chosen], origin);
+  for (size_t i = 0; i < result.names.size(); ++i) {
+    const double time = result.microseconds[i];
+    table += fmt::format("  {} {:<36}", i == result.chosen ? '*' : ' ', result.names[i]);
+    table += std::isfinite(time) ? fmt::format("{:>12.1f} us {:>7.2f}\n", time, time / best)
+                                 : fmt::format("{:>12}\n", "unusable");
+  }
+  log::write(log::Channel::Autotune, table);
+}
+
+double measuring_seconds_left() { return seconds_left; }
+void use_measuring_seconds(double seconds) { seconds_left -= seconds; }
+
 AutotuneScope::AutotuneScope(bool on) : on_(on), before_(is_on), seconds_left_before_(seconds_left) {
   if (on_ && !before_) seconds_left = kMostSeconds;
   is_on = on_;
@@ -238,7 +241,7 @@ std::optional<size_t> known_choice(const TuningProblem& problem, CandidateNames 
   if (!entry) return std::nullopt;
   const std::optional<TuningResult> result = TuningResult::parse(*entry, names);
   if (!result || result->problem != text) return std::nullopt;
-  write_log(*result, "as measured before");
+  log_choice(*result, "as measured before");
   remember(key, result->chosen);
   return result->chosen;
 }
@@ -264,7 +267,7 @@ size_t measure_choice(const TuningProblem& problem, CandidateNames names,
   result.chosen = race.winner();
   remember(key, result.chosen);
   if (!std::isfinite(result.microseconds[result.chosen])) return 0;  // none can be used
-  write_log(result, fmt::format("measured in {:.0f} ms", elapsed_seconds(start) * 1e3).c_str());
+  log_choice(result, fmt::format("measured in {:.0f} ms", elapsed_seconds(start) * 1e3).c_str());
   disk_cache_write(kEntryName, entry_key(result.problem, names), result.str());
   return result.chosen;
 }

@@ -90,6 +90,14 @@ struct TuningResult {
   static std::optional<TuningResult> parse(const std::string& text, CandidateNames names);
 };
 
+// The table, under WEFT_LOGS=autotune; `origin`: "measured in 12 ms".
+void log_choice(const TuningResult& result, const char* origin);
+
+// For choices that are measured elsewhere, on a GPU: what is left of the scope's time, and that some of it
+// has been used.
+double measuring_seconds_left();
+void use_measuring_seconds(double seconds);
+
 // Choices of the process are forgotten, those on the disk are not.
 void forget_choices();
 

@@ -73,8 +73,7 @@ std::shared_ptr<Executable> make_executable(std::unique_ptr<ir::Graph> graph, De
     compiler::CompileOptions options;
     options.input_strides = std::move(input_strides);
     options.prepares_runs = mode == "reduce-overhead";
-    // What this measures is the host's.
-    options.autotunes = mode == "max-autotune" && device == Device{};
+    options.autotunes = mode == "max-autotune";
     const bool has_steady =
         device == Device{} &&
         std::any_of(steady.begin(), steady.end(), [](const Tensor& input) { return input.defined(); });

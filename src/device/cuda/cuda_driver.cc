@@ -221,6 +221,11 @@ class CudaDriver final : public Driver {
   std::unique_lock<std::recursive_mutex> submitting(int device) const override {
     return std::unique_lock<std::recursive_mutex>(use(device).submitting);
   }
+  bool is_recording(int device) const override {
+    CudaDevice& d = use(device);
+    const Submission submission(d);
+    return d.is_recording;
+  }
   void refuse_recording(const char* what, int device) const override { Submission(use(device), what); }
   void begin_recording(int device) const override {
     CudaDevice& d = use(device);
@@ -277,17 +282,21 @@ class CudaDriver final : public Driver {
   void launch(const std::string& name, void* function, const Launch& launch, int device) const override {
     CudaDevice& d = use(device);
     const Submission submission(d);
-    {
-      const std::lock_guard<std::mutex> lock(d.mutex);
-      if (d.launched.empty() || d.launched.back() != name) d.launched.push_back(name);
-      if (d.launched.size() > kRemembered) d.launched.pop_front();
-    }
+    note_launch(d, name);
     check(api_.cuLaunchKernel(function, static_cast<unsigned>(launch.blocks), 1, 1, nest::kGridThreads, 1, 1,
                               0, d.stream, const_cast<void**>(launch.parameters), nullptr),
           fmt::format("launching kernel '{}'", name), device);
-    static const bool is_blocking = env::flag("WEFT_CUDA_BLOCKING");
-    if (is_blocking && !d.is_recording)
-      check(api_.cuStreamSynchronize(d.stream), fmt::format("kernel '{}'", name), device, /*one=*/true);
+    wait_if_blocking(d, name, device);
+  }
+
+  int call_library(const std::string& name, const std::function<int(void*)>& call,
+                   int device) const override {
+    CudaDevice& d = use(device);
+    const Submission submission(d);
+    note_launch(d, name);
+    const int status = call(d.stream);
+    if (status == 0) wait_if_blocking(d, name, device);
+    return status;
   }
 
  private:
@@ -318,6 +327,17 @@ class CudaDriver final : public Driver {
     std::string name_;
     int device_;
   };
+
+  static void note_launch(CudaDevice& d, const std::string& name) {
+    const std::lock_guard<std::mutex> lock(d.mutex);
+    if (d.launched.empty() || d.launched.back() != name) d.launched.push_back(name);
+    if (d.launched.size() > kRemembered) d.launched.pop_front();
+  }
+  void wait_if_blocking(const CudaDevice& d, const std::string& name, int device) const {
+    static const bool is_blocking = env::flag("WEFT_CUDA_BLOCKING");
+    if (is_blocking && !d.is_recording)
+      check(api_.cuStreamSynchronize(d.stream), fmt::format("kernel '{}'", name), device, /*one=*/true);
+  }
 
   CudaDevice& at(int device) const { return *devices_[static_cast<size_t>(device)]; }
 

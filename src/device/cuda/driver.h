@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -83,6 +84,7 @@ class Driver {
   // What the calling thread launches and copies within the device between these two is recorded, not done;
   // what would wait for the device, or another device for it, is an error then. `keep`: false gives nothing.
   virtual bool records() const = 0;
+  virtual bool is_recording(int device) const = 0;  // the calling thread
   // RuntimeError where the calling thread records: `what` waits.
   virtual void refuse_recording(const char* what, int device) const = 0;
   virtual void begin_recording(int device) const = 0;
@@ -93,6 +95,11 @@ class Driver {
   virtual CompiledModule load(const std::string& name, const std::string& source, std::string_view toolchain,
                               int device) const = 0;
   virtual void launch(const std::string& name, void* function, const Launch& launch, int device) const = 0;
+  // Of a library that gives work to the stream: calls it with the device as the thread's own, and gives what
+  // it returns, 0 being success. On an emulated device recorded calls are made when the recording is
+  // repeated.
+  virtual int call_library(const std::string& name, const std::function<int(void* stream)>& call,
+                           int device) const = 0;
 };
 
 // The one of this process: emulated where WEFT_DEVICE_EMULATE says so at the first call. RuntimeError in a
@@ -107,6 +114,8 @@ std::unique_ptr<const Driver> cuda_driver_of(const char* library);  // for tests
 // For tests of what happens where the emulated device's memory ends; 0: as much as it has usually.
 void set_emulated_memory(size_t bytes);
 void set_emulated_pinned_memory(size_t bytes);
+// What the time between two events is there, per kernel and per call of a library; 0: what it takes.
+void set_emulated_times(double kernel_ms, double library_ms);
 // What the emulation draws the order of threads by; 0: in order.
 void set_emulated_order(uint64_t seed);
 

@@ -47,14 +47,27 @@ struct State {
   uint64_t given = 0, done = 0;
   std::map<void*, size_t> pinned;
   size_t pinned_memory = kUsualPinned, pinned_used = 0;
+  // What a test says that kernels and calls of libraries take; 0: as long as they do.
+  double kernel_ms = 0, library_ms = 0, said_ms = 0;
 };
 struct EmulatedEvent {
   Clock::time_point time;
+  double said_ms;
   uint64_t given;  // copies that were started before it
 };
 State& state() {
   static State& instance = *new State;
   return instance;
+}
+
+// GPUs raise no flags of the processor.
+template <class Work>
+auto without_flags(const Work& work) {
+  std::fenv_t flags;
+  std::feholdexcept(&flags);
+  const auto result = work();
+  std::fesetenv(&flags);
+  return result;
 }
 
 class EmulatedModule final : public LoadedModule {
@@ -155,7 +168,7 @@ class EmulatedDriver final : public Driver {
   std::shared_ptr<void> record(int device) const override {
     const std::lock_guard<std::recursive_mutex> submission(state().submitting);
     refuse_recording("an event", device);
-    return std::make_shared<EmulatedEvent>(EmulatedEvent{Clock::now(), state().given});
+    return std::make_shared<EmulatedEvent>(EmulatedEvent{Clock::now(), state().said_ms, state().given});
   }
   void wait(int device, void*) const override { refuse_recording("waiting for another device", device); }
   void wait_here(int, void* event) const override {
@@ -179,6 +192,10 @@ class EmulatedDriver final : public Driver {
   std::unique_lock<std::recursive_mutex> submitting(int) const override {
     return std::unique_lock<std::recursive_mutex>(state().submitting);
   }
+  bool is_recording(int) const override {
+    const std::lock_guard<std::recursive_mutex> submission(state().submitting);
+    return state().recorded != nullptr;
+  }
   void refuse_recording(const char* what, int) const override {
     const std::lock_guard<std::recursive_mutex> submission(state().submitting);
     if (state().recorded != nullptr)
@@ -199,9 +216,9 @@ class EmulatedDriver final : public Driver {
     for (const std::function<void()>& work : *static_cast<const Recorded*>(recording)) give(work);
   }
   double elapsed_ms(void* from, void* to) const override {
-    return std::chrono::duration<double, std::milli>(static_cast<EmulatedEvent*>(to)->time -
-                                                     static_cast<EmulatedEvent*>(from)->time)
-        .count();
+    const auto &begin = *static_cast<EmulatedEvent*>(from), &end = *static_cast<EmulatedEvent*>(to);
+    if (end.said_ms > begin.said_ms) return end.said_ms - begin.said_ms;
+    return std::chrono::duration<double, std::milli>(end.time - begin.time).count();
   }
 
   CompiledModule load(const std::string& name, const std::string& source, std::string_view toolchain,
@@ -222,6 +239,21 @@ class EmulatedDriver final : public Driver {
       for (void* const& value : values) parameters.push_back(const_cast<void**>(&value));
       run(name, function, parameters.data(), blocks, waits);
     });
+  }
+  int call_library(const std::string& name, const std::function<int(void*)>& call,
+                   int device) const override {
+    const std::lock_guard<std::recursive_mutex> submission(state().submitting);
+    const bool is_recorded = state().recorded != nullptr;
+    int status = 0;
+    give([name, call, is_recorded, own = &status, on = stream(device)] {
+      state().said_ms += state().library_ms;
+      const int given = without_flags([&] { return call(on); });
+      if (!is_recorded)
+        *own = given;
+      else if (given != 0)
+        throw_error(ErrorKind::Runtime, fmt::format("cuda: {} failed when it was repeated: {}", name, given));
+    });
+    return status;
   }
 
  private:
@@ -261,12 +293,10 @@ class EmulatedDriver final : public Driver {
                   bool waits) {
     State& s = state();
     const std::lock_guard<std::mutex> lock(s.mutex);
-    // GPUs raise no flags of the processor.
-    std::fenv_t flags;
-    std::feholdexcept(&flags);
-    const bool is_done =
-        run_blocks(reinterpret_cast<EmulatedEntry>(function), parameters, blocks, waits, s.seed);
-    std::fesetenv(&flags);
+    s.said_ms += s.kernel_ms;
+    const bool is_done = without_flags([&] {
+      return run_blocks(reinterpret_cast<EmulatedEntry>(function), parameters, blocks, waits, s.seed);
+    });
     if (s.seed != 0) s.seed = s.seed * 6364136223846793005u + 1442695040888963407u;
     if (!is_done)
       throw_error(ErrorKind::Runtime,
@@ -293,6 +323,11 @@ void set_emulated_pinned_memory(size_t bytes) {
   State& s = state();
   const std::lock_guard<std::mutex> lock(s.mutex);
   s.pinned_memory = bytes != 0 ? bytes : kUsualPinned;
+}
+
+void set_emulated_times(double kernel_ms, double library_ms) {
+  const std::lock_guard<std::recursive_mutex> submission(state().submitting);
+  state().kernel_ms = kernel_ms, state().library_ms = library_ms;
 }
 
 void set_emulated_order(uint64_t seed) {

@@ -9,6 +9,8 @@
 #include <unordered_map>
 
 #include "compiler/compiled_graph.h"
+#include "device/cuda/cufft.h"
+#include "device/cuda/cusolver.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/moving.h"
 #include "device/cuda/written_operators.h"
@@ -97,6 +99,14 @@ bool is_collective(const ops::OpDef& op) {
          op.name == "_broadcast";
 }
 
+// What would run it on the GPU, were it there.
+std::string missing_library(const ops::OpDef& op, std::span<const Tensor> operands) {
+  if (op.name.starts_with("fft_") && !why_no_cufft().empty()) return "; libcufft.so would run it on the GPU";
+  if (is_linear_algebra(op, operands) && !why_no_cusolver().empty())
+    return "; libcusolver.so would run it on the GPU";
+  return {};
+}
+
 std::vector<Tensor> run_on_host(const ops::OpDef& op, std::span<const Tensor> operands,
                                 const ops::Attrs& attrs, int index) {
   std::vector<Tensor> copies, results;
@@ -113,8 +123,8 @@ std::vector<Tensor> run_on_host(const ops::OpDef& op, std::span<const Tensor> op
   }
   if (!operands.empty())
     log_sync(fmt::format(
-        "{} has no form for cuda and runs on the host: {:.0f} bytes are copied there, {:.0f} back", op.name,
-        there, back));
+        "{} has no form for cuda and runs on the host{}: {:.0f} bytes are copied there, {:.0f} back", op.name,
+        missing_library(op, operands), there, back));
   return results;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "device/cuda/driver.h"
+#include "device/cuda/product_choice.h"
 #include "device/cuda/written_kernel.h"
 #include "nest/grid.h"
 #include "ops/arguments.h"
@@ -288,7 +289,11 @@ bool has_product(const Product& product) {
   return is_number(product.left.array.dtype()) && is_number(product.right.array.dtype());
 }
 
-void run_product(const Product& product) { Maker(product).run(); }
+void run_own_product(const Product& product) { Maker(product).run(); }
+
+void run_product(const Product& product) {
+  if (!run_by_library(product)) run_own_product(product);
+}
 
 std::vector<Tensor> run_matmul(const ops::OpDef& op, std::span<const Tensor> operands,
                                const ops::Attrs& attrs) {

@@ -46,7 +46,9 @@ struct Product {
 };
 // False where no kernel is for the dtypes.
 bool has_product(const Product& product);
+// By weft's kernel, or by a library's that has been measured to be faster (product_choice.h).
 void run_product(const Product& product);
+void run_own_product(const Product& product);  // by weft's
 
 // Operators that are products. Empty where the call is none that the kernels compute.
 std::vector<Tensor> run_matmul(const ops::OpDef& op, std::span<const Tensor> operands,

@@ -37,6 +37,12 @@ std::string_view text_of(Text text) {
   static constexpr char kScanning[] =
 #include "device/cuda/text/scanning.inc"
       ;
+  static constexpr char kComparing[] =
+#include "device/cuda/text/comparing.inc"
+      ;
+  static constexpr char kTransforms[] =
+#include "device/cuda/text/transforms.inc"
+      ;
   switch (text) {
     case Text::Operands: return kOperands;
     case Text::Products: return kProducts;
@@ -44,6 +50,8 @@ std::string_view text_of(Text text) {
     case Text::Moving: return kMoving;
     case Text::Sorting: return kSorting;
     case Text::Scanning: return kScanning;
+    case Text::Comparing: return kComparing;
+    case Text::Transforms: return kTransforms;
   }
   return {};
 }

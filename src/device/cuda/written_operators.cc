@@ -4,6 +4,8 @@
 #include <unordered_map>
 
 #include "device/cuda/attention.h"
+#include "device/cuda/cufft.h"
+#include "device/cuda/cusolver.h"
 #include "device/cuda/moving.h"
 #include "device/cuda/products.h"
 #include "device/cuda/scanning.h"
@@ -48,6 +50,20 @@ const std::unordered_map<std::string_view, Run>& table() {
       {"scatter_add", run_scatter},
       {"scatter_combine", run_scatter},
       {"scatter_nd_extreme", run_scatter_nd},
+      {"fft_c2c", run_transform},
+      {"fft_r2c", run_transform},
+      {"fft_c2r", run_transform},
+      {"cholesky", run_linear_algebra},
+      {"cholesky_ex", run_linear_algebra},
+      {"solve", run_linear_algebra},
+      {"lu_factor", run_linear_algebra},
+      {"det", run_linear_algebra},
+      {"slogdet", run_linear_algebra},
+      {"eigvalsh", run_linear_algebra},
+      {"eigh", run_linear_algebra},
+      {"qr", run_linear_algebra},
+      {"svd", run_linear_algebra},
+      {"svdvals", run_linear_algebra},
   };
   return instance;
 }
