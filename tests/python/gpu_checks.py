@@ -318,6 +318,10 @@ def segment():
             given += predictor.predict(**point)[1:]
             given += predictor.predict(box=np.array([10.0, 10.0, 80.0, 70.0]), multimask_output=False)[1:]
             given += predictor.predict(**point, mask_input=given[2][:1], multimask_output=False)[1:]
+            predictor.set_images([rng_image, rng_image[::-1]])
+            points = [np.array([[[50.0, 40.0]], [[9.0, 60.0]]]), np.array([[[70.0, 30.0]]])]
+            for found in predictor.predict_images(points, [np.ones((2, 1), int), np.ones((1, 1), int)]):
+                given += found[1:]
             results.append(given)
         for want, got in zip(*results):
             assert want.shape == got.shape and abs(want - got).max() <= 1e-4 * abs(want).max()
