@@ -142,7 +142,8 @@ def tensors():
     np.testing.assert_array_equal((there * 2 + there).cpu().numpy(), x * 2 + x)
     np.testing.assert_allclose(there.sum(0).cpu().numpy(), x.sum(0))
     assert there[3, 4].item() == x[3, 4] and there.T[4].cpu().tolist() == x[:, 4].tolist()
-    assert repr(weft.tensor([1.0, 2.0], device="cuda:1")) == "tensor([1., 2.], device='cuda:1')"
+    if weft._C._gpu.device_count() > 1:
+        assert repr(weft.tensor([1.0, 2.0], device="cuda:1")) == "tensor([1., 2.], device='cuda:1')"
 
     @weft.compile
     def scaled(a, b):
