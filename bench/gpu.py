@@ -113,11 +113,14 @@ class Bench:
         try:
             while (line := lines.get(timeout=max(0.01, ends - time.monotonic()))) is not None:
                 told = json.loads(line)
+                if "ends" in told:  # what the process has started may hold its output open
+                    break
                 if "begins" in told:
                     running.update(case=told["begins"], way=told["way"])
                     self.progress(f"{section}, {side}: {told['begins']}")
                 else:
                     self.table.add(section, told)
+                    running.update(case=f"after {told['case']}")
             status = self.process.wait(timeout=30)
         except (queue.Empty, subprocess.TimeoutExpired):
             return f"stopped: {section} may take {limit:.0f} s on this side; what follows was not measured"
@@ -149,7 +152,7 @@ class Bench:
 
 def read_lines(stream, lines):
     for line in stream:
-        if line.startswith("{"):
+        if line.startswith("{") and line.endswith("\n"):  # a process that is stopped leaves a part of one
             lines.put(line)
     lines.put(None)
 

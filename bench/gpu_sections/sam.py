@@ -4,8 +4,6 @@ PyTorch's side is the package segment_anything, where it is installed.
 """
 
 import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -63,23 +61,35 @@ def original_encoder(side, compiled):
     return figures(side, side.compile(model, mode="max-autotune") if compiled else model, size, 0)
 
 
-def ladder(side):
-    """The command's steps, each a row, and the fastest of those whose masks are the first one's."""
-    command = [sys.executable, "-m", "weft.models.sam.ladder", "--ladder", "--device", side.device, "--json", "--torch", "",
-               "--points-per-side", "0", "--batch", str(side.size(8, 2)), "--repetitions", str(side.size(3, 1))]  # fmt: skip
-    with tempfile.TemporaryDirectory() as folder:
+class Steps:
+    """The steps of `weft bench sam --ladder --device cuda`, each in a process of its own."""
+
+    def __init__(self, side):
+        from weft.models.sam import ladder
+
+        self.steps, self.folder = ladder.STEPS, tempfile.TemporaryDirectory()
+        arguments = ["--ladder", "--json", "--device", side.device, "--torch", "", "--points-per-side", "0",
+                     "--batch", str(side.size(8, 2)), "--repetitions", str(side.size(3, 1))]  # fmt: skip
         if side.tiny:
-            command += ["--checkpoint", str(tiny_checkpoint(Path(folder)))]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    found = json.loads(done.stdout)["steps"]
-    first = found[0]["seconds"]
-    rows = [
-        {"case": f"step '{step['step']}', an image", "seconds": step["seconds"], "times": first / step["seconds"],
-         "iou": step["iou"]}
-        for step in found
-    ]  # fmt: skip
-    best = min((row for row in rows if row["iou"] >= LEAST_IOU), key=lambda row: row["seconds"])
-    return [*rows, {**best, "case": f"fastest step of mask IoU >= {LEAST_IOU}", "least_times": 8.6}]
+            arguments += ["--checkpoint", str(tiny_checkpoint(Path(self.folder.name)))]
+        self.ladder = ladder.Ladder(ladder.parser().parse_args(arguments), arguments, self.folder.name)
+
+    def measure(self, index):
+        row = self.ladder.step(index)
+        if row is None:
+            raise RuntimeError("the step failed; the log says why")
+        return self.figures(row)
+
+    def figures(self, row):
+        first = self.ladder.rows[0]
+        if first["step"] != self.steps[0].name:
+            raise RuntimeError(f"there is no step '{self.steps[0].name}' to compare with")
+        return {"seconds": row["seconds"], "times": first["seconds"] / row["seconds"], "iou": row["iou"]}
+
+    def fastest(self):
+        """Of the steps whose masks are the first one's."""
+        rows = [row for row in self.ladder.rows if row["iou"] >= LEAST_IOU]
+        return {**self.figures(min(rows, key=lambda row: row["seconds"])), "least_times": 8.6}
 
 
 def tiny_checkpoint(folder):
@@ -92,11 +102,13 @@ def tiny_checkpoint(folder):
 
 
 def cases(side):
-    batch = side.size(8, 2)
-    case = f"image encoder, batch {batch}"
-    if side.is_weft:
-        yield case, "weft", lambda: encoder(side)
-        yield "steps", "weft", lambda: ladder(side)
+    case = f"image encoder, batch {side.size(8, 2)}"
+    if not side.is_weft:
+        for way, compiled in side.ways():
+            yield case, way, lambda compiled=compiled: original_encoder(side, compiled)
         return
-    for way, compiled in side.ways():
-        yield case, way, lambda compiled=compiled: original_encoder(side, compiled)
+    yield case, "weft", lambda: encoder(side)
+    steps = Steps(side)
+    for index, step in enumerate(steps.steps):
+        yield f"step '{step.name}', an image", "weft", lambda index=index: steps.measure(index)
+    yield f"fastest step of mask IoU >= {LEAST_IOU}", "weft", steps.fastest

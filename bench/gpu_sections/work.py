@@ -30,8 +30,8 @@ def run(section, side):
                 traceback.print_exc()
                 tell(case=case, way=way, error=why(error))
                 continue
-            for row in found if isinstance(found, list) else [found]:
-                tell(**{"case": case, "way": way, **row})
+            tell(case=case, way=way, **found)
+    tell(ends=section)
 
 
 def main(options, command):
