@@ -260,6 +260,7 @@ def test_what_is_wrong(emulated, tmp_path):
         ("serve", "--archive", "x.pt"),
         ("serve", "--checkpoint", "x.pth"),
         ("bench", "llm", "--shape", "tiny", "--random-weights"),
+        ("bench", "sam"),
         ("segment", DOG, "--checkpoint", CHECKPOINT, "--point", "1,1", "--output", "never"),
     ],
 )

@@ -155,6 +155,10 @@ class Ladder:
 def main(arguments=None):
     arguments = sys.argv[1:] if arguments is None else arguments
     options = parser().parse_args(arguments)
+    try:
+        weft.empty(0, device=options.device)  # before processes are started that would all say so
+    except RuntimeError as error:
+        return fail(f"bench sam: {error}", 1)
     if options.step is not None:
         return run_step(options, options.step)
     with tempfile.TemporaryDirectory() as folder:
