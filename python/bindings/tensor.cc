@@ -12,7 +12,6 @@
 #include "core/distinct_elements.h"
 #include "core/memory_watch.h"
 #include "core/print_options.h"
-#include "errors.h"
 #include "jit_trace.h"
 #include "memory_format.h"
 #include "ops/build.h"

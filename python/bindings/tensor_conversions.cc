@@ -9,6 +9,7 @@
 #include "core/pinned.h"
 #include "core/printable.h"
 #include "core/suggest.h"
+#include "errors.h"
 #include "memory_format.h"
 #include "ops/iteration_order.h"
 #include "tensor_class.h"

@@ -27,7 +27,7 @@ std::vector<IValue> read_constants(const ArchiveReader& archive, Device device) 
       fmt::format("{}: constants.pkl holds {}, expected a tuple", archive.name(), values.type()->str()));
   std::vector<IValue> result = values.elements();
   for (IValue& value : result)
-    if (device != Device() && value.is_tensor()) value = value.to_tensor().to(device);
+    if (value.is_tensor() && value.to_tensor().defined()) value = value.to_tensor().to(device);
   return result;
 }
 
