@@ -26,7 +26,10 @@ class Table:
             self.peaks[line["peak"]] = max(rate, self.peaks.get(line["peak"], 0))
 
     def rows(self):
-        return [self._row(section, case, ways) for (section, case), ways in self.measured.items()]
+        """Section by section, in the order in which they began."""
+        sections = list(dict.fromkeys(section for section, _ in self.measured))
+        rows = [self._row(section, case, ways) for (section, case), ways in self.measured.items()]
+        return sorted(rows, key=lambda row: sections.index(row["section"]))
 
     def _row(self, section, case, ways):
         # Another case's times of PyTorch, where what it measured is the same.
@@ -79,8 +82,10 @@ class Table:
                 if "error" in found
             ]
         met = [target["met"] for row in rows for target in row["targets"]]
+        errors = sum("error" in found for row in rows for found in row["ways"].values())
         lines.append(
-            f"targets: {met.count(True)} met, {met.count(False)} not met, {met.count(None)} without what they compare with"
+            f"targets: {met.count(True)} met, {met.count(False)} not met, {met.count(None)} without what they compare "
+            f"with; {errors} measurements failed"
         )
         return "\n".join(lines)
 

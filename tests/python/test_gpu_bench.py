@@ -13,7 +13,7 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[2]
 TORCH = os.environ.get("WEFT_TORCH_PYTHON", str(TOP / ".venv-torch/bin/python"))
-sys.path.insert(0, str(TOP / "bench"))
+sys.path.append(str(TOP / "bench"))
 gpu = importlib.import_module("gpu")
 table, work = importlib.import_module("gpu_sections.table"), importlib.import_module("gpu_sections.work")
 SECTIONS = list(gpu.SECTIONS)
@@ -165,6 +165,8 @@ def test_targets():
                       "least_ratio": {"torch_compile": 1}})  # fmt: skip
     found.add("llm", {"case": "of torch", "way": "torch_compile", "seconds": 3.0})
     found.add("latency", {"case": "first", "way": "weft", "seconds": 0.25, "most_seconds": 0.25})
+    found.add("kmeans", {"case": "all of kmeans", "way": "torch", "error": "stopped"})
+    assert [row["section"] for row in found.rows()] == ["machine", *2 * ["kmeans"], *2 * ["llm"], "latency"]
     rows = {row["case"]: row for row in found.rows()}
     values, met = zip(*((target["value"], target["met"]) for target in rows["k"]["targets"]))
     assert values == pytest.approx((0.8, 200, 0.8)) and met == (False, True, False)
@@ -173,8 +175,9 @@ def test_targets():
     text = found.text()
     assert text.startswith("a GPU; copy 4 TB/s; PyTorch 2\n")
     assert "of copy 80.0% (>= 85.0%: NOT MET); times NumPy 200 (>= 200: met); times compiled 0.8" in text
+    assert "PyTorch: stopped\n" in text
     assert "2 tokens/s; times compiled 1.5 (>= 1: met)" in text and "time 250 ms (<= 250 ms: met)" in text
-    assert text.endswith("targets: 3 met, 2 not met, 0 without what they compare with")
+    assert text.endswith("targets: 3 met, 2 not met, 0 without what they compare with; 1 measurements failed")
 
 
 def test_what_is_wrong(tmp_path):
