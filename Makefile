@@ -66,7 +66,7 @@ test-gpu: build  ## The tests of the device cuda on this machine's GPU; says so 
 gpu-kit: setup  ## What a machine with a GPU and Python 3.12 needs to run these, in build/gpu-kit, below 60 MB
 	@scripts/gpu_kit
 
-bench-gpu: build  ## Kernels on this machine's GPU beside its copy bandwidth, NumPy and PyTorch; says so where there is none
+bench-gpu: build  ## Kernels and models on this machine's GPU beside what it can do, NumPy and PyTorch; says so where there is none
 	@$(VENV) bench/gpu.py
 
 bench-torchscript: setup-torch build  ## TorchScript in weft beside PyTorch, alternating; a table in build/bench

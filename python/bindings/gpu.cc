@@ -105,9 +105,8 @@ void bind_gpu(nb::module_& m) {
         return result;
       },
       nb::arg("index") = 0,
-      "Bytes of tensors, bytes kept for reuse, how often the driver was asked, and the most bytes of "
-      "tensors, "
-      "and of both, since reset_peak().");
+      "Bytes of tensors, bytes kept for reuse, how often the driver was asked, and the most bytes\n"
+      "of tensors, and of both, since reset_peak().");
   gpu.def(
       "reset_peak",
       [](int index) {

@@ -65,8 +65,8 @@ void ServeCommand::add_model_options() {
       ->check(integer_in(1, 65536));
   command_->add_option("--max-queue", max_queue_, "Requests that may wait (default: 256)")
       ->check(integer_in(1, 1'000'000));
-  for (const char* name : {"--dtype", "--quantize", "--cache-dtype", "--device", "--activations",
-                           "--chat-template", "--context", "--cache-mib", "--page-tokens", "--prompt-tokens"})
+  for (const char* name : {"--dtype", "--quantize", "--cache-dtype", "--activations", "--chat-template",
+                           "--context", "--cache-mib", "--page-tokens", "--prompt-tokens"})
     command_->get_option(name)->needs(model);
 }
 

@@ -15,7 +15,8 @@ namespace weft::cli {
 int ServeCommand::serve_archive() const {
   const serve::ApiServiceOptions options = api(archive_);
   if (model_.threads > 0) set_num_threads(model_.threads);
-  jit::Module module = jit::load(archive_);
+  const Device device = model_.device_of_model();
+  jit::Module module = jit::load(archive_, nullptr, false, device);
   module.method(method_);  // before the module is optimized: an error names those that there are
   if (optimize_)
     module = jit::optimize_for_inference(
@@ -25,14 +26,15 @@ int ServeCommand::serve_archive() const {
       serve::ModuleQueueOptions{.max_rows = max_batch_,
                                 .window_seconds = batch_window_ms_ * 1e-3,
                                 .max_queue = max_queue_,
-                                .max_bytes = static_cast<uint64_t>(max_input_mib_) << 20});
+                                .max_bytes = static_cast<uint64_t>(max_input_mib_) << 20,
+                                .device = device});
   serve::HttpServer server(http(), serve::make_module_service(queue, options));
   std::vector<std::string> arguments;
   for (const jit::SchemaArgument& argument : queue->schema().arguments)
     if (!argument.type->is(jit::TypeKind::Class))
       arguments.push_back(fmt::format("{}: {}", argument.name, argument.type->str()));
-  fmt::print("calls    {}({}), joined up to {} rows within {} ms\n", method_, fmt::join(arguments, ", "),
-             max_batch_, batch_window_ms_);
+  fmt::print("calls    {}({}), joined up to {} rows within {} ms{}\n", method_, fmt::join(arguments, ", "),
+             max_batch_, batch_window_ms_, device == Device() ? "" : ", on " + device.str());
   // The queue's thread tells the server's connections: it ends before them.
   const std::unique_ptr<serve::ModuleQueue, void (*)(serve::ModuleQueue*)> stepping(
       queue.get(), [](serve::ModuleQueue* started) { started->stop(); });

@@ -14,10 +14,12 @@ int ServeCommand::serve_checkpoint() const {
                                        .max_queue = max_queue_,
                                        .max_bytes = static_cast<uint64_t>(max_input_mib_) << 20};
   if (model_.threads > 0) set_num_threads(model_.threads);
-  const auto sam = models::Sam::load(checkpoint_, {.decoder_heads = decoder_heads_});
+  const Device device = model_.device_of_model();
+  const auto sam = models::Sam::load(checkpoint_, {.decoder_heads = decoder_heads_, .device = device});
   const auto service = std::make_shared<serve::SegmentService>(sam, options);
   serve::HttpServer server(http(), service);
-  fmt::print("images   of up to {} pixels a side are not made smaller\n", sam->config().image_size);
+  fmt::print("images   of up to {} pixels a side are not made smaller{}\n", sam->config().image_size,
+             device == Device() ? "" : "; masks are computed on " + device.str());
   // The service's thread tells the server's connections: it ends before them.
   const std::unique_ptr<serve::SegmentService, void (*)(serve::SegmentService*)> computing(
       service.get(), [](serve::SegmentService* started) { started->stop(); });

@@ -70,6 +70,8 @@ std::shared_ptr<const Sam> Sam::load(const std::string& path, const SamOptions& 
   }
   sam->config_ = sam_config(sam->weights_, path, options);
   fold_batch_norms(sam->weights_);
+  sam->device_ = options.device;
+  for (auto& item : sam->weights_) item.second = item.second.to(options.device);
   const auto encode = [model = sam.get()](const Tensor& x) {
     return sam_image_embedding(model->config_, model->weights_, x);
   };
@@ -105,7 +107,7 @@ Tensor Sam::encode(const Tensor& x) const {
       x.dtype() == DType::F32 && x.dim() == 4 && x.size(1) == 3 && x.size(2) == side && x.size(3) == side,
       fmt::format("encode: expected float32 [batch, 3, {}, {}], got {} {}", side, side, short_name(x.dtype()),
                   str(x.shape())));
-  return encode_(x);
+  return encode_(x.to(device_));
 }
 
 SamImage Sam::set_image(const Tensor& image) const {
@@ -136,19 +138,19 @@ SamMasks Sam::predict(const SamImage& image, const SamPrompt& prompt, bool multi
     WEFT_CHECK(mask.dtype() == DType::F32 && mask.shape() == (Shape{1, side, side}),
                fmt::format("predict: a mask must be logits float32 [1, {}, {}], got {} {}", side, side,
                            short_name(mask.dtype()), str(mask.shape())));
-    mask = unsqueeze(mask, {0});
+    mask = unsqueeze(mask, {0}).to(device_);
   }
   WEFT_CHECK(!places.labels.empty() || mask.defined(), "predict: expected a point, a box or a mask");
-  const auto [logits, iou] =
-      sam_decode(config_, weights_, image.embedding, places.tensor(), places.labels, mask, multimask);
-  const Tensor low = select(logits, 0, 0).contiguous();
+  const auto [logits, iou] = sam_decode(config_, weights_, image.embedding, places.tensor().to(device_),
+                                        places.labels, mask, multimask);
+  const Tensor low = select(logits, 0, 0).to(Device()).contiguous();
   const Tensor full = upscale_masks(low, {.image_size = config_.image_size,
                                           .input = image.input,
                                           .original = image.original,
                                           .left = 0,
                                           .top = 0,
                                           .whole = image.original});
-  return {gt(full, Scalar(0.0)), select(iou, 0, 0).contiguous(), low};
+  return {gt(full, Scalar(0.0)), select(iou, 0, 0).to(Device()).contiguous(), low};
 }
 
 }  // namespace weft::models

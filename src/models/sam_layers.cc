@@ -27,7 +27,9 @@ Tensor layers_of(const SamPart& part, Tensor x, int64_t depth) {
 Tensor table_of(const Tensor& positions, int64_t size) {
   const Tensor rows = Tensor::empty({size * size}, DType::I64);
   for (int64_t i = 0; i < size * size; ++i) rows.data_as<int64_t>()[i] = i / size - i % size + size - 1;
-  return transpose(reshape(index_select(positions, 0, rows), {size, size, positions.size(1)}), 1, 2);
+  return transpose(
+      reshape(index_select(positions, 0, rows.to(positions.device())), {size, size, positions.size(1)}), 1,
+      2);
 }
 
 // [B, H, W, C], whose tables are for that size.
@@ -61,12 +63,13 @@ Tensor grid_encoding(const SamPart& prompts, int64_t grid) {
     centers.data_as<float>()[2 * i] = (static_cast<float>(i % grid) + 0.5f) / static_cast<float>(grid);
     centers.data_as<float>()[2 * i + 1] = (static_cast<float>(i / grid) + 0.5f) / static_cast<float>(grid);
   }
-  return encoding_of(prompts, centers);
+  const Device device = prompts["pe_layer"].get("positional_encoding_gaussian_matrix").device();
+  return encoding_of(prompts, centers.to(device));
 }
 
 Tensor sparse_embeddings(const SamConfig& config, const SamPart& prompts, const Tensor& points,
                          const std::vector<int>& labels) {
-  if (labels.empty()) return Tensor::empty({1, 0, config.out_channels}, DType::F32);
+  if (labels.empty()) return Tensor::empty({1, 0, config.out_channels}, DType::F32, points.device());
   const Tensor encoded = encoding_of(
       prompts, true_divide(add(points, Scalar(0.5)), Scalar(static_cast<double>(config.image_size))));
   std::vector<Tensor> rows;

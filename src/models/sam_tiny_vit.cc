@@ -28,7 +28,8 @@ Tensor bias_of(const Tensor& biases, int64_t window) {
     for (int64_t j = 0; j < patches; ++j)
       distances.data_as<int64_t>()[i * patches + j] =
           std::abs(i / window - j / window) * window + std::abs(i % window - j % window);
-  return reshape(index_select(biases, 1, distances), {1, biases.size(0), patches, patches});
+  return reshape(index_select(biases, 1, distances.to(biases.device())),
+                 {1, biases.size(0), patches, patches});
 }
 
 // Of windows [B, window, window, C].

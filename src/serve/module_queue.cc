@@ -5,6 +5,7 @@
 #include "io/arguments.h"
 #include "serve/joined_arguments.h"
 #include "serve/metrics_text.h"
+#include "serve/moved_values.h"
 
 namespace weft::serve {
 namespace {
@@ -167,10 +168,14 @@ void ModuleQueue::stop() {
 }
 
 // ---- calls -------------------------------------------------------------------------------------
-IValue ModuleQueue::call(const jit::Keywords& arguments) {
+NamedValues ModuleQueue::call(const jit::Keywords& given) {
   const Clock::time_point start = Clock::now();
-  IValue result =
-      method_ == "forward" ? module_.forward({}, arguments) : module_.run_method(method_, {}, arguments);
+  const bool is_elsewhere = options_.device != Device();
+  const jit::Keywords arguments = is_elsewhere ? moved(given, options_.device) : given;
+  NamedValues result =
+      io::arrays_of_value("out", method_ == "forward" ? module_.forward({}, arguments)
+                                                      : module_.run_method(method_, {}, arguments));
+  if (is_elsewhere) result = moved(result, Device());
   const std::scoped_lock lock(mutex_);
   ++counts_.calls;
   counts_.call_seconds += seconds_since(start);
@@ -179,7 +184,7 @@ IValue ModuleQueue::call(const jit::Keywords& arguments) {
 
 ModuleAnswer ModuleQueue::call_alone(const Call& alone) {
   try {
-    return {.arrays = io::arrays_of_value("out", call(alone.arguments))};
+    return {.arrays = call(alone.arguments)};
   } catch (const Error& error) {
     return {.error = error.what(), .kind = error.kind()};
   } catch (const std::exception& error) {
@@ -196,7 +201,7 @@ std::optional<std::vector<NamedValues>> ModuleQueue::call_joined(const Calls& ca
     rows.push_back(member->rows);
   }
   try {
-    return split(io::arrays_of_value("out", call(join(members))), rows);
+    return split(call(join(members)), rows);
   } catch (const std::exception& raised) {
     error = raised.what();
   }

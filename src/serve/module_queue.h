@@ -36,6 +36,7 @@ struct ModuleQueueOptions {
   double window_seconds = 0.002;           // that a call waits for others at most
   int64_t max_queue = 256;                 // calls that wait
   uint64_t max_bytes = uint64_t{1} << 30;  // of their tensors
+  Device device = {};                      // where the module is: arguments go there, results come back
 };
 
 // Arrays, named as io::arrays_of_value does, or what went wrong.
@@ -88,7 +89,7 @@ class ModuleQueue {
   Calls take();
   int64_t rows_that_join() const;
   bool may_join(const Call& call) const;
-  IValue call(const jit::Keywords& arguments);
+  NamedValues call(const jit::Keywords& arguments);
   ModuleAnswer call_alone(const Call& call);
   void answer(const Calls& calls);
   std::vector<ModuleAnswer> answers_of(const Calls& calls);

@@ -103,10 +103,11 @@ TEST(LinearOnGpu, TakesBytes) {
     const Tensor x = sample({rows, 80}, DType::I8), weight = sample({50, 80}, DType::I8, 2);
     expect_same("_int_mm", {x, turned(weight)}, {}, 0);
     expect_same("_int_mm", {x, turned(weight).contiguous()}, {}, 0);
-    expect_same("linear_int8",
-                {x, sample({rows, 1}, DType::F32, 3), weight, sample({50}, DType::F32, 4),
-                 sample({50}, DType::F32, 5), Tensor()},
-                {{"activation", std::string("relu")}, {"dtype", DType::F32}}, 1e-5, 100);
+    for (const DType dtype : {DType::F32, DType::BF16, DType::F16})
+      expect_same("linear_int8",
+                  {x, sample({rows, 1}, DType::F32, 3), weight, sample({50}, DType::F32, 4),
+                   sample({50}, dtype, 5), sample({rows, 50}, dtype, 6)},
+                  {{"activation", std::string("relu")}, {"dtype", dtype}}, bound_of(dtype), 100);
   }
 }
 

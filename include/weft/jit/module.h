@@ -79,8 +79,9 @@ class Module {
   bool is_training() const;
   void train(bool on = true) const;
   void eval() const { train(false); }
-  Module clone() const;        // deep: parameters are copied
-  void to(DType dtype) const;  // floating point parameters and buffers
+  Module clone() const;          // deep: parameters are copied
+  void to(DType dtype) const;    // floating point parameters and buffers
+  void to(Device device) const;  // all parameters and buffers
 
   // Writes an archive that PyTorch loads. Never leaves a partial file.
   void save(const std::string& path, const ExtraFiles& extra_files = {}) const;
@@ -93,6 +94,8 @@ class Module {
   bool defined() const { return object_ != nullptr; }
 
  private:
+  void replace_tensors(const std::function<Tensor(const Tensor&)>& replace) const;
+
   std::shared_ptr<Object> object_;
   std::shared_ptr<CompilationUnit> unit_;
 };
@@ -100,8 +103,9 @@ class Module {
 // Loads an archive written by torch.jit.save or weft.jit.save. Parameters are mapped from the file, not read.
 // `extra_files`: names to fetch from the archive's extra/ folder; filled in. `verify`: the whole file is read
 // first, and the checksum (CRC-32) of every entry compared, those of mapped tensors too: ValueError names the
-// entries that are damaged.
-Module load(const std::string& path, ExtraFiles* extra_files = nullptr, bool verify = false);
+// entries that are damaged. `device`: where parameters, buffers and constants are.
+Module load(const std::string& path, ExtraFiles* extra_files = nullptr, bool verify = false,
+            Device device = {});
 Module load_bytes(std::string bytes, ExtraFiles* extra_files = nullptr, bool verify = false);
 
 // Inlines calls, makes attributes constants, removes what eval mode does not need. The module must be in eval

@@ -51,7 +51,7 @@ struct SamPrompt {
 
 // An image's embedding, computed once for all prompts.
 struct SamImage {
-  Tensor embedding;  // [1, C, grid, grid]
+  Tensor embedding;  // [1, C, grid, grid], on the model's device
   ImageSize original, input;
 };
 
@@ -65,6 +65,7 @@ struct SamOptions {
   int64_t decoder_heads = 8;  // no shape tells it
   int64_t image_size = 1024;  // of MobileSAM; others' shapes tell it
   bool compile = true;        // the image encoder, at its first call
+  Device device = {};         // where weights and embeddings are, and what is computed of them
 };
 
 class Sam {
@@ -77,7 +78,7 @@ class Sam {
   const SamConfig& config() const { return config_; }
   // uint8 [H, W, 3] to float32 [1, 3, S, S]: resized, normalized, zeros right and below.
   Tensor preprocess(const Tensor& image) const;
-  Tensor encode(const Tensor& x) const;  // preprocess's results to embeddings
+  Tensor encode(const Tensor& x) const;  // preprocess's results to embeddings, on the model's device
   SamImage set_image(const Tensor& image) const;
   // multimask: three masks for an ambiguous prompt, such as one point; otherwise one. ValueError for a prompt
   // outside of the image. Thread-safe.
@@ -86,6 +87,7 @@ class Sam {
  private:
   Sam() = default;
   SamConfig config_;
+  Device device_;
   std::map<std::string, Tensor> weights_;
   std::function<Tensor(const Tensor&)> encode_;
 };

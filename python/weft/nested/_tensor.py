@@ -146,7 +146,9 @@ class NestedTensor:
 
     def _ids(self):
         """Of each row of _values, whose it is."""
-        return weft.searchsorted(self._offsets[1:], weft.arange(self._values.shape[0]), right=True)
+        return weft.searchsorted(
+            self._offsets[1:], weft.arange(self._values.shape[0], device=self._offsets.device), right=True
+        )
 
     def longest(self):
         """The largest length, an int."""

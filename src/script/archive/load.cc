@@ -18,14 +18,17 @@ void check_is_script(const ArchiveReader& archive) {
 }
 
 // The archive's constants, "CONSTANTS.c0" on in its code.
-std::vector<IValue> read_constants(const ArchiveReader& archive, const UnpickleOptions& options) {
-  UnpickleOptions constants = options;
+std::vector<IValue> read_constants(const ArchiveReader& archive, Device device) {
+  UnpickleOptions constants;
   constants.storages = "constants";
   const IValue values = unpickle(archive.read("constants.pkl"), &archive, constants);
   WEFT_CHECK(
       values.is(IValue::Tag::Tuple) || values.is_list(),
       fmt::format("{}: constants.pkl holds {}, expected a tuple", archive.name(), values.type()->str()));
-  return values.elements();
+  std::vector<IValue> result = values.elements();
+  for (IValue& value : result)
+    if (value.is_tensor() && value.to_tensor().defined()) value = value.to_tensor().to(device);
+  return result;
 }
 
 void set_state(const std::shared_ptr<Object>& object, IValue state) {
@@ -34,11 +37,11 @@ void set_state(const std::shared_ptr<Object>& object, IValue state) {
   (*method)({object, std::move(state)});
 }
 
-Module load_archive(const std::shared_ptr<const ArchiveReader>& archive, ExtraFiles* extra_files,
-                    bool verify) {
+Module load_archive(const std::shared_ptr<const ArchiveReader>& archive, ExtraFiles* extra_files, bool verify,
+                    Device device) {
   check_is_script(*archive);
   if (verify) archive->verify();
-  const auto unit = import_archive(archive, read_constants(*archive, {}));
+  const auto unit = import_archive(archive, read_constants(*archive, device));
   UnpickleOptions options;
   options.find_type = [&](const std::string& name) { return unit->find_type(name); };
   options.set_state = set_state;
@@ -51,17 +54,19 @@ Module load_archive(const std::shared_ptr<const ArchiveReader>& archive, ExtraFi
       if (archive->has(entry)) content = archive->read(entry);
     }
   }
-  return Module(root.to_object(), unit);
+  const Module module(root.to_object(), unit);
+  if (device != Device()) module.to(device);
+  return module;
 }
 
 }  // namespace
 
-Module load(const std::string& path, ExtraFiles* extra_files, bool verify) {
-  return load_archive(ArchiveReader::open(path), extra_files, verify);
+Module load(const std::string& path, ExtraFiles* extra_files, bool verify, Device device) {
+  return load_archive(ArchiveReader::open(path), extra_files, verify, device);
 }
 
 Module load_bytes(std::string bytes, ExtraFiles* extra_files, bool verify) {
-  return load_archive(ArchiveReader::from_bytes(std::move(bytes)), extra_files, verify);
+  return load_archive(ArchiveReader::from_bytes(std::move(bytes)), extra_files, verify, Device());
 }
 
 }  // namespace weft::jit

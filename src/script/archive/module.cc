@@ -252,7 +252,16 @@ Module Module::clone() const { return Module(DeepCopy().copy_object(object_), un
 void Module::to(DType dtype) const {
   WEFT_CHECK_TYPE(is_floating(dtype),
                   fmt::format("Module::to: expected a floating point dtype, got {}", name(dtype)));
-  std::unordered_map<const TensorImpl*, Tensor> converted;  // what is shared stays shared
+  replace_tensors(
+      [&](const Tensor& tensor) { return is_floating(tensor.dtype()) ? tensor.to(dtype) : tensor; });
+}
+
+void Module::to(Device device) const {
+  replace_tensors([&](const Tensor& tensor) { return tensor.to(device); });
+}
+
+void Module::replace_tensors(const std::function<Tensor(const Tensor&)>& replace) const {
+  std::unordered_map<const TensorImpl*, Tensor> replaced;  // what is shared stays shared
   for (const auto& [path, module] : named_modules()) {
     const std::vector<Attribute>& attributes = module.object_->type->attributes();
     for (size_t i = 0; i < attributes.size(); ++i) {
@@ -261,9 +270,8 @@ void Module::to(DType dtype) const {
           !value.to_tensor().defined())
         continue;
       const Tensor tensor = value.to_tensor();
-      if (!is_floating(tensor.dtype())) continue;
-      Tensor& to = converted[tensor.impl().get()];
-      if (!to.defined()) to = tensor.to(dtype);
+      Tensor& to = replaced[tensor.impl().get()];
+      if (!to.defined()) to = replace(tensor);
       value = to;
     }
   }

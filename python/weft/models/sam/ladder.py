@@ -17,7 +17,7 @@ import numpy as np
 
 import weft
 
-from .command import bounded, fail
+from .command import bounded, device, fail
 from .ladder_steps import BEST, STEPS, run_step, seeded_model
 
 TORCH_WORKER = pathlib.Path(__file__).with_name("ladder_torch.py")
@@ -58,6 +58,7 @@ def parser():
     add("--points-per-side", type=bounded(int, 0, 1000), default=32,
         help="everything mode's grid of points; 0 leaves it out (default: 32)")  # fmt: skip
     add("--threads", type=bounded(int, 1, 1024), help="(default: the machine's)")
+    add("--device", default="cpu", type=device, help="where to compute: cpu (default), cuda or cuda:1")
     add("--torch", metavar="PYTHON", default=os.environ.get("WEFT_TORCH_PYTHON"),
         help="with --ladder: a Python that has PyTorch and segment-anything, which runs beside (default: WEFT_TORCH_PYTHON)")  # fmt: skip
     add("--seed", type=bounded(int, 0, 2**63), default=0, help=argparse.SUPPRESS)
@@ -117,7 +118,8 @@ class Ladder:
         for dtype, compiled, what in TORCH_STEPS:
             name = f"torch {dtype}{', compiled' if compiled else ''}"
             command = [self.options.torch, str(TORCH_WORKER), str(checkpoint), str(inputs), "--dtype", dtype,
-                       "--shape", self.options.shape, "--repetitions", str(self.options.repetitions)]  # fmt: skip
+                       "--shape", self.options.shape, "--repetitions", str(self.options.repetitions),
+                       "--device", str(self.options.device)]  # fmt: skip
             command += ["--compile"] * compiled
             command += ["--threads", str(self.options.threads)] if self.options.threads else []
             if self.options.points_per_side and not compiled and dtype == "float32":
@@ -153,6 +155,10 @@ class Ladder:
 def main(arguments=None):
     arguments = sys.argv[1:] if arguments is None else arguments
     options = parser().parse_args(arguments)
+    try:
+        weft.empty(0, device=options.device)  # before processes are started that would all say so
+    except RuntimeError as error:
+        return fail(f"bench sam: {error}", 1)
     if options.step is not None:
         return run_step(options, options.step)
     with tempfile.TemporaryDirectory() as folder:

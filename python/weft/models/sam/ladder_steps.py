@@ -65,10 +65,12 @@ def model_of(options, step):
         weft.quantization.quantize_(
             sam.image_encoder, weft.quantization.int8_dynamic_activation_int8_weight()
         )
-    sam.image_encoder.to(dtype)  # masks of a decoder in bfloat16 are further from float32's, and it takes little time
+    sam.image_encoder.to(
+        dtype
+    )  # masks of a decoder in bfloat16 are further from float32's, and it takes little time
     if step.sparse:
         weft.sparse.sparsify_(weft.sparse.prune_(sam.image_encoder))
-    return sam
+    return sam.to(options.device)
 
 
 def pictures(options):
@@ -119,6 +121,7 @@ def run_step(options, index):
         for number, group in enumerate(groups if repetition > 0 else groups[:1]):
             start, busy = time.perf_counter(), time.process_time()
             predictor.set_images(images[group])
+            wait(options.device)
             encoded = time.perf_counter()
             if repetition == 0 and not step.batched:
                 for one, label in zip(points, labels):
@@ -136,7 +139,9 @@ def run_step(options, index):
     if options.masks:
         every = [mask for number in sorted(masks) for found in masks[number] for mask in found]
         np.save(options.masks, np.stack([np.packbits(mask) for mask in every]))
-    row["peak"] = peak_bytes()  # everything mode has more masks at once, and is no part of the step
+    row["peak"] = peak_bytes(
+        options.device
+    )  # everything mode has more masks at once, and is no part of the step
     if options.everything_of == step.name:
         row["everything"] = everything(options, sam, images[0])
     print(json.dumps(row))
@@ -158,7 +163,15 @@ def everything(options, sam, image):
     return {**generator.seconds, "masks": len(records), "points": options.points_per_side**2}
 
 
-def peak_bytes():
-    """The most memory that the process ever had."""
+def wait(device):
+    """Until the device has done what it was given."""
+    if device.type == "cuda":
+        weft._C._gpu.synchronize(device.index or 0)
+
+
+def peak_bytes(device):
+    """The most memory that the process ever had, or its tensors on a GPU."""
+    if device.type == "cuda":
+        return weft._C._gpu.memory(device.index or 0)["most_used"]
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))

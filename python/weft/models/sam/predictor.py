@@ -163,7 +163,7 @@ class SamPredictor:
 
     def _nested(self, checked, lengths):
         """Prompts of all images, in pixels of the model's images, as nested tensors over the same offsets."""
-        offsets = weft.tensor([0, *itertools.accumulate(lengths)], dtype=weft.int64)
+        offsets = weft.tensor([0, *itertools.accumulate(lengths)], dtype=weft.int64, device=self.model.device)
         scaled = [self._scaled(image, given) for image, given in enumerate(checked)]
         nested = {}
         for name in checked[0]:
@@ -171,7 +171,7 @@ class SamPredictor:
             if len({part.shape[1:] for part in parts}) != 1:
                 shapes = [list(part.shape) for part in parts]
                 raise ValueError(f"predict_images: {name}: as many for each prompt, got shapes {shapes}")
-            values = weft.from_numpy(np.concatenate(parts))
+            values = weft.from_numpy(np.concatenate(parts)).to(self.model.device)
             nested[name] = weft.nested.nested_tensor_from_jagged(values, offsets, max_seqlen=max(lengths))
         return nested
 
