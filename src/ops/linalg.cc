@@ -185,7 +185,8 @@ std::vector<Tensor> inverse(const OpDef& op, const OpArgs& args) {
   const std::vector<TensorType> types{type_of(x)};
   check_matrices(op, types, true);
   const Sym size = sym_shape(x).back();
-  const Tensor eye = call1("eye", {}, {{"n", size}, {"m", size}, {"dtype", x.dtype()}});
+  const Tensor eye =
+      call1("eye", {}, {{"n", size}, {"m", size}, {"dtype", x.dtype()}, {"device", types[0].device}});
   return {call1("solve", {x, eye})};
 }
 

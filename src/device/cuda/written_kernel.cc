@@ -37,6 +37,15 @@ std::string_view text_of(Text text) {
   static constexpr char kScanning[] =
 #include "device/cuda/text/scanning.inc"
       ;
+  static constexpr char kWindows[] =
+#include "device/cuda/text/windows.inc"
+      ;
+  static constexpr char kResampling[] =
+#include "device/cuda/text/resampling.inc"
+      ;
+  static constexpr char kRecurrent[] =
+#include "device/cuda/text/recurrent.inc"
+      ;
   switch (text) {
     case Text::Operands: return kOperands;
     case Text::Products: return kProducts;
@@ -44,6 +53,9 @@ std::string_view text_of(Text text) {
     case Text::Moving: return kMoving;
     case Text::Sorting: return kSorting;
     case Text::Scanning: return kScanning;
+    case Text::Windows: return kWindows;
+    case Text::Resampling: return kResampling;
+    case Text::Recurrent: return kRecurrent;
   }
   return {};
 }

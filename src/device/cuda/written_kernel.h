@@ -13,7 +13,17 @@
 
 namespace weft::cuda {
 
-enum class Text : uint8_t { Operands, Products, Attention, Moving, Sorting, Scanning };
+enum class Text : uint8_t {
+  Operands,
+  Products,
+  Attention,
+  Moving,
+  Sorting,
+  Scanning,
+  Windows,
+  Resampling,
+  Recurrent
+};
 
 // One launch: what the kernel is called, what it has to be told, and the statement that is its body.
 class WrittenKernel {
