@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "scalar/elementary.h"
+#include "scalar/special_text.h"
 
 namespace weft::codegen {
 namespace {
@@ -53,7 +54,7 @@ std::string with_grid_prelude(const std::set<scalar::Prim>& elementary, std::str
   constexpr std::string_view kNoFlags = "#ifdef __NVPTX__\n#define volatile\n#endif\n",
                              kFlags = "#ifdef __NVPTX__\n#undef volatile\n#endif\n";
   return fmt::format("{}#ifndef {}\n{}\n{}\n#endif\n{}{}{}", kNoFlags, kIsRead, prelude(),
-                     scalar::elementary_source(elementary), kFlags, grid_words(), body);
+                     scalar::special_source(elementary), kFlags, grid_words(), body);
 }
 
 runtime::CompileRequest compile_request(std::string name, std::string source) {

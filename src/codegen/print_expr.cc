@@ -9,6 +9,7 @@
 #include "codegen/print_cpp.h"
 #include "scalar/elementary.h"
 #include "scalar/math_calls.h"
+#include "scalar/special_text.h"
 #include "weft/error.h"
 
 namespace weft::codegen {
@@ -302,6 +303,11 @@ std::string ExpressionPrinter::apply(const KernelNode& node) {
   if (is_floating(dtype) && scalar::is_elementary(node.prim)) {
     elementary_.insert(node.prim);
     return fmt::format("elementary::{}({})", scalar::prim_name(node.prim), fmt::join(args, ", "));
+  }
+  const bool has_text = scalar::has_special_text(node.prim) && (is_floating(dtype) || node.prim == Prim::Gcd);
+  if (has_text && vocabulary_of(nest_.device).is_grid()) {
+    elementary_.insert(node.prim);
+    return fmt::format("special::{}({})", scalar::prim_name(node.prim), fmt::join(args, ", "));
   }
   if (!function || (node.prim == Prim::Pow && is_floating(dtype))) return math_call(node, args);
   std::string text = std::string(function) + "(";

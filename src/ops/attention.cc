@@ -208,8 +208,9 @@ std::vector<Tensor> math_attention(const OpDef& op, const OpArgs& args) {
                                          : build::add(scores, build::cast(mask, scores.dtype()));
   if (args.attrs.get_bool("is_causal")) {
     const SymShape shape = sym_shape(scores);
-    const Tensor row = build::iota(shape[shape.size() - 2], Scalar(0), Scalar(1), DType::I64);
-    const Tensor column = build::iota(shape.back(), Scalar(0), Scalar(1), DType::I64);
+    const Tensor row =
+        build::iota(shape[shape.size() - 2], Scalar(0), Scalar(1), DType::I64, types[0].device);
+    const Tensor column = build::iota(shape.back(), Scalar(0), Scalar(1), DType::I64, types[0].device);
     scores = cut_out(scores, invoke("ge", {build::unsqueeze(row, 1), column}));
   }
   if (sym_eq(sym_shape(scores).back(), Sym(0))) return {call1("matmul", {scores, value}), scores};

@@ -1,80 +1,75 @@
-// Special functions without a text for vectors. Plain loops and standard functions only: the same code serves
-// eager kernels and, one lane at a time, generated code.
+// Special functions of one number, for eager kernels and, one lane at a time, generated code: the text that
+// kernels of GPUs include (scalar/special_text.h), over the same elementary functions.
 #include <cmath>
-#include <initializer_list>
-#include <limits>
 
 #include "scalar/math_functions.h"
+#include "scalar/special_functions.h"
 
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
+#include "scalar/vectors.inc"
 
-// Giles' approximation (single precision), refined by Newton's method on erf, and on erfc near +-1.
-double erfinv(double x) {
-  if (!(std::fabs(x) < 1)) {
-    if (std::fabs(x) == 1) return std::copysign(std::numeric_limits<double>::infinity(), x);
-    return std::numeric_limits<double>::quiet_NaN();
-  }
-  if (x == 0) return x;
-  const double magnitude = std::fabs(x);
-  double w = -std::log((1 - magnitude) * (1 + magnitude));
-  double y;
-  if (w < 5) {
-    w -= 2.5;
-    y = 2.81022636e-08;
-    for (double c : {3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
-                     -0.00417768164, 0.246640727, 1.50140941})
-      y = y * w + c;
-  } else {
-    w = std::sqrt(w) - 3;
-    y = -0.000200214257;
-    for (double c : {0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
-                     0.00943887047, 1.00167406, 2.83297682})
-      y = y * w + c;
-  }
-  y *= magnitude;
-  for (int step = 0; step < 3; ++step) {
-    const double error = magnitude < 0.5 ? std::erf(y) - magnitude : (1 - magnitude) - std::erfc(y);
-    const double slope = 2 / std::sqrt(kPi) * std::exp(-y * y);
-    const double newton = error / slope;
-    y -= newton / (1 + y * newton);
-  }
-  return std::copysign(y, x);
-}
+namespace elementary {
+#define WEFT_CALL(PRIM, NAME)                              \
+  inline float NAME(float x) { return weft_##NAME##f(x); } \
+  inline double NAME(double x) { return weft_##NAME(x); }
+WEFT_FOR_EACH_ELEMENTARY_UNARY(WEFT_CALL)
+#undef WEFT_CALL
+inline double pow(double x, double y) { return weft_pow(x, y); }
+inline double rem(double x, double y) { return std::fmod(x, y); }
+}  // namespace elementary
 
-// Power series up to 30, asymptotic series above; NaN at infinities, as NumPy and PyTorch have it.
-double i0(double x) {
-  x = std::fabs(x);
-  if (std::isnan(x) || std::isinf(x)) return std::numeric_limits<double>::quiet_NaN();
-  if (x < 30) {
-    const double quarter = x * x / 4;
-    double term = 1, sum = 1;
-    for (int k = 1; term > sum * 1e-18; ++k) {
-      term *= quarter / (static_cast<double>(k) * k);
-      sum += term;
-    }
-    return sum;
-  }
-  double term = 1, sum = 1;
-  for (int k = 1; k < 30; ++k) {
-    const double odd = 2 * k - 1;
-    term *= odd * odd / (8 * x * k);
-    sum += term;
-    if (term < sum * 1e-18) break;
-  }
-  // exp(x) in two halves, so that it overflows only where the result does.
-  const double half = std::exp(x / 2);
-  return half * (sum / std::sqrt(2 * kPi * x)) * half;
-}
+// clang-format off: each uses what stands above it
+#include "scalar/special/common.inc"
+#include "scalar/special/bessel.inc"
+#include "scalar/special/airy.inc"
+#include "scalar/special/normal.inc"
+#include "scalar/special/gamma.inc"
+#include "scalar/special/polynomials.inc"
+// clang-format on
 
 }  // namespace
 
 extern "C" {
-double weft_erfinv(double x) { return erfinv(x); }
-float weft_erfinvf(float x) { return static_cast<float>(erfinv(x)); }
-double weft_i0(double x) { return i0(x); }
-float weft_i0f(float x) { return static_cast<float>(i0(x)); }
+#define WEFT_DEFINE_UNARY(NAME)                             \
+  double weft_##NAME(double x) { return special::NAME(x); } \
+  float weft_##NAME##f(float x) { return special::NAME(x); }
+#define WEFT_DEFINE_BINARY(NAME)                                         \
+  double weft_##NAME(double x, double y) { return special::NAME(x, y); } \
+  float weft_##NAME##f(float x, float y) { return special::NAME(x, y); }
+WEFT_DEFINE_UNARY(erfinv)
+WEFT_DEFINE_UNARY(i0)
+WEFT_DEFINE_UNARY(i0e)
+WEFT_DEFINE_UNARY(i1)
+WEFT_DEFINE_UNARY(i1e)
+WEFT_DEFINE_UNARY(modified_bessel_k0)
+WEFT_DEFINE_UNARY(modified_bessel_k1)
+WEFT_DEFINE_UNARY(scaled_modified_bessel_k0)
+WEFT_DEFINE_UNARY(scaled_modified_bessel_k1)
+WEFT_DEFINE_UNARY(spherical_bessel_j0)
+WEFT_DEFINE_UNARY(airy_ai)
+WEFT_DEFINE_UNARY(erfcx)
+WEFT_DEFINE_UNARY(ndtri)
+WEFT_DEFINE_UNARY(log_ndtr)
+WEFT_DEFINE_BINARY(zeta)
+WEFT_DEFINE_BINARY(polygamma)
+WEFT_DEFINE_BINARY(igamma)
+WEFT_DEFINE_BINARY(igammac)
+WEFT_DEFINE_BINARY(chebyshev_polynomial_t)
+WEFT_DEFINE_BINARY(chebyshev_polynomial_u)
+WEFT_DEFINE_BINARY(chebyshev_polynomial_v)
+WEFT_DEFINE_BINARY(chebyshev_polynomial_w)
+WEFT_DEFINE_BINARY(shifted_chebyshev_polynomial_t)
+WEFT_DEFINE_BINARY(shifted_chebyshev_polynomial_u)
+WEFT_DEFINE_BINARY(shifted_chebyshev_polynomial_v)
+WEFT_DEFINE_BINARY(shifted_chebyshev_polynomial_w)
+WEFT_DEFINE_BINARY(hermite_polynomial_h)
+WEFT_DEFINE_BINARY(hermite_polynomial_he)
+WEFT_DEFINE_BINARY(laguerre_polynomial_l)
+WEFT_DEFINE_BINARY(legendre_polynomial_p)
+#undef WEFT_DEFINE_UNARY
+#undef WEFT_DEFINE_BINARY
+
 double weft_fmod(double a, double b) { return std::fmod(a, b); }
 float weft_fmodf(float a, float b) { return std::fmod(a, b); }
 double weft_nextafter(double a, double b) { return std::nextafter(a, b); }

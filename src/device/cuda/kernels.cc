@@ -13,6 +13,7 @@
 #include "device/cuda/memory.h"
 #include "nest/grid.h"
 #include "scalar/elementary.h"
+#include "scalar/special_text.h"
 #include "weft/error.h"
 
 namespace weft::cuda {
@@ -24,6 +25,7 @@ class GridVocabulary final : public nest::Vocabulary {
   // No function of the process can be called there.
   bool has(scalar::Prim prim, DType operand) const override {
     using scalar::Prim;
+    if (scalar::has_special_text(prim) && (is_floating(operand) || prim == Prim::Gcd)) return true;
     if (!nest::is_printable(prim, operand)) return false;
     if (prim == Prim::Arg || prim == Prim::Const || prim == Prim::Cast || prim == Prim::Select ||
         operand == DType::Bool || !is_floating(operand))

@@ -303,6 +303,47 @@ std::vector<Tensor> run_embedding(const ops::OpDef& op, std::span<const Tensor> 
   return results;
 }
 
+std::vector<Tensor> run_embedding_bag(const ops::OpDef& op, std::span<const Tensor> operands,
+                                      const ops::Attrs& attrs) {
+  const Tensor numbers = operands[0].to(DType::I64).contiguous(), weight = operands[1].contiguous();
+  const Tensor offsets = operands[2].defined() ? operands[2].to(DType::I64).contiguous() : Tensor();
+  const Tensor factors = operands[3].defined() ? operands[3].contiguous() : Tensor();
+  const std::vector<Tensor> results = empty_results(op, operands, attrs);
+  const Tensor& out = results[0];
+  if (out.numel() == 0) return results;
+  const int64_t rows = weight.size(0);
+  int64_t padding = -1;
+  if (!attrs.is_none("padding_idx")) {
+    padding = ops::int_arg(attrs, "padding_idx");
+    if (padding < -rows || padding >= rows) return {};  // the host says what is wrong with it
+    if (padding < 0) padding += rows;
+  }
+  const std::string& mode = attrs.get<std::string>("mode");
+  const char* const how = mode == "sum" ? "kSumOfBag" : mode == "mean" ? "kMeanOfBag" : "kLargestOfBag";
+  const int device = weight.device().index;
+  WrittenKernel kernel(fmt::format("join_bags_{}", short_name(weight.dtype())), device);
+  kernel.writes("out", out).reads("weight", weight).reads("numbers", numbers);
+  kernel.reads_if("offsets", offsets, DType::I64).reads_if("factors", factors, weight.dtype());
+  kernel.number("bags", out.size(0)).number("dim", out.size(1)).number("rows", rows);
+  kernel.number("row_step", weight.strides()[0]).number("size", numbers.dim() == 2 ? numbers.size(1) : 0);
+  kernel.number("total", numbers.numel()).number("padding", padding);
+  kernel.address("fault", fault_word(device));
+  kernel.number("code", fault_code(fmt::format("{}: an index names no element: expected one in [0, {})",
+                                               op.name, rows)));
+  kernel.number("bounds_code",
+                fault_code(fmt::format("{}: offsets must begin with 0, and not decrease, nor exceed the "
+                                       "input's length {}",
+                                       op.name, numbers.numel())));
+  kernel.with(Text::Operands).with(Text::Moving);
+  kernel.launch(
+      fmt::format(
+          "join_bags<{}, {}>(out, weight, numbers, offsets, factors, bags, dim, rows, row_step, size, "
+          "total, {}, padding, (i64*)fault, code, bounds_code);",
+          how, weight.dtype() == DType::F64 ? "f64" : "f32", attrs.get_bool("include_last_offset")),
+      blocks_of_items(out.numel(), device));
+  return results;
+}
+
 std::vector<Tensor> run_join(const ops::OpDef& op, std::span<const Tensor> operands,
                              const ops::Attrs& attrs) {
   std::vector<Tensor> results = empty_results(op, operands, attrs);
@@ -318,12 +359,52 @@ std::vector<Tensor> run_join(const ops::OpDef& op, std::span<const Tensor> opera
   return results;
 }
 
+namespace {
+
+// What negative padding leaves of x, wherever it lies; `pad` is what is to be added then.
+Tensor cropped(const Tensor& x, std::vector<int64_t>& pad) {
+  Shape shape = x.shape();
+  int64_t offset = x.offset();
+  for (size_t k = 0; k < pad.size(); ++k) {
+    const size_t axis = shape.size() - 1 - k / 2;
+    if (pad[k] >= 0) continue;
+    if (k % 2 == 0) offset -= pad[k] * x.strides()[axis];
+    shape[axis] = std::max<int64_t>(0, shape[axis] + pad[k]);
+    pad[k] = 0;
+  }
+  return x.as_strided(shape, x.strides(), numel(shape) == 0 ? x.offset() : offset);
+}
+
+}  // namespace
+
 std::vector<Tensor> run_pad(const ops::OpDef& op, std::span<const Tensor> operands, const ops::Attrs& attrs) {
-  const Tensor& x = operands[0];
-  const std::vector<int64_t> pad = attrs.get_ints("pad");
-  const bool only_grows = std::all_of(pad.begin(), pad.end(), [](int64_t n) { return n >= 0; });
-  if (attrs.get<std::string>("mode") != "constant" || !only_grows) return {};
+  const std::string& mode = attrs.get<std::string>("mode");
+  std::vector<int64_t> pad = attrs.get_ints("pad");
   const Tensor shape_of = empty_results(op, operands, attrs)[0];
+  if (mode != "constant") {
+    const Tensor& x = operands[0];
+    const size_t dims = x.shape().size();
+    if (shape_of.numel() == 0) return {shape_of};
+    std::vector<int64_t> before(dims, 0), after(dims, 0);
+    for (size_t k = 0; 2 * k < pad.size(); ++k)
+      before[dims - 1 - k] = pad[2 * k], after[dims - 1 - k] = pad[2 * k + 1];
+    WrittenKernel kernel("pad_" + mode, x.device().index);
+    kernel.address("to", shape_of.data()).address("from", x.data()).number("count", shape_of.numel());
+    const std::string sizes = steps_text(kernel, "sizes", shape_of.shape()),
+                      own = steps_text(kernel, "own", x.shape()),
+                      steps = steps_text(kernel, "steps", x.strides()),
+                      first = steps_text(kernel, "before", before), last = steps_text(kernel, "after", after);
+    kernel.with(Text::Operands).with(Text::Moving);
+    kernel.launch(
+        fmt::format("pad_elements<{0}, {1}>(({2}*)to, (const {2}*)from, count, {3}, {4}, {5}, {6}, {7});",
+                    mode == "reflect"     ? "kReflect"
+                    : mode == "replicate" ? "kReplicate"
+                                          : "kCircular",
+                    dims, word_of(x.dtype()), sizes, own, steps, first, last),
+        blocks_of_items(shape_of.numel(), x.device().index));
+    return {shape_of};
+  }
+  const Tensor x = cropped(operands[0], pad);
   const Scalar value = attrs.is_none("value") ? Scalar(0) : attrs.get<Scalar>("value");
   const Tensor out = Tensor::full(shape_of.shape(), value, x.dtype(), x.device());
   int64_t offset = 0;
@@ -332,38 +413,6 @@ std::vector<Tensor> run_pad(const ops::OpDef& op, std::span<const Tensor> operan
     offset += pad[2 * k] * out.strides()[out.strides().size() - 1 - k];
   if (x.numel() > 0) out.as_strided(x.shape(), out.strides(), out.offset() + offset).copy_from(x);
   return {out};
-}
-
-std::vector<Tensor> run_upsample(const ops::OpDef& op, std::span<const Tensor> operands,
-                                 const ops::Attrs& attrs) {
-  const Tensor x = operands[0].contiguous();
-  const std::string& mode = attrs.get<std::string>("mode");
-  const bool is_nearest = mode == "nearest" || mode == "nearest-exact";
-  if (x.dim() > 4 || attrs.get_bool("antialias") || (!is_nearest && mode != "linear" && mode != "bilinear"))
-    return {};
-  std::vector<Tensor> results = empty_results(op, operands, attrs);
-  const Tensor& out = results[0];
-  if (out.numel() == 0) return results;
-  const int device = x.device().index;
-  const bool is_line = x.dim() == 3;
-  const auto factor = [&](const char* name) {
-    return attrs.is_none(name) ? 0.0 : ops::float_arg(attrs, name);
-  };
-  WrittenKernel kernel("resize", device);
-  kernel.writes("out", out).reads("from", x).number("planes", x.size(0) * x.size(1));
-  kernel.number("height", is_line ? 1 : x.size(2)).number("rows", is_line ? 1 : out.size(2));
-  kernel.number("width", x.size(-1)).number("columns", out.size(-1));
-  kernel.real("by_y", factor("scale_height")).real("by_x", factor("scale_width"));
-  const bool aligned = attrs.get_bool("align_corners");
-  // Where elements lie, in the dtype that the host computes it in.
-  kernel.with(Text::Operands).with(Text::Moving);
-  kernel.launch(fmt::format("resize_images<{}, {}, {}>(out, from, planes, Resized{{height, rows, {}, by_y}}, "
-                            "Resized{{width, columns, "
-                            "{}, by_x}}, {});",
-                            type_in_kernels(x.dtype()), x.dtype() == DType::F64 ? "f64" : "f32", !is_nearest,
-                            aligned, aligned, mode == "nearest-exact"),
-                blocks_of_items(out.numel(), device));
-  return results;
 }
 
 }  // namespace weft::cuda

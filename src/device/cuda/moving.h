@@ -1,4 +1,4 @@
-// Elements that are moved: copies of any strides, indexing, joins, images of another size (text/moving.inc).
+// Elements that are moved: copies of any strides, indexing, joins, padding (text/moving.inc).
 #pragma once
 
 #include <span>
@@ -22,10 +22,10 @@ std::vector<Tensor> run_gather(const ops::OpDef& op, std::span<const Tensor> ope
                                const ops::Attrs& attrs);
 std::vector<Tensor> run_embedding(const ops::OpDef& op, std::span<const Tensor> operands,
                                   const ops::Attrs& attrs);
+std::vector<Tensor> run_embedding_bag(const ops::OpDef& op, std::span<const Tensor> operands,
+                                      const ops::Attrs& attrs);
 std::vector<Tensor> run_join(const ops::OpDef& op, std::span<const Tensor> operands, const ops::Attrs& attrs);
 std::vector<Tensor> run_pad(const ops::OpDef& op, std::span<const Tensor> operands, const ops::Attrs& attrs);
-std::vector<Tensor> run_upsample(const ops::OpDef& op, std::span<const Tensor> operands,
-                                 const ops::Attrs& attrs);
 // `base` with values where the indices say, in place. False where the host has to do it.
 bool put_indexed(const Tensor& base, const std::vector<Tensor>& indices, const Tensor& values);
 

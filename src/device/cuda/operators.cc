@@ -182,6 +182,34 @@ Tensor wrapped(const StridedPointer& operand, const Shape& shape, int device) {
   return Tensor(std::move(storage), operand.dtype, shape, operand.strides, -extent.lowest);
 }
 
+// Complex numbers from and to others: their real parts, then their imaginary ones, which real numbers have
+// not. False where both parts matter to one number.
+bool convert_parts(const StridedPointer& to, const StridedPointer& from, const Shape& shape, int device) {
+  if (!is_complex(to.dtype) && (!is_complex(from.dtype) || to.dtype == DType::Bool)) return false;
+  const auto doubled = [](const StridedPointer& x) {
+    Strides strides = x.strides;
+    if (is_complex(x.dtype))
+      for (int64_t& step : strides) step *= 2;
+    return strides;
+  };
+  const Strides to_strides = doubled(to), from_strides = doubled(from);
+  const auto part = [](const StridedPointer& x, const Strides& strides, int64_t which) -> StridedPointer {
+    if (!is_complex(x.dtype)) return {x.data, x.dtype, strides};
+    const DType real = real_dtype(x.dtype);
+    return {static_cast<char*>(x.data) + which * itemsize(real), real, strides};
+  };
+  copy_elements(part(to, to_strides, 0), part(from, from_strides, 0), shape, device);
+  if (!is_complex(to.dtype)) return true;
+  if (is_complex(from.dtype)) {
+    copy_elements(part(to, to_strides, 1), part(from, from_strides, 1), shape, device);
+  } else {
+    const Tensor zero = Tensor::full({1}, Scalar(0), real_dtype(to.dtype), Device{DeviceType::CUDA, device});
+    const Strides still(shape.size(), 0);
+    copy_elements(part(to, to_strides, 1), {zero.data(), zero.dtype(), still}, shape, device);
+  }
+  return true;
+}
+
 }  // namespace
 
 void copy_elements(const StridedPointer& to, const StridedPointer& from, const Shape& shape, int device) {
@@ -191,9 +219,10 @@ void copy_elements(const StridedPointer& to, const StridedPointer& from, const S
   if (to.dtype == from.dtype && is_dense_target && is_dense(from.strides, shape))
     return driver().copy_within(to.data, from.data, static_cast<size_t>(count * itemsize(to.dtype)), device);
   if (to.dtype == from.dtype) return move_elements(to, from, shape, device);
+  if (convert_parts(to, from, shape, device)) return;
   // Converted by a kernel, then moved where they do not lie in a row.
   const Tensor source = wrapped(from, shape, device);
-  const bool has_loop = !is_complex(to.dtype) && !is_complex(from.dtype);
+  const bool has_loop = !is_complex(from.dtype);
   Tensor converted;
   if (const auto result =
           !has_loop ? std::nullopt

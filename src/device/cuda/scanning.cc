@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "device/cuda/parts.h"
 #include "device/cuda/products.h"
 #include "device/cuda/rows.h"
 #include "device/cuda/written_kernel.h"
@@ -91,6 +92,7 @@ std::vector<Tensor> run_scan(const ops::OpDef& op, std::span<const Tensor> opera
   if (operands[0].dim() == 0) return {};
   std::vector<Tensor> results = empty_results(op, operands, attrs);
   const DType dtype = results[0].dtype();
+  if (is_complex(dtype) && op.name == "cumsum") return run_complex_cumsum(op, operands, attrs);
   if (is_complex(dtype) || (op.name == "logcumsumexp" && !is_floating(dtype))) return {};
   const Tensor x = operands[0].to(dtype);
   if (x.numel() == 0) return results;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "device/cuda/sorting.h"
 #include "ops/arguments.h"
 #include "ops/build.h"
@@ -132,6 +134,66 @@ std::vector<Tensor> bincount(const ops::OpArgs& args) {
   return {bins};
 }
 
+// Elements of one dimension repeated: position k of the result shows the first element up to which more than
+// k were asked for. The host says what is wrong with numbers that are none.
+std::vector<Tensor> repeat_interleave(const ops::OpArgs& args) {
+  Tensor x = args.tensors[0];
+  const Tensor& repeats = args.tensors[1];
+  const bool is_flat = args.attrs.is_none("dim") || x.dim() == 0;
+  if (!is_integral(repeats.dtype()) || repeats.dim() > 1) return {};
+  if (is_flat) x = flat(x);
+  const int64_t dim =
+      is_flat ? 0 : ops::normalize_dim("repeat_interleave", ops::int_arg(args.attrs, "dim"), x.dim());
+  const int64_t size = x.size(dim);
+  if (size == 0 || (repeats.numel() != 1 && repeats.numel() != size)) return {};
+  const Tensor given = flat(repeats.to(DType::I64));
+  const Tensor counts = given.as_strided({size}, {given.numel() == 1 ? 0 : 1}, given.offset());
+  const ops::Attrs all{{"dim", SymShape{Sym(0)}}, {"keepdim", false}};
+  if (number_at(ops::call1("amin", {counts}, all), 0) < 0) return {};
+  const Tensor ends = ops::call1("cumsum", {counts}, {{"dim", Sym(0)}, {"dtype", DType::I64}});
+  const int64_t total = number_at(ends, size - 1);
+  constexpr int64_t kMany = int64_t{1} << 40;  // what no memory holds is refused by the host
+  if (total < 0 || total >= kMany) return {};
+  const Tensor wanted = ops::build::iota(Sym(total), Scalar(0), Scalar(1), DType::I64, x.device());
+  const Tensor positions = ops::call1("searchsorted_strict", {ends, wanted}, {{"right", true}});
+  return {ops::call1("index_select", {x, positions}, {{"dim", Sym(dim)}})};
+}
+
+// As the host computes bins, in the operand's precision; what is in none is counted behind the last one.
+std::vector<Tensor> histc(const ops::OpArgs& args) {
+  const Tensor& given = args.tensors[0];
+  const int64_t bins = ops::int_arg(args.attrs, "bins");
+  if (!is_floating(given.dtype()) || given.numel() == 0 || bins <= 0) return {};
+  double low = ops::float_arg(args.attrs, "min"), high = ops::float_arg(args.attrs, "max");
+  if (low == high) {
+    const ops::Attrs all{{"dim", std::monostate()}, {"keepdim", false}};
+    const auto end = [&](const char* op) {
+      return ops::call1(op, {given}, all).to(DType::F64).to(Device()).data_as<double>()[0];
+    };
+    low = end("amin"), high = end("amax");
+  }
+  if (low == high) low -= 1, high += 1;
+  if (!(low < high && high - low <= std::numeric_limits<double>::max())) return {};
+  const bool is_single = given.dtype() == DType::F32 && static_cast<float>(low) < static_cast<float>(high);
+  const Tensor x = flat(is_single ? given : given.to(DType::F64));
+  if (is_single) low = static_cast<float>(low), high = static_cast<float>(high);
+  const double width = is_single ? static_cast<float>(high) - static_cast<float>(low) : high - low;
+  const auto number = [&](double value) { return Scalar(value); };
+  const Tensor is_inside =
+      ops::invoke("logical_and", {ops::invoke("ge", {x, number(low)}), ops::invoke("le", {x, number(high)})});
+  const Tensor place = ops::invoke(
+      "true_divide",
+      {ops::build::mul(ops::build::sub(x, number(low)), Scalar(static_cast<double>(bins))), number(width)});
+  const Tensor bin = ops::invoke(
+      "minimum", {ops::invoke("where", {is_inside, place, Scalar(0.0)}).to(DType::I64), Scalar(bins - 1)});
+  const Tensor counted_in = ops::invoke("where", {is_inside, bin, Scalar(bins)}).contiguous();
+  const Tensor counts = Tensor::full({bins + 1}, Scalar(0), DType::I64, x.device());
+  WrittenKernel kernel = sorting_kernel("count_of_numbers", x.device());
+  kernel.writes("bins", counts).reads("x", counted_in).number("count", counted_in.numel());
+  kernel.launch("count_numbers(bins, x, count);", blocks_of_items(counted_in.numel(), x.device().index));
+  return {counts.as_strided({bins}, {1}, counts.offset()).to(given.dtype())};
+}
+
 }  // namespace
 
 std::vector<Tensor> run_counted(const ops::OpDef& op, const ops::OpArgs& args) {
@@ -139,7 +201,23 @@ std::vector<Tensor> run_counted(const ops::OpDef& op, const ops::OpArgs& args) {
   if (op.name == "masked_select") return masked_select(args.tensors[0], args.tensors[1]);
   if (op.name == "unique") return unique(args.tensors[0], args.attrs);
   if (op.name == "bincount") return bincount(args);
+  if (op.name == "repeat_interleave") return repeat_interleave(args);
+  if (op.name == "histc") return histc(args);
   return {};
+}
+
+std::vector<Tensor> run_sum_between(const ops::OpDef&, std::span<const Tensor> operands, const ops::Attrs&) {
+  const Tensor x = flat(operands[0]), edges = flat(operands[1]);
+  const int64_t length = edges.numel();
+  if (length < 2 || x.numel() == 0) return {};
+  // Elements at the last edge are in the bin before it; what is in none is added up beside the bins.
+  const Tensor last = edges.as_strided({1}, {1}, edges.offset() + length - 1);
+  const Tensor behind = ops::call1("searchsorted_strict", {edges, x}, {{"right", true}});
+  const Tensor place = ops::build::sub(
+      behind, ops::invoke("eq", {x, last}).to(DType::I64));  // 0: below; length: above, or NaN
+  const Tensor sums = Tensor::full({length + 1}, Scalar(0), DType::F64, x.device());
+  const Tensor added = ops::call1("scatter_add", {sums, place, flat(operands[2])}, {{"dim", Sym(0)}});
+  return {added.as_strided({length - 1}, {1}, added.offset() + 1).contiguous()};
 }
 
 }  // namespace weft::cuda

@@ -43,6 +43,15 @@ std::string_view text_of(Text text) {
   static constexpr char kTransforms[] =
 #include "device/cuda/text/transforms.inc"
       ;
+  static constexpr char kWindows[] =
+#include "device/cuda/text/windows.inc"
+      ;
+  static constexpr char kResampling[] =
+#include "device/cuda/text/resampling.inc"
+      ;
+  static constexpr char kRecurrent[] =
+#include "device/cuda/text/recurrent.inc"
+      ;
   switch (text) {
     case Text::Operands: return kOperands;
     case Text::Products: return kProducts;
@@ -52,6 +61,9 @@ std::string_view text_of(Text text) {
     case Text::Scanning: return kScanning;
     case Text::Comparing: return kComparing;
     case Text::Transforms: return kTransforms;
+    case Text::Windows: return kWindows;
+    case Text::Resampling: return kResampling;
+    case Text::Recurrent: return kRecurrent;
   }
   return {};
 }

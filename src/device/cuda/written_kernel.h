@@ -13,7 +13,19 @@
 
 namespace weft::cuda {
 
-enum class Text : uint8_t { Operands, Products, Attention, Moving, Sorting, Scanning, Comparing, Transforms };
+enum class Text : uint8_t {
+  Operands,
+  Products,
+  Attention,
+  Moving,
+  Sorting,
+  Scanning,
+  Comparing,
+  Transforms,
+  Windows,
+  Resampling,
+  Recurrent
+};
 
 // One launch: what the kernel is called, what it has to be told, and the statement that is its body.
 class WrittenKernel {

@@ -7,18 +7,29 @@
 #include "device/cuda/cufft.h"
 #include "device/cuda/cusolver.h"
 #include "device/cuda/moving.h"
+#include "device/cuda/parts.h"
 #include "device/cuda/products.h"
+#include "device/cuda/recurrent.h"
+#include "device/cuda/resampling.h"
 #include "device/cuda/scanning.h"
+#include "device/cuda/selecting.h"
 #include "device/cuda/sorting.h"
+#include "device/cuda/windows.h"
 
 namespace weft::cuda {
 namespace {
 
 using Run = std::vector<Tensor> (*)(const ops::OpDef&, std::span<const Tensor>, const ops::Attrs&);
 
+std::vector<Tensor> run_any_matmul(const ops::OpDef& op, std::span<const Tensor> operands,
+                                   const ops::Attrs& attrs) {
+  std::vector<Tensor> results = run_matmul(op, operands, attrs);
+  return results.empty() ? run_matmul_of_parts(op, operands, attrs) : results;
+}
+
 const std::unordered_map<std::string_view, Run>& table() {
   static const auto& instance = *new std::unordered_map<std::string_view, Run>{
-      {"matmul", run_matmul},
+      {"matmul", run_any_matmul},
       {"linear_half", run_linear},
       {"linear_fused", run_linear},
       {"linear_packed", run_linear},
@@ -32,9 +43,55 @@ const std::unordered_map<std::string_view, Run>& table() {
       {"scatter_nd", run_scatter_nd},
       {"gather", run_gather},
       {"embedding", run_embedding},
+      {"embedding_bag", run_embedding_bag},
       {"join", run_join},
       {"pad", run_pad},
       {"upsample", run_upsample},
+      {"max_pool1d", run_pool},
+      {"max_pool1d_with_indices", run_pool},
+      {"adaptive_max_pool1d", run_pool},
+      {"adaptive_max_pool1d_with_indices", run_pool},
+      {"max_pool2d", run_pool},
+      {"max_pool2d_with_indices", run_pool},
+      {"adaptive_max_pool2d", run_pool},
+      {"adaptive_max_pool2d_with_indices", run_pool},
+      {"max_pool3d", run_pool},
+      {"max_pool3d_with_indices", run_pool},
+      {"adaptive_max_pool3d", run_pool},
+      {"adaptive_max_pool3d_with_indices", run_pool},
+      {"avg_pool1d", run_pool},
+      {"adaptive_avg_pool1d", run_pool},
+      {"avg_pool2d", run_pool},
+      {"adaptive_avg_pool2d", run_pool},
+      {"avg_pool3d", run_pool},
+      {"adaptive_avg_pool3d", run_pool},
+      {"max_unpool1d", run_unpool},
+      {"max_unpool2d", run_unpool},
+      {"max_unpool3d", run_unpool},
+      {"im2col", run_blocks},
+      {"col2im", run_blocks},
+      {"slice_update", run_as_it_is},
+      {"diagonal_update", run_as_it_is},
+      {"bitcast", run_bitcast},
+      {"complex", run_complex},
+      {"require", run_require},
+      {"dequantize_int4", run_dequantize},
+      {"dequantize_int8", run_dequantize},
+      {"sum_between", run_sum_between},
+      {"sum", run_complex_reduction},
+      {"any", run_complex_reduction},
+      {"all", run_complex_reduction},
+      {"lstm", run_recurrent},
+      {"lstm_packed", run_recurrent},
+      {"gru", run_recurrent},
+      {"gru_packed", run_recurrent},
+      {"rnn_tanh", run_recurrent},
+      {"rnn_tanh_packed", run_recurrent},
+      {"rnn_relu", run_recurrent},
+      {"rnn_relu_packed", run_recurrent},
+      {"grid_sample", run_grid_sample},
+      {"roi_align", run_regions},
+      {"roi_pool", run_regions},
       {"cumsum", run_scan},
       {"cumprod", run_scan},
       {"logcumsumexp", run_scan},

@@ -1,0 +1,20 @@
+"""gpu_host_checks.py on the emulated device."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize("check", ["products", "quantized_weights", "attention", "convolutions", "order"])
+def test_emulated(check):
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("gpu_host_checks.py"), check],
+        env={**os.environ, "WEFT_DEVICE_EMULATE": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.stdout == f"passed {check}\n"
