@@ -304,8 +304,8 @@ std::string ExpressionPrinter::apply(const KernelNode& node) {
     elementary_.insert(node.prim);
     return fmt::format("elementary::{}({})", scalar::prim_name(node.prim), fmt::join(args, ", "));
   }
-  const bool has_text = scalar::has_special_text(node.prim) && (is_floating(dtype) || node.prim == Prim::Gcd);
-  if (has_text && vocabulary_of(nest_.device).is_grid()) {
+  const bool is_special = is_floating(dtype) || node.prim == Prim::Gcd;
+  if (is_special && vocabulary_of(nest_.device).is_grid() && scalar::has_special_text(node.prim)) {
     elementary_.insert(node.prim);
     return fmt::format("special::{}({})", scalar::prim_name(node.prim), fmt::join(args, ", "));
   }

@@ -1,6 +1,7 @@
 // Bessel, gamma and normal distribution functions and orthogonal polynomials: primitives beyond those of
 // scalar/expr.h, in a table of their own, so that one more is no reason to compile every file again. They are
-// plain functions, called one lane at a time by generated code.
+// plain functions, called one lane at a time by generated code; kernels of GPUs have their text
+// (scalar/special_text.h).
 #pragma once
 
 #include "scalar/expr.h"

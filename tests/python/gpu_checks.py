@@ -511,6 +511,16 @@ def written():
     weft._C._gpu.synchronize()
 
 
+def sampled():
+    """Kernels of windows, resampling, recurrent layers and special functions, by the sample calls of their operators."""
+    import gpu_operators
+
+    names = "pool pad upsample grid_sample roi_ im2col col2im convolution lstm gru rnn_tanh rnn_relu embedding_bag".split()
+    names += "bessel erfinv erfcx ndtri i0 i1 zeta gamma polynomial airy floor_divide remainder nextafter gcd".split()
+    gpu_operators.sweep_all(lambda name: any(part in name for part in names), ("floats",))
+    weft._C._gpu.synchronize()
+
+
 def assembled(folder, golden="", compiler="clang"):
     """Every kernel in a folder of WEFT_DUMP as PTX for sm_80 and sm_90, and by ptxas where it is installed: none spills, and
     with `golden` registers and shared memory are what the file says, if it was written for this version of ptxas. By NVRTC

@@ -205,18 +205,20 @@ def sweep(operator, kinds, log):
     return answer
 
 
-def main(names):
+def sweep_all(is_wanted=lambda name: True, kinds=KINDS):
+    """By operator."""
     weft.set_logs("syncs")
     log = Log()
     try:
-        answers = {}
-        for name, operator in all_operators().items():
-            if (not names or name in names) and operator_samples.reason(name) is None:
-                answers[name] = sweep(operator, KINDS, log)
+        return {
+            name: sweep(operator, kinds, log)
+            for name, operator in all_operators().items()
+            if operator_samples.reason(name) is None and is_wanted(name)
+        }
     finally:
         log.close()
-    print(json.dumps(answers))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    names = sys.argv[1:]
+    print(json.dumps(sweep_all(lambda name: not names or name in names)))

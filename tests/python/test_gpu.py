@@ -79,10 +79,11 @@ def test_every_written_kernel_becomes_machine_code(kernels_of):
     print(run(CHECKS, "assembled", kernels_of("written"), str(golden)).stdout)
 
 
-def test_every_kernel_becomes_machine_code(kernels_of):
+@pytest.mark.parametrize("check", ["functions", "sampled"])
+def test_every_kernel_becomes_machine_code(check, kernels_of):
     if not has_clang():
         pytest.skip("no in-process compiler")
-    print(run(CHECKS, "assembled", kernels_of("functions")).stdout)
+    print(run(CHECKS, "assembled", kernels_of(check)).stdout)
 
 
 def has_nvrtc():
@@ -93,7 +94,7 @@ def has_nvrtc():
         return False
 
 
-@pytest.mark.parametrize("check", ["functions", "written"])
+@pytest.mark.parametrize("check", ["functions", "written", "sampled"])
 def test_kernels_are_compiled_by_nvrtc(check, kernels_of):
     if not has_nvrtc():
         pytest.skip("no NVRTC")

@@ -27,7 +27,8 @@ Tensor joined_parts(const Tensor& real, const Tensor& imaginary) {
 }
 
 // An operator that adds up, in a complex dtype.
-std::vector<Tensor> sums_of_parts(const ops::OpDef& op, const Tensor& x, ops::Attrs attrs, DType dtype) {
+std::vector<Tensor> sums_of_parts(const ops::OpDef& op, const Tensor& x, ops::Attrs attrs) {
+  const DType dtype = ops::dtype_arg(attrs).value_or(x.dtype());
   if (!is_complex(dtype)) return {};
   const Tensor wide = x.to(dtype);
   attrs.set("dtype", std::monostate());
@@ -62,12 +63,12 @@ std::vector<Tensor> run_complex_reduction(const ops::OpDef& op, std::span<const 
     if (!is_complex(x.dtype())) return {};
     return ops::call(op, {{ops::invoke("ne", {x, Scalar(0)})}, attrs});
   }
-  return sums_of_parts(op, x, attrs, empty_results(op, operands, attrs)[0].dtype());
+  return sums_of_parts(op, x, attrs);
 }
 
 std::vector<Tensor> run_complex_cumsum(const ops::OpDef& op, std::span<const Tensor> operands,
                                        const ops::Attrs& attrs) {
-  return sums_of_parts(op, operands[0], attrs, empty_results(op, operands, attrs)[0].dtype());
+  return sums_of_parts(op, operands[0], attrs);
 }
 
 std::vector<Tensor> run_matmul_of_parts(const ops::OpDef& op, std::span<const Tensor> operands,
