@@ -6,6 +6,7 @@
 #include "device/cuda/driver.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/pinned.h"
+#include "device/cuda/products.h"
 #include "device/cuda/ptx.h"
 #include "interpreter_lock.h"
 #include "weft/error.h"
@@ -158,6 +159,9 @@ void bind_gpu(nb::module_& m) {
       },
       nb::arg("name"), nb::arg("source"), nb::arg("capability") = 80, nb::arg("compiler") = "",
       "A kernel's text (WEFT_DUMP has it) as PTX, by clang, nvrtc or what WEFT_CUDA_COMPILER says.");
+  gpu.def("allow_tf32", &cuda::allow_tf32, nb::arg("allowed"),
+          "May matrix products of float32 round their operands to TF32 on GPUs?");
+  gpu.def("allows_tf32", &cuda::allows_tf32, "What allow_tf32 said.");
   gpu.def("set_emulated_memory", &cuda::set_emulated_memory, nb::arg("bytes"),
           "Memory of each emulated device; 0: the usual.");
   gpu.def("set_emulated_pinned_memory", &cuda::set_emulated_pinned_memory, nb::arg("bytes"),

@@ -469,6 +469,11 @@ def written():
             on_device((1, 4, 8, 8), dtype), on_device((4, 8, 2, 2), dtype), stride=2
         )
         weft.nn.functional.interpolate(on_device((1, 2, 8, 8), dtype), size=(16, 16), mode="bilinear")
+        if dtype == weft.float32:
+            weft._C._gpu.allow_tf32(True)
+            for rows in (60, 256):
+                a[:rows] @ wide.T, a[:rows] @ wide.T.contiguous()
+            weft._C._gpu.allow_tf32(False)
         if dtype == weft.float64:
             continue
         weight = on_device((300, 64)).cpu()

@@ -148,5 +148,51 @@ def random_numbers():
     assert cuda.seed() is None and torch.randn(5, device="cuda").cpu().tolist() != first
 
 
+def rounded_to_tf32(x):
+    bits = x.astype(np.float32).view(np.uint32)
+    finite = (bits & 0x7F800000) != 0x7F800000
+    return np.where(finite, (bits + 0x1000) & 0xFFFFE000, bits).astype(np.uint32).view(np.float32)
+
+
+def tf32():
+    """Products of float32 are exact unless the program says that they may be rounded to TF32."""
+    matmul, random = torch.backends.cuda.matmul, np.random.default_rng(3)
+    for batch, rows, columns, depth in (
+        ((), 17, 40, 33),
+        ((), 64, 64, 16),
+        ((), 130, 260, 72),
+        ((3,), 65, 33, 47),
+        ((), 16, 64, 64),
+    ):
+        a = random.standard_normal((*batch, rows, depth)).astype("f4")
+        b = random.standard_normal((*batch, depth, columns)).astype("f4")
+        if rows == 64:
+            a[0, 0], a[1, 1], b[2, 3] = np.inf, np.nan, 2.0**-140
+        x, y = torch.from_numpy(a).cuda(), torch.from_numpy(b).cuda()
+        turned = torch.from_numpy(b.swapaxes(-1, -2).copy()).cuda().mT
+        compiled = torch.compile(lambda p, q: p @ q)
+        calls = [lambda: x @ y, lambda: x @ turned, lambda: compiled(x, y)]
+        exact = [call().cpu().numpy() for call in calls]
+        matmul.allow_tf32 = True
+        assert torch.get_float32_matmul_precision() == "high"
+        with np.errstate(invalid="ignore"):
+            want = rounded_to_tf32(a).astype("f8") @ rounded_to_tf32(b).astype("f8")
+        for call, before in zip(calls, exact):
+            got = call().cpu().numpy()
+            if rows <= 16:
+                np.testing.assert_array_equal(got, before)
+                continue
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+            assert np.abs(got - before)[np.isfinite(before)].max() > 1e-4
+        torch.set_float32_matmul_precision("highest")
+        assert not matmul.allow_tf32
+        for call, before in zip(calls, exact):
+            np.testing.assert_array_equal(call().cpu().numpy(), before)
+    matmul.fp32_precision = "tf32"
+    assert matmul.allow_tf32 and torch.get_float32_matmul_precision() == "high"
+    matmul.fp32_precision = "ieee"
+    assert not matmul.allow_tf32
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]](*sys.argv[2:])

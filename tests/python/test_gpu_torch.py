@@ -8,7 +8,7 @@ from test_gpu import run
 CHECKS = Path(__file__).with_name("gpu_torch_checks.py")
 
 
-@pytest.mark.parametrize("check", ["devices", "tensors", "memory", "streams", "random_numbers"])
+@pytest.mark.parametrize("check", ["devices", "tensors", "memory", "streams", "random_numbers", "tf32"])
 def test_with_a_gpu(check):
     run(CHECKS, check)
 

@@ -12,6 +12,7 @@
 #include "array.h"
 #include "bindings.h"
 #include "capture/builtins/changing_numbers.h"
+#include "capture/builtins/device_tensors.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
 #include "capture/objects/made_once.h"
@@ -212,28 +213,6 @@ bool lies_in_an_operand(Evaluator& ev, const ops::OpDef* op, const V& out, const
   });
 }
 
-// Operands on two devices, which eagerly are an error. Numbers (0-d tensors of the host) go along, and so do
-// indices.
-bool is_of_two_devices(Evaluator& ev, const std::string& name, const Given& given) {
-  static constexpr std::string_view kOfTwo[] = {"copy_", "to", "type_as", "getitem", "setitem"};
-  if (std::find(std::begin(kOfTwo), std::end(kOfTwo), name) != std::end(kOfTwo)) return false;
-  std::optional<Device> found;
-  bool has_two = false;
-  const auto note = [&](const V& operand) {
-    if (operand->kind != Kind::Tensor) return;
-    const Tensor& tensor = tensor_of(ev, operand);
-    if (tensor.device() == Device{} && tensor.dim() == 0) return;
-    has_two |= found.value_or(tensor.device()) != tensor.device();
-    found = tensor.device();
-  };
-  for (const auto& [object, operand] : given) {
-    note(operand);
-    if (operand->kind == Kind::List || operand->kind == Kind::Tuple)
-      for (const V& item : operand->items) note(ev.realize(item));
-  }
-  return has_two;
-}
-
 V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const std::vector<V>& all,
               size_t first, const CallArgs& args, Changes changes, Beside beside = Beside::Nothing,
               const Ref& self = Ref()) {
@@ -258,7 +237,7 @@ V call_traced(Evaluator& ev, const Ref& function, const std::string& name, const
   for (const auto& [key, value] : args.keywords)
     if (PyDict_SetItemString(keywords.get(), key.c_str(), traced_object(ev, value).get()) < 0)
       throw PythonError{};
-  if (is_of_two_devices(ev, name, given)) graph_break(fmt::format("'{}' of tensors on two devices", name));
+  if (is_of_two_devices(ev, name, all)) graph_break(fmt::format("'{}' of tensors on two devices", name));
   if (changes == Changes::First) prepare_change(ev, all.at(0), name);
   if (writes_out && lies_in_an_operand(ev, op, out, given)) graph_break("out= in the memory of an operand");
   if (writes_out) ev.prepare_mutation(ev.realize(out->items[0]));
@@ -284,36 +263,6 @@ V tensor_value(V array) {
   V value = make_value(Kind::Tensor);
   value->items = {std::move(array)};
   return value;
-}
-
-static V array_on_device(Evaluator& ev, const V& value) {
-  ev.realize(value);
-  if (value->kind == Kind::Tensor) {
-    const Tensor& tensor = tensor_of(ev, value);
-    return tensor.device() == Device{} || tensor.dtype() == DType::BF16 ? value : ev.realize(value->items[0]);
-  }
-  if ((value->kind != Kind::List && value->kind != Kind::Tuple) || value->object_type) return value;
-  std::vector<V> items;
-  bool has_any = false;
-  for (const V& item : value->items) {
-    items.push_back(array_on_device(ev, item));
-    has_any |= items.back() != item;
-  }
-  if (!has_any) return value;
-  return value->kind == Kind::List ? list_value(std::move(items)) : tuple_value(std::move(items));
-}
-
-void take_for_arrays(Evaluator& ev, CallArgs& args) {
-  for (V& value : args.args) value = array_on_device(ev, value);
-  for (auto& [key, value] : args.keywords) value = array_on_device(ev, value);
-}
-
-// What NumPy's functions made of tensors on a device is a tensor for weft's.
-static V tensor_on_device(Evaluator& ev, const V& value) {
-  if (ev.realize(value)->kind != Kind::Array || value->tensor.device() == Device{}) return value;
-  V tensor = tensor_value(value->flavor == Flavor::NdArray ? value : array_value(value->tensor));
-  tensor->is_array = ev.has_device_arrays();
-  return tensor;
 }
 
 bool has_tensor_value(Evaluator& ev, const CallArgs& args) {

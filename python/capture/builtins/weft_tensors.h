@@ -9,9 +9,6 @@ namespace weft::capture {
 
 V tensor_value(V array);
 bool has_tensor_value(Evaluator& ev, const CallArgs& args);
-// Tensors on a device among the arguments of a function of NumPy's, also in lists and tuples, are arrays for
-// it, and so is what it makes of them.
-void take_for_arrays(Evaluator& ev, CallArgs& args);
 V call_on_tensors(Evaluator& ev, PyObject* callable, CallArgs& args);
 V call_tensor_method(Evaluator& ev, const V& self, const std::string& name, CallArgs& args);
 // Assigns to an attribute; false where that is no part of a graph.

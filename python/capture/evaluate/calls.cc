@@ -6,6 +6,7 @@
 #include "capture/builtins/builtins.h"
 #include "capture/builtins/enums.h"
 #include "capture/builtins/named_tuples.h"
+#include "capture/builtins/device_tensors.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/bytecode/entered.h"
 #include "capture/evaluate/entering.h"

@@ -150,6 +150,7 @@ std::optional<LtProblem> lt_problem(const Product& p) {
   const DType dtype = p.left.array.dtype(), out = p.end.out.dtype();
   const bool is_known = dtype == DType::I8 ? out == DType::I32 : out == dtype && is_floating(dtype);
   if (!is_known || p.right.array.dtype() != dtype || !lt_type(dtype)) return std::nullopt;
+  if (dtype == DType::F32 && allows_tf32()) return std::nullopt;  // the library is asked for sums of float32
   if (p.patches != nullptr || p.group_scales.defined() || p.depth == 0) return std::nullopt;
   if (p.batches[1] != 1 || p.batches[2] != 1) return std::nullopt;
   LtProblem problem{.device = p.end.out.device().index,

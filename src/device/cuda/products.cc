@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <map>
 #include <optional>
@@ -69,8 +70,8 @@ TileShape threads_tile(DType sum, bool large) {
 }
 TileShape warps_tile(DType type, bool large) {
   const int64_t side = large ? 128 : 64;
-  return {side, side, fmt::format("{}, 2, {}", type_in_kernels(type), large ? "4, 4" : "2, 2"),
-          2 * 2 * side * 20 * 4};
+  const std::string name = type == DType::F32 ? "tf32" : type_in_kernels(type);
+  return {side, side, fmt::format("{}, 2, {}", name, large ? "4, 4" : "2, 2"), 2 * 2 * side * 20 * 4};
 }
 
 std::string activation_name(const std::string& activation) {
@@ -86,6 +87,8 @@ std::string activation_name(const std::string& activation) {
   WEFT_ASSERT(found != names.end(), "an activation that has been checked");
   return found->second;
 }
+
+std::atomic<bool> tf32_is_allowed = false;
 
 // One product's kernel on its way.
 class Maker {
@@ -131,11 +134,13 @@ class Maker {
     return type_in_kernels(left_) + "_" + (p_.group_scales.defined() ? "int4" : type_in_kernels(right_));
   }
 
-  // Numbers of 16 bits or bytes that the GPU multiplies by the matrix.
+  // Numbers of 16 bits or bytes that the GPU multiplies by the matrix; F32: as TF32.
   std::optional<DType> warps_type() const {
     const DeviceFacts& facts = driver().facts(device_);
     if (facts.major < 8) return std::nullopt;
     if (left_ == DType::I8 && right_ == DType::I8) return DType::I8;
+    const bool is_plain = p_.patches == nullptr && p_.rows > kMostThinRows;
+    if (left_ == DType::F32 && right_ == DType::F32 && is_plain && allows_tf32()) return DType::F32;
     if (is_half(left_) && (right_ == left_ || right_ == DType::I8 || p_.group_scales.defined())) return left_;
     return std::nullopt;
   }
@@ -288,6 +293,9 @@ std::vector<Tensor> empty_results(const ops::OpDef& op, std::span<const Tensor> 
 bool has_product(const Product& product) {
   return is_number(product.left.array.dtype()) && is_number(product.right.array.dtype());
 }
+
+void allow_tf32(bool allowed) { tf32_is_allowed = allowed; }
+bool allows_tf32() { return tf32_is_allowed; }
 
 void run_own_product(const Product& product) { Maker(product).run(); }
 

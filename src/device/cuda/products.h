@@ -44,6 +44,11 @@ struct Product {
   };
   const Patches* patches = nullptr;
 };
+// May matrix products of float32 round their operands to TF32 (10 bits behind the point) on GPUs from sm_80
+// on? For the whole process; no, unless somebody says so. Products of up to 16 rows and convolutions never
+// do.
+void allow_tf32(bool allowed);
+bool allows_tf32();
 // False where no kernel is for the dtypes.
 bool has_product(const Product& product);
 // By weft's kernel, or by a library's that has been measured to be faster (product_choice.h).

@@ -72,12 +72,17 @@ def get_deterministic_debug_mode():
 
 
 def set_float32_matmul_precision(precision):
-    """Notes 'highest', 'high' or 'medium'; products of float32 are of the highest."""
+    """'high' and 'medium' let matrix products of float32 on GPUs round their operands to TF32; 'highest', the usual, does not.
+
+    Products on the CPU are of the highest always.
+    raises: RuntimeError for any other text.
+    """
     if precision not in ("highest", "high", "medium"):
         raise RuntimeError(
             f"float32_matmul_precision: expected 'highest', 'high' or 'medium', got {precision!r}"
         )
     _state["float32_matmul_precision"] = precision
+    _weft._C._gpu.allow_tf32(precision != "highest")
 
 
 def get_float32_matmul_precision():

@@ -1,10 +1,28 @@
-"""torch.backends.cuda's names, without CUDA. sdp_kernel and the like choose between kernels that give the same."""
+"""torch.backends.cuda's names. sdp_kernel and the like choose between kernels that give the same."""
 
 import contextlib
 
+from .._functions.settings import get_float32_matmul_precision, set_float32_matmul_precision
 from ._settings import Group
 
-matmul = Group(
+
+class _Products(Group):
+    """allow_tf32 is what torch.set_float32_matmul_precision says, and says it."""
+
+    def __getattr__(self, name):
+        if name == "allow_tf32":
+            return get_float32_matmul_precision() != "highest"
+        return super().__getattr__(name)
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if name == "allow_tf32":
+            set_float32_matmul_precision("high" if value else "highest")
+        if name == "fp32_precision" and value in ("tf32", "ieee"):
+            set_float32_matmul_precision("high" if value == "tf32" else "highest")
+
+
+matmul = _Products(
     allow_tf32=False,
     allow_fp16_reduced_precision_reduction=True,
     allow_bf16_reduced_precision_reduction=True,
