@@ -13,7 +13,7 @@
 
 namespace weft::cuda {
 
-enum class Text : uint8_t { Operands, Products, Attention, Moving, Sorting, Scanning };
+enum class Text : uint8_t { Operands, Products, Wgmma, WgmmaProducts, Attention, Moving, Sorting, Scanning };
 
 // One launch: what the kernel is called, what it has to be told, and the statement that is its body.
 class WrittenKernel {
@@ -41,6 +41,7 @@ class WrittenKernel {
   WrittenKernel& calls_elementary(std::set<scalar::Prim> functions);
   WrittenKernel& waits();
   WrittenKernel& shared(int64_t bytes);
+  WrittenKernel& launch_shared(int64_t bytes);  // of text/wgmma.inc
 
   // Blocks are of nest::kGridThreads threads; at least one.
   void launch(const std::string& body, int64_t blocks);
@@ -60,7 +61,7 @@ class WrittenKernel {
   std::vector<Text> texts_;
   std::set<scalar::Prim> elementary_;
   bool waits_ = false;
-  int64_t shared_ = 0;
+  int64_t shared_ = 0, launch_shared_ = 0;
 };
 
 // Blocks that take so many items with a thread each: no more than keep a GPU busy.
