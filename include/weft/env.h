@@ -73,6 +73,10 @@ inline constexpr Variable kVariables[] = {
      "What makes PTX of kernels for GPUs: clang (in-process), nvrtc (NVIDIA's library), or auto: the first "
      "that is there.",
      "auto clang nvrtc"},
+    {"WEFT_CUDA_PRODUCTS", Kind::Choice, "auto",
+     "Products of 16-bit numbers and bytes on GPUs: mma (mma.sync), wgmma (where a GPU has it and the sizes "
+     "allow it, on the emulated device, too), or auto.",
+     "auto mma wgmma"},
     {"WEFT_CUDA_BLOCKING", Kind::Flag, "0",
      "1: each kernel on a GPU is waited for, so that an error names the one that failed."},
     {"WEFT_TRACE", Kind::Text, "",

@@ -178,8 +178,8 @@ TEST(EmulatedThreads, TellWhereABarrierIsMissed) {
     thread->barrier(thread);
     thread->warp_barrier(thread);
   };
-  EXPECT_FALSE(cuda::run_blocks(half_waits, nullptr, 1, true, 7));
-  EXPECT_TRUE(cuda::run_blocks(all_wait, nullptr, 3, true, 7));
+  EXPECT_FALSE(cuda::run_blocks(half_waits, nullptr, {1, true}, 7));
+  EXPECT_TRUE(cuda::run_blocks(all_wait, nullptr, {3, true}, 7));
 }
 
 // What the order and the poison are for.
@@ -194,9 +194,9 @@ TEST(EmulatedThreads, ShowRaces) {
   const auto read_first = [](cuda::EmulatedThread* thread, void* const* in) {
     if (thread->thread == 0) *static_cast<uint64_t*>(in[0]) = thread->shared[3];
   };
-  EXPECT_TRUE(cuda::run_blocks(read_first, parameters, 1, false, 3));
+  EXPECT_TRUE(cuda::run_blocks(read_first, parameters, {1, false}, 3));
   EXPECT_EQ(poison, 0xCBCBCBCBCBCBCBCB);
-  EXPECT_TRUE(cuda::run_blocks(race, parameters, 1, false, 0));
+  EXPECT_TRUE(cuda::run_blocks(race, parameters, {1, false}, 0));
   EXPECT_EQ(poison, 255u);
 }
 

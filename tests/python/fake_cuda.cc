@@ -83,6 +83,7 @@ int cuLinkComplete(void*, void** cubin, size_t* size) {
 int cuLinkDestroy(void*) { return 0; }
 int cuModuleLoadData(void** module, const void*) { return *module = &launched, 0; }
 int cuModuleGetFunction(void** function, void*, const char*) { return *function = &launched, 0; }
+int cuFuncSetAttribute(void*, int, int) { return 0; }
 int cuModuleUnload(void*) { return 0; }
 int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
                    void**) {

@@ -29,17 +29,18 @@ enum : Result {
   kNotPermitted = 800,
   kNotSupported = 801,
 };
-// Attributes of devices and pointers, options of the linker.
+// Attributes of devices, pointers and functions, options of the linker.
 enum : int {
   kMultiprocessors = 16,
   kCapabilityMajor = 75,
   kCapabilityMinor = 76,
   kPointerMemoryType = 2,
-  kInfoLog = 3,       // CU_JIT_INFO_LOG_BUFFER
-  kInfoLogSize = 4,   // …_SIZE_BYTES
-  kErrorLog = 5,      // CU_JIT_ERROR_LOG_BUFFER
-  kErrorLogSize = 6,  // …_SIZE_BYTES
-  kInputPtx = 1,      // CU_JIT_INPUT_PTX
+  kMostLaunchShared = 8,  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+  kInfoLog = 3,           // CU_JIT_INFO_LOG_BUFFER
+  kInfoLogSize = 4,       // …_SIZE_BYTES
+  kErrorLog = 5,          // CU_JIT_ERROR_LOG_BUFFER
+  kErrorLogSize = 6,      // …_SIZE_BYTES
+  kInputPtx = 1,          // CU_JIT_INPUT_PTX
   kStreamNonBlocking = 1,
   kPinnedPortable = 1,  // CU_MEMHOSTALLOC_PORTABLE: for all devices
   kCaptureRelaxed = 2,  // CU_STREAM_CAPTURE_MODE_RELAXED
@@ -83,6 +84,7 @@ enum : int {
   X(cuLinkDestroy, (LinkState state))                                                                        \
   X(cuModuleLoadData, (ModuleHandle * module, const void* image))                                            \
   X(cuModuleGetFunction, (Function * function, ModuleHandle module, const char* name))                       \
+  X(cuFuncSetAttribute, (Function function, int attribute, int value))                                       \
   X(cuModuleUnload, (ModuleHandle module))                                                                   \
   X(cuLaunchKernel, (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
                      unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle stream,         \

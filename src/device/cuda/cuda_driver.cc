@@ -283,8 +283,13 @@ class CudaDriver final : public Driver {
     CudaDevice& d = use(device);
     const Submission submission(d);
     note_launch(d, name);
+    constexpr int64_t kMostByItself = int64_t{48} << 10;
+    if (launch.shared > kMostByItself)
+      check(api_.cuFuncSetAttribute(function, api::kMostLaunchShared, static_cast<int>(launch.shared)),
+            fmt::format("giving shared memory to kernel '{}'", name), device);
     check(api_.cuLaunchKernel(function, static_cast<unsigned>(launch.blocks), 1, 1, nest::kGridThreads, 1, 1,
-                              0, d.stream, const_cast<void**>(launch.parameters), nullptr),
+                              static_cast<unsigned>(launch.shared), d.stream,
+                              const_cast<void**>(launch.parameters), nullptr),
           fmt::format("launching kernel '{}'", name), device);
     wait_if_blocking(d, name, device);
   }
@@ -367,6 +372,7 @@ class CudaDriver final : public Driver {
     d.facts.multiprocessors = std::max(1, attribute(api::kMultiprocessors));
     check(api_.cuDeviceTotalMem_v2(&d.facts.memory, id), "asking for the GPU's memory");
     const int capability = d.facts.major * 10 + d.facts.minor;
+    d.facts.has_wgmma = capability == kSm90a.capability && newest_ptx(version_) >= kSm90a.version;
     d.target = ptx_target(capability, version_);
     if (d.target.capability == 0) {
       d.problem = fmt::format(

@@ -18,7 +18,8 @@ struct DeviceFacts {
   std::string name;
   int major = 0, minor = 0;  // compute capability: 9.0 is sm_90
   int multiprocessors = 1;
-  size_t memory = 0;  // bytes
+  bool has_wgmma = false;  // sm_90, with a driver that reads PTX of sm_90a
+  size_t memory = 0;       // bytes
 };
 
 struct Launch {
@@ -26,6 +27,7 @@ struct Launch {
   bool waits;                           // threads wait for each other
   void* const* parameters;              // addresses of 8-byte values
   std::span<const uint8_t> is_address;  // by parameter
+  int64_t shared = 0;                   // bytes of shared memory beside what the kernel declares
 };
 
 // Kernels that are loaded on one device. Functions stay valid as long as it lives.

@@ -82,7 +82,7 @@ class EmulatedModule final : public LoadedModule {
 class EmulatedDriver final : public Driver {
  public:
   EmulatedDriver() {
-    for (DeviceFacts& facts : state().facts) facts = {"emulated", 9, 0, 4, kUsualMemory};
+    for (DeviceFacts& facts : state().facts) facts = {"emulated", 9, 0, 4, true, kUsualMemory};
   }
   std::string why_unavailable() const override { return {}; }
   int device_count() const override { return 2; }
@@ -234,10 +234,11 @@ class EmulatedDriver final : public Driver {
       values[k] = launch.is_address[k] && value != nullptr ? real(value) : value;
     }
     const std::lock_guard<std::recursive_mutex> submission(state().submitting);
-    give([name, function, values = std::move(values), blocks = launch.blocks, waits = launch.waits] {
+    give([name, function, values = std::move(values), blocks = launch.blocks, waits = launch.waits,
+          shared = launch.shared] {
       std::vector<void*> parameters;
       for (void* const& value : values) parameters.push_back(const_cast<void**>(&value));
-      run(name, function, parameters.data(), blocks, waits);
+      run(name, function, parameters.data(), {blocks, waits, shared});
     });
   }
   int call_library(const std::string& name, const std::function<int(void*)>& call,
@@ -289,14 +290,13 @@ class EmulatedDriver final : public Driver {
                 "memory of a copy that is not waited for is pinned");
   }
 
-  static void run(const std::string& name, void* function, void* const* parameters, int64_t blocks,
-                  bool waits) {
+  static void run(const std::string& name, void* function, void* const* parameters,
+                  const EmulatedLaunch& launch) {
     State& s = state();
     const std::lock_guard<std::mutex> lock(s.mutex);
     s.said_ms += s.kernel_ms;
-    const bool is_done = without_flags([&] {
-      return run_blocks(reinterpret_cast<EmulatedEntry>(function), parameters, blocks, waits, s.seed);
-    });
+    const bool is_done = without_flags(
+        [&] { return run_blocks(reinterpret_cast<EmulatedEntry>(function), parameters, launch, s.seed); });
     if (s.seed != 0) s.seed = s.seed * 6364136223846793005u + 1442695040888963407u;
     if (!is_done)
       throw_error(ErrorKind::Runtime,

@@ -22,13 +22,15 @@
 #include <random>
 
 #include "nest/grid.h"
+#include "weft/error.h"
 
 namespace weft::cuda {
 namespace {
 
 constexpr int kThreads = nest::kGridThreads, kWarp = nest::kGridWarp;
 constexpr size_t kStack = size_t{64} << 10;
-constexpr size_t kSharedWords = (size_t{48} << 10) / sizeof(uint64_t);
+// What kernels declare, and what launches bring; addresses of shared memory are below 256 KiB.
+constexpr size_t kDeclaredShared = size_t{48} << 10, kAllShared = size_t{256} << 10;
 constexpr size_t kExchangedWords = 4 * kThreads;
 
 // ---- switching between stacks ----------------------------------------------------------------------------
@@ -194,9 +196,12 @@ bool run_block(Fibers& fibers, std::array<int, kThreads>& order, std::mt19937_64
 
 }  // namespace
 
-bool run_blocks(EmulatedEntry entry, void* const* parameters, int64_t blocks, bool waits, uint64_t seed) {
+bool run_blocks(EmulatedEntry entry, void* const* parameters, const EmulatedLaunch& launch, uint64_t seed) {
+  const int64_t blocks = launch.blocks;
+  const size_t shared_bytes = kDeclaredShared + static_cast<size_t>(launch.shared);
+  WEFT_ASSERT(shared_bytes <= kAllShared, "a block's shared memory");
   std::mt19937_64 random(seed);
-  alignas(128) static std::array<uint64_t, kSharedWords> shared;  // one launch at a time
+  alignas(128) static std::array<uint64_t, kAllShared / sizeof(uint64_t)> shared;  // one launch at a time
   std::array<uint64_t, kExchangedWords> exchange;
   std::array<int, kThreads> order;
   std::iota(order.begin(), order.end(), 0);
@@ -213,9 +218,9 @@ bool run_blocks(EmulatedEntry entry, void* const* parameters, int64_t blocks, bo
   for (int64_t k = 0; k < blocks && is_done; ++k) {
     fibers.state.block = seed != 0 && k % 2 == 1 ? blocks - 1 - k / 2 : k / 2;
     if (seed == 0) fibers.state.block = k;
-    std::memset(shared.data(), 0xCB, sizeof shared);
+    std::memset(shared.data(), 0xCB, shared_bytes);
     std::memset(exchange.data(), 0xCB, sizeof exchange);
-    if (waits) {
+    if (launch.waits) {
       is_done = run_block(fibers, order, seed != 0 ? &random : nullptr);
       continue;
     }

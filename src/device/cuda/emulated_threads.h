@@ -16,9 +16,15 @@ struct EmulatedThread {
 };
 using EmulatedEntry = void (*)(EmulatedThread* thread, void* const* parameters);
 
+struct EmulatedLaunch {
+  int64_t blocks;
+  bool waits;
+  int64_t shared = 0;  // bytes that the launch brings, behind the 48 KiB that each kernel has
+};
+
 // Runs all blocks. Threads go on in an order that `seed` decides (0: that of their numbers), and shared
 // memory holds arbitrary bytes when a block begins. False where some threads of a block (or warp) wait at a
 // barrier that others never come to.
-bool run_blocks(EmulatedEntry entry, void* const* parameters, int64_t blocks, bool waits, uint64_t seed);
+bool run_blocks(EmulatedEntry entry, void* const* parameters, const EmulatedLaunch& launch, uint64_t seed);
 
 }  // namespace weft::cuda

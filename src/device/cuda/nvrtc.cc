@@ -105,7 +105,7 @@ class NvrtcPtxCompiler final : public PtxCompiler {
           name, "");
     const auto destroy = [&](Program* p) { nvrtc.nvrtcDestroyProgram(p); };
     const std::unique_ptr<Program, decltype(destroy)> owner(&program, destroy);
-    const std::string gpu = fmt::format("--gpu-architecture=compute_{}", target.capability);
+    const std::string gpu = name_of("--gpu-architecture=compute_", target);
     // No contraction, nothing flushed to zero, quotients and roots rounded: as the host computes.
     const std::vector<const char*> options = {gpu.c_str(),
                                               nvrtc.version >= 12000 ? "--std=c++20" : "--std=c++17",

@@ -10,6 +10,7 @@
 
 #include "device/cuda/driver.h"
 #include "device/cuda/product_choice.h"
+#include "device/cuda/wgmma.h"
 #include "device/cuda/written_kernel.h"
 #include "nest/grid.h"
 #include "ops/arguments.h"
@@ -96,12 +97,15 @@ class Maker {
   explicit Maker(const Product& product)
       : p_(product), device_(product.end.out.device().index), kernel_("product", device_) {}
 
-  void run() {
+  // `chooses`: whether it is by wgmma, and by which tile; otherwise it is where there is a tile.
+  void run(bool chooses, std::optional<WgmmaTile> tile_of_wgmma = std::nullopt) {
     left_ = p_.left.array.dtype(), right_ = p_.right.array.dtype();
     const bool is_int4 = p_.group_scales.defined();
     sum_ = sum_dtype(left_, is_int4 ? DType::F32 : right_);
     batches_ = p_.batches[0] * p_.batches[1] * p_.batches[2];
     if (is_thin()) return run_thin();
+    if (chooses) tile_of_wgmma = warpgroups_tile();
+    if (tile_of_wgmma) return run_warpgroups(*tile_of_wgmma);
     const std::optional<DType> warps = warps_type();
     const auto tile_of = [&](bool large) {
       return warps ? warps_tile(*warps, large) : threads_tile(sum_, large);
@@ -114,7 +118,7 @@ class Maker {
     const bool can_be_large = warps || sum_ == DType::F32;
     if (!can_be_large || tiles(tile) < driver().facts(device_).multiprocessors) tile = tile_of(false);
     const std::string operands = fmt::format("{}, depth, {}, {}, {}", batches(), left(), right(), end());
-    kernel_.shared(tile.shared);
+    kernel_.shared(tile.shared).with(Text::Operands).with(Text::Products);
     kernel_.called(fmt::format("{}_product_{}_{}_{}", warps ? "warps" : "threads", types(), tile.rows,
                                p_.patches == nullptr    ? "plain"
                                : p_.patches->transposed ? "reached"
@@ -145,6 +149,28 @@ class Maker {
     return std::nullopt;
   }
 
+  // Operands of one kind, both read in chunks of 16 bytes; bytes along depth, as wgmma wants them.
+  std::optional<WgmmaTile> warpgroups_tile() const {
+    const std::optional<DType> kind = warps_type();
+    if (p_.patches != nullptr || left_ != right_ || !kind || kind == DType::F32) return std::nullopt;
+    const Reading left = reading_of(p_.left), right = reading_of(p_.right);
+    if (left == Reading::Anywhere || right == Reading::Anywhere) return std::nullopt;
+    const bool left_along = left == Reading::Along, right_along = right == Reading::Along;
+    if (left_ == DType::I8 && !(left_along && right_along)) return std::nullopt;
+    return wgmma_tile({device_, left_, left_along, right_along, p_.rows, p_.columns, p_.depth, batches_});
+  }
+
+  void run_warpgroups(const WgmmaTile& tile) {
+    const std::string operands = fmt::format("{}, depth, {}, {}, {}", batches(), left(), right(), end());
+    kernel_.launch_shared(tile.shared());
+    kernel_.called(fmt::format("warpgroups_product_{}_{}_{}", types(), tile.rows, tile.columns));
+    kernel_.with(Text::Operands).with(Text::Products).with(Text::Wgmma).with(Text::WgmmaProducts);
+    launch(fmt::format("warpgroups_product<{}, {}, {}, {}>({});", type_in_kernels(left_), tile.across,
+                       tile.down, tile.stages, operands),
+           batches_ * ((p_.rows + tile.rows - 1) / tile.rows) *
+               ((p_.columns + tile.columns - 1) / tile.columns));
+  }
+
   bool is_thin() const {
     return p_.rows <= kMostThinRows && batches_ == 1 && is_floating(sum_) && p_.patches == nullptr &&
            p_.right.depth_step == 1 && p_.left.depth_step == 1;
@@ -156,7 +182,8 @@ class Maker {
     const int64_t columns = rows >= 8 || sum_ == DType::F64 ? 1 : 2;
     kernel_.reads("left", p_.left.array).number("left_step", p_.left.row_step);
     const std::string right_text = right();
-    kernel_.waits().called(fmt::format("thin_product_{}_{}", types(), rows));
+    kernel_.waits().with(Text::Operands).with(Text::Products);
+    kernel_.called(fmt::format("thin_product_{}_{}", types(), rows));
     const int64_t per_block = nest::kGridThreads / nest::kGridWarp * columns;
     launch(fmt::format("thin_product<{}, {}, {}>(depth, left, left_step, {}, {});", type_in_kernels(sum_),
                        rows, columns, right_text, end()),
@@ -164,7 +191,7 @@ class Maker {
   }
 
   void launch(const std::string& body, int64_t blocks) {
-    kernel_.number("depth", p_.depth).with(Text::Operands).with(Text::Products);
+    kernel_.number("depth", p_.depth);
     const std::string& activation = p_.end.activation;
     if (activation == "silu" || activation.starts_with("gelu")) kernel_.calls_elementary();
     kernel_.launch(body, blocks);
@@ -297,7 +324,11 @@ bool has_product(const Product& product) {
 void allow_tf32(bool allowed) { tf32_is_allowed = allowed; }
 bool allows_tf32() { return tf32_is_allowed; }
 
-void run_own_product(const Product& product) { Maker(product).run(); }
+void run_own_product(const Product& product) { Maker(product).run(/*chooses=*/true); }
+void run_product_by_warps(const Product& product) { Maker(product).run(/*chooses=*/false); }
+void run_product_by_warpgroups(const Product& product, const WgmmaTile& tile) {
+  Maker(product).run(/*chooses=*/false, tile);
+}
 
 void run_product(const Product& product) {
   if (!run_by_library(product)) run_own_product(product);

@@ -54,6 +54,10 @@ bool has_product(const Product& product);
 // By weft's kernel, or by a library's that has been measured to be faster (product_choice.h).
 void run_product(const Product& product);
 void run_own_product(const Product& product);  // by weft's
+// By these instructions, whatever run_product would choose, for wgmma.cc: mma.sync, and wgmma with this tile.
+void run_product_by_warps(const Product& product);
+struct WgmmaTile;
+void run_product_by_warpgroups(const Product& product, const WgmmaTile& tile);
 
 // Operators that are products. Empty where the call is none that the kernels compute.
 std::vector<Tensor> run_matmul(const ops::OpDef& op, std::span<const Tensor> operands,

@@ -32,8 +32,7 @@ class ClangPtxCompiler final : public PtxCompiler {
     return why_not;
   }
   std::string compile(const std::string& name, const std::string& source, PtxTarget target) const override {
-    std::vector<std::string> flags = {"--target=nvptx64-nvidia-cuda",
-                                      fmt::format("-march=sm_{}", target.capability),
+    std::vector<std::string> flags = {"--target=nvptx64-nvidia-cuda", "-march=" + name_of("sm_", target),
                                       fmt::format("-mptx{}", target.version)};
     for (const char* flag :
          {"-std=c++20", "-O3", "-w", "-ffp-contract=off", "-ffreestanding", "-nostdinc", "-fno-rtti",
@@ -44,6 +43,10 @@ class ClangPtxCompiler final : public PtxCompiler {
 };
 
 }  // namespace
+
+std::string name_of(const char* prefix, PtxTarget target) {
+  return fmt::format("{}{}{}", prefix, target.capability, target.is_exact ? "a" : "");
+}
 
 int newest_ptx(int driver_version) {
   const int major = driver_version / 1000, minor = driver_version % 1000 / 10;
@@ -80,6 +83,10 @@ std::string compile_to_ptx(const std::string& name, const std::string& source, P
       why = fmt::format("{}; and the in-process compiler is {}", why, clang_ptx_compiler().why_unavailable());
     throw_error(ErrorKind::Runtime, fmt::format("cuda: there is no compiler of kernels for GPUs: {}", why));
   }
+  if (source.find(kWantsSm90a) == std::string::npos) return chosen.compile(name, source, target);
+  WEFT_ASSERT(target.capability == kSm90a.capability && target.newest >= kSm90a.version,
+              "a kernel of sm_90a on a GPU that is one");
+  target.version = kSm90a.version, target.is_exact = true;
   return chosen.compile(name, source, target);
 }
 

@@ -9,10 +9,16 @@ namespace weft::cuda {
 
 // For which GPU, and in which version of PTX: what a driver must know at least.
 struct PtxTarget {
-  int capability;  // 90: sm_90
-  int version;     // 78: PTX 7.8
-  int newest;      // that the driver reads
+  int capability;         // 90: sm_90
+  int version;            // 78: PTX 7.8
+  int newest;             // that the driver reads
+  bool is_exact = false;  // sm_90a: what only this GPU has
 };
+// Of texts that say so with this line.
+inline constexpr PtxTarget kSm90a{90, 80, 0, true};
+inline constexpr std::string_view kWantsSm90a = "#define WEFT_SM_90A\n";
+// "sm_80", "sm_90a" and so on, behind the prefix.
+std::string name_of(const char* prefix, PtxTarget target);
 
 // For a GPU of this capability under a driver of this version of CUDA (12040: 12.4). LLVM 19 knows GPUs up to
 // sm_90; drivers assemble PTX of an older GPU for newer ones, too. Capability 0: none that the driver reads.

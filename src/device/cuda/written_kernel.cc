@@ -11,6 +11,7 @@
 #include "codegen/prelude.h"
 #include "codegen/print_expr.h"
 #include "device/cuda/driver.h"
+#include "device/cuda/ptx.h"
 #include "nest/grid.h"
 #include "runtime/log.h"
 #include "weft/error.h"
@@ -24,6 +25,12 @@ std::string_view text_of(Text text) {
       ;
   static constexpr char kProducts[] =
 #include "device/cuda/text/products.inc"
+      ;
+  static constexpr char kWgmma[] =
+#include "device/cuda/text/wgmma.inc"
+      ;
+  static constexpr char kWgmmaProducts[] =
+#include "device/cuda/text/wgmma_products.inc"
       ;
   static constexpr char kAttention[] =
 #include "device/cuda/text/attention.inc"
@@ -55,6 +62,8 @@ std::string_view text_of(Text text) {
   switch (text) {
     case Text::Operands: return kOperands;
     case Text::Products: return kProducts;
+    case Text::Wgmma: return kWgmma;
+    case Text::WgmmaProducts: return kWgmmaProducts;
     case Text::Attention: return kAttention;
     case Text::Moving: return kMoving;
     case Text::Sorting: return kSorting;
@@ -172,6 +181,12 @@ WrittenKernel& WrittenKernel::shared(int64_t bytes) {
   return *this;
 }
 
+WrittenKernel& WrittenKernel::launch_shared(int64_t bytes) {
+  launch_shared_ = bytes;
+  waits_ = true;
+  return *this;
+}
+
 std::string WrittenKernel::source(const std::string& body) const {
   std::vector<std::string> list, arguments;
   for (const Parameter& parameter : parameters_) {
@@ -179,6 +194,7 @@ std::string WrittenKernel::source(const std::string& body) const {
     arguments.push_back(fmt::format("*({}*)parameters[{}]", parameter.type, arguments.size()));
   }
   std::string text = !elementary_.empty() ? "#define WEFT_WITH_ELEMENTARY\n" : "";
+  if (std::find(texts_.begin(), texts_.end(), Text::Wgmma) != texts_.end()) text += kWantsSm90a;
   text += fmt::format("WEFT_SHARED_ROOM({})\n", std::max<int64_t>(16, shared_));
   for (const Text part : texts_) text += text_of(part);
   text +=
@@ -220,7 +236,8 @@ void WrittenKernel::launch(const std::string& body, int64_t blocks) {
   }
   constexpr int64_t kMost = int64_t{1} << 30;
   gpu.launch(name_, loaded.function,
-             {std::clamp<int64_t>(blocks, 1, kMost), waits_, values.data(), is_address}, device_);
+             {std::clamp<int64_t>(blocks, 1, kMost), waits_, values.data(), is_address, launch_shared_},
+             device_);
 }
 
 }  // namespace weft::cuda

@@ -16,6 +16,8 @@ namespace weft::cuda {
 enum class Text : uint8_t {
   Operands,
   Products,
+  Wgmma,
+  WgmmaProducts,
   Attention,
   Moving,
   Sorting,
@@ -53,6 +55,7 @@ class WrittenKernel {
   WrittenKernel& calls_elementary(std::set<scalar::Prim> functions);
   WrittenKernel& waits();
   WrittenKernel& shared(int64_t bytes);
+  WrittenKernel& launch_shared(int64_t bytes);  // of text/wgmma.inc
 
   // Blocks are of nest::kGridThreads threads; at least one.
   void launch(const std::string& body, int64_t blocks);
@@ -72,7 +75,7 @@ class WrittenKernel {
   std::vector<Text> texts_;
   std::set<scalar::Prim> elementary_;
   bool waits_ = false;
-  int64_t shared_ = 0;
+  int64_t shared_ = 0, launch_shared_ = 0;
 };
 
 // Blocks that take so many items with a thread each: no more than keep a GPU busy.
