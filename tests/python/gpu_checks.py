@@ -539,9 +539,9 @@ def sampled():
 
 
 def assembled(folder, golden="", compiler="clang"):
-    """Every kernel in a folder of WEFT_DUMP as PTX for sm_80 and sm_90, and by ptxas where it is installed: none spills, and
-    with `golden` registers and shared memory are what the file says, if it was written for this version of ptxas. By NVRTC
-    one of each name, which says the dtypes and the kind, for the two GPUs by turns."""
+    """Every kernel in a folder of WEFT_DUMP as PTX for sm_80 or sm_90, by turns, and by ptxas where it is installed: none spills.
+    With `golden` for both, and registers and shared memory are what the file says, if it was written for this version of
+    ptxas. By NVRTC one of each name, which says the dtypes and the kind."""
     sources = {}
     for path in sorted(Path(folder).glob("*.cc")):
         text = path.read_text()
@@ -555,12 +555,11 @@ def assembled(folder, golden="", compiler="clang"):
     def gpus(text):
         return (90,) if "#define WEFT_SM_90A" in text else (80, 90)
 
-    chosen = [(name, text, capability) for name, text in sources.values() for capability in gpus(text)]
-    if compiler == "nvrtc":
-        names = dict(sources.values())
-        chosen = [
-            (name, text, gpus(text)[k % len(gpus(text))]) for k, (name, text) in enumerate(names.items())
-        ]
+    if golden:
+        chosen = [(name, text, capability) for name, text in sources.values() for capability in gpus(text)]
+    else:
+        texts = dict(sources.values()).items() if compiler == "nvrtc" else sources.values()
+        chosen = [(name, text, gpus(text)[k % len(gpus(text))]) for k, (name, text) in enumerate(texts)]
 
     def table_of(name, text, capability):
         ptx = weft._C._gpu.ptx(name, text, capability, compiler)
