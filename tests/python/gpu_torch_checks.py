@@ -170,15 +170,14 @@ def tf32():
             a[0, 0], a[1, 1], b[2, 3] = np.inf, np.nan, 2.0**-140
         x, y = torch.from_numpy(a).cuda(), torch.from_numpy(b).cuda()
         turned = torch.from_numpy(b.swapaxes(-1, -2).copy()).cuda().mT
-        compiled = torch.compile(lambda p, q: p @ q)
-        calls = [lambda: x @ y, lambda: x @ turned, lambda: compiled(x, y)]
-        exact = [call().cpu().numpy() for call in calls]
+        calls = [(torch.matmul, x, y), (torch.matmul, x, turned), (torch.compile(lambda p, q: p @ q), x, y)]
+        exact = [call(*given).cpu().numpy() for call, *given in calls]
         matmul.allow_tf32 = True
         assert torch.get_float32_matmul_precision() == "high"
         with np.errstate(invalid="ignore"):
             want = rounded_to_tf32(a).astype("f8") @ rounded_to_tf32(b).astype("f8")
-        for call, before in zip(calls, exact):
-            got = call().cpu().numpy()
+        for (call, *given), before in zip(calls, exact):
+            got = call(*given).cpu().numpy()
             if rows <= 16:
                 np.testing.assert_array_equal(got, before)
                 continue
@@ -186,8 +185,8 @@ def tf32():
             assert np.abs(got - before)[np.isfinite(before)].max() > 1e-4
         torch.set_float32_matmul_precision("highest")
         assert not matmul.allow_tf32
-        for call, before in zip(calls, exact):
-            np.testing.assert_array_equal(call().cpu().numpy(), before)
+        for (call, *given), before in zip(calls, exact):
+            np.testing.assert_array_equal(call(*given).cpu().numpy(), before)
     matmul.fp32_precision = "tf32"
     assert matmul.allow_tf32 and torch.get_float32_matmul_precision() == "high"
     matmul.fp32_precision = "ieee"

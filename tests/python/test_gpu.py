@@ -9,6 +9,7 @@ import pytest
 import weft
 
 CHECKS = Path(__file__).with_name("gpu_checks.py")
+ASSEMBLED = Path(__file__).with_name("gpu_assembled.py")
 
 
 def run(*arguments, emulate="1", **variables):
@@ -76,14 +77,14 @@ def test_every_written_kernel_becomes_machine_code(kernels_of):
     if not has_clang():
         pytest.skip("no in-process compiler")
     golden = Path(__file__).parents[1] / "golden" / "gpu_kernels.txt"
-    print(run(CHECKS, "assembled", kernels_of("written"), str(golden)).stdout)
+    print(run(ASSEMBLED, kernels_of("written"), str(golden)).stdout)
 
 
 @pytest.mark.parametrize("check", ["functions", "sampled"])
 def test_every_kernel_becomes_machine_code(check, kernels_of):
     if not has_clang():
         pytest.skip("no in-process compiler")
-    print(run(CHECKS, "assembled", kernels_of(check)).stdout)
+    print(run(ASSEMBLED, kernels_of(check)).stdout)
 
 
 def has_nvrtc():
@@ -98,7 +99,7 @@ def has_nvrtc():
 def test_kernels_are_compiled_by_nvrtc(check, kernels_of):
     if not has_nvrtc():
         pytest.skip("no NVRTC")
-    print(run(CHECKS, "assembled", kernels_of(check), "", "nvrtc").stdout)
+    print(run(ASSEMBLED, kernels_of(check), "", "nvrtc").stdout)
 
 
 def test_what_nvrtc_says_is_told():

@@ -33,16 +33,15 @@ def build(tmp_path_factory):
 
 
 def run(check, folder, logs="autotune,syncs", **variables):
-    """What a check of gpu_library_checks.py, or one of gpu_checks.py with arguments, writes to stderr."""
+    """What a check of gpu_library_checks.py, or gpu_assembled.py with arguments, writes to stderr."""
     paths = [str(Path(weft.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     environment = {
         **os.environ, "WEFT_DEVICE_EMULATE": "1", "WEFT_VERIFY": "1", "WEFT_LOGS": logs,
         "LD_LIBRARY_PATH": folder, "PYTHONPATH": os.pathsep.join(path for path in paths if path), **variables,
     }  # fmt: skip
-    arguments = [check] if isinstance(check, str) else check
-    checks = "gpu_library_checks.py" if len(arguments) == 1 else "gpu_checks.py"
+    arguments = ["gpu_library_checks.py", check] if isinstance(check, str) else check
     done = subprocess.run(
-        [sys.executable, str(HERE / checks), *arguments],
+        [sys.executable, str(HERE / arguments[0]), *arguments[1:]],
         capture_output=True,
         text=True,
         env=environment,
@@ -341,4 +340,4 @@ def test_kernels_around_libraries_become_machine_code(build, tmp_path, compiler)
     kinds = {f"fill_samples_{dtype}" for dtype in ("f32", "f64", "f16", "bf16", "i8", "i32")}
     kinds |= {f"{kind}_signals_{dtype}" for kind in ("gather", "spread") for dtype in ("f32", "f64")}
     assert kinds <= names, names
-    run(["assembled", str(tmp_path), "", compiler], os.environ.get("LD_LIBRARY_PATH", ""))
+    run(["gpu_assembled.py", str(tmp_path), "", compiler], os.environ.get("LD_LIBRARY_PATH", ""))
