@@ -10,9 +10,9 @@ namespace {
 #include "scalar/vectors.inc"
 
 namespace elementary {
-#define WEFT_CALL(PRIM, NAME)                              \
-  inline float NAME(float x) { return weft_##NAME##f(x); } \
-  inline double NAME(double x) { return weft_##NAME(x); }
+#define WEFT_CALL(PRIM, NAME)                                               \
+  [[maybe_unused]] inline float NAME(float x) { return weft_##NAME##f(x); } \
+  [[maybe_unused]] inline double NAME(double x) { return weft_##NAME(x); }
 WEFT_FOR_EACH_ELEMENTARY_UNARY(WEFT_CALL)
 #undef WEFT_CALL
 inline double pow(double x, double y) { return weft_pow(x, y); }
