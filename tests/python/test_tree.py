@@ -10,6 +10,7 @@ TOP = pathlib.Path(__file__).parents[2]
 # Collected by a pattern: what a folder's program reads all of.
 COLLECTED = [
     r"bench/programs/\w+\.py",  # bench/suite.py
+    r"bench/gpu_sections/\w+\.py",  # bench/gpu.py
     r"scripts/packages-\w+\.txt",  # scripts/setup
     r"docs/operators\.md",
 ]
