@@ -13,7 +13,7 @@ using gpu_testing::kThere;
 using gpu_testing::sample;
 using ops::Attrs;
 
-SymShape list(std::initializer_list<int64_t> values) {
+SymShape list(const Shape& values) {
   SymShape result;
   for (const int64_t value : values) result.push_back(Sym(value));
   return result;
@@ -22,8 +22,7 @@ SymShape list(std::initializer_list<int64_t> values) {
 const DType kFloating[] = {DType::F64, DType::F32, DType::F16, DType::BF16};
 
 struct PoolCase {
-  Shape shape;
-  std::initializer_list<int64_t> kernel, stride, padding, dilation;
+  Shape shape, kernel, stride, padding, dilation;
   bool ceil_mode;
 };
 
@@ -138,7 +137,7 @@ TEST(ResamplingOnGpu, ResizesAsTheHost) {
   struct Case {
     const char* mode;
     Shape shape;
-    std::vector<std::initializer_list<int64_t>> sizes;
+    std::vector<Shape> sizes;
   };
   const Case cases[] = {{"bicubic", {2, 3, 8, 9}, {{8, 9}, {5, 12}, {1, 1}, {17, 3}}},
                         {"bilinear", {2, 3, 8, 9}, {{8, 9}, {5, 12}, {1, 1}, {17, 3}}},

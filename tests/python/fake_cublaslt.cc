@@ -161,7 +161,8 @@ int cublasLtMatmulPreferenceSetAttribute(void* changed, int attribute, const voi
   return std::memcpy(to, value, bytes), status_of("cublasLtMatmulPreferenceSetAttribute");
 }
 int cublasLtMatmulAlgoGetHeuristic(void*, void* product, void* a, void* b, void* c, void* d, void* preference,
-                                   int wanted, Heuristic* results, int* found) {
+                                   int wanted, void* heuristics, int* found) {
+  auto* const results = static_cast<Heuristic*>(heuristics);
   const auto& p = *static_cast<Preference*>(preference);
   if (p.reductions != 2 || c != d || wanted < 3) return 7;
   if (const int status = status_of("cublasLtMatmulAlgoGetHeuristic")) return status;
@@ -181,8 +182,9 @@ int cublasLtMatmulAlgoGetHeuristic(void*, void* product, void* a, void* b, void*
 }
 int cublasLtMatmul(void*, void* product, const void* alpha, const void* a_there, void* a_layout,
                    const void* b_there, void* b_layout, const void* beta, const void* c_there, void* c_layout,
-                   void* d_there, void* d_layout, const Algorithm* algorithm, void* workspace,
-                   size_t workspace_bytes, void* stream) {
+                   void* d_there, void* d_layout, const void* chosen, void* workspace, size_t workspace_bytes,
+                   void* stream) {
+  const auto* const algorithm = static_cast<const Algorithm*>(chosen);
   const std::string how = behaviour();
   if (const int status = status_of("cublasLtMatmul")) return status;
   if (how == "late" && products >= 100) return 13;

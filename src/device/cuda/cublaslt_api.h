@@ -52,11 +52,11 @@ constexpr uint32_t kReductionsOfSums = 2;
     (Preference changed, int attribute, const void* value, size_t bytes))                                    \
   X(cublasLtMatmulAlgoGetHeuristic,                                                                          \
     (Handle handle, Description product, Layout a, Layout b, Layout c, Layout d, Preference preference,      \
-     int wanted, Heuristic* results, int* found))                                                            \
+     int wanted, void* results, int* found))                                                                 \
   X(cublasLtMatmul,                                                                                          \
     (Handle handle, Description product, const void* alpha, const void* a, Layout a_layout, const void* b,   \
      Layout b_layout, const void* beta, const void* c, Layout c_layout, void* d, Layout d_layout,            \
-     const Algorithm* algorithm, void* workspace, size_t workspace_bytes, void* stream))
+     const void* algorithm, void* workspace, size_t workspace_bytes, void* stream))
 
 struct Api {
   std::string problem;  // why there is none; empty: all functions are there
