@@ -211,6 +211,19 @@ def numpy_functions():
                 assert np.asarray(here(g)).dtype == np.asarray(w).dtype
 
 
+def lists():
+    """Of tensors on the device, passed in; lists of numbers are not looked at for the sake of it, and one may hold itself."""
+    joins = one_graph(lambda parts: np.concatenate(parts))
+    for kind in ("array", "tensor"):
+        parts = [there(kind), there(kind, HOST * 2)]
+        np.testing.assert_array_equal(here(joins(parts)), np.concatenate([HOST, HOST * 2]))
+    assert joins([HOST, HOST]).shape == (4, 3)
+    holds_itself = [1.0]
+    holds_itself.append(holds_itself)
+    sized = weft.compile(lambda x, items: (x * 2, np.ndim(len(items)), np.shape(x), np.iterable(items)))
+    assert sized(HOST, holds_itself)[1:] == (0, (2, 3), True)
+
+
 def under_with():
     """What the program has in NumPy's arrays comes back as such; what it has on the device stays there."""
 

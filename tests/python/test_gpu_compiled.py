@@ -10,7 +10,7 @@ CHECKS = Path(__file__).with_name("gpu_compiled_checks.py")
 
 @pytest.mark.parametrize(
     "check",
-    ["tensors", "two_devices", "changes", "numpy_functions", "under_with", "breaks", "modes"],
+    ["tensors", "two_devices", "changes", "numpy_functions", "lists", "under_with", "breaks", "modes"],
 )
 def test_with_a_gpu(check):
     run(CHECKS, check)

@@ -9,7 +9,19 @@
 
 namespace weft::capture {
 
+// Without realizing it, which would guard what the function may never look at. Lists are nested a few times
+// at most, since one can hold itself.
+static bool has_device_tensor(PyObject* object, int depth = 0) {
+  constexpr int kDeepest = 4;
+  if (const Tensor* tensor = captured_tensor(object)) return tensor->device() != Device{};
+  if (depth == kDeepest || (!PyList_CheckExact(object) && !PyTuple_CheckExact(object))) return false;
+  PyObject** const items = PySequence_Fast_ITEMS(object);
+  return std::any_of(items, items + PySequence_Fast_GET_SIZE(object),
+                     [&](PyObject* item) { return has_device_tensor(item, depth + 1); });
+}
+
 static V array_on_device(Evaluator& ev, const V& value) {
+  if (value->kind == Kind::Lazy && !has_device_tensor(value->object.get())) return value;
   ev.realize(value);
   if (value->kind == Kind::Tensor) {
     const Tensor& tensor = ev.realize(value->items[0])->tensor;
