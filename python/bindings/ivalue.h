@@ -17,5 +17,6 @@ nb::object to_python(const IValue& value);
 
 void bind_serialization(nb::module_& m);
 void bind_storage(nb::module_& m);
+void bind_unpickle(nb::module_& m);
 
 }  // namespace weft::python

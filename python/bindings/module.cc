@@ -70,6 +70,7 @@ NB_MODULE(_C, m) {
   bind_profiler(m);
   bind_serialization(m);
   bind_storage(m);
+  bind_unpickle(m);
   bind_builtins(m);
   bind_block_kernels(m);
   bind_gpu(m);

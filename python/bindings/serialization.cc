@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "interpreter_lock.h"
+#include "io/archive.h"
 #include "io/pickle.h"
 #include "ivalue.h"
 #include "weft/error.h"
@@ -69,9 +71,54 @@ void save(nb::handle object, nb::handle file) {
   file.attr("write")(nb::bytes(bytes.data(), bytes.size()));
 }
 
+// ---- archives, for torch.load ----------------------------------------------------------------------------
+std::shared_ptr<jit::ArchiveReader> open_archive(nb::handle file) {
+  if (const std::optional<std::string> path = path_of(file)) {
+    require_readable(*path);
+    const GilRelease no_gil;
+    return jit::ArchiveReader::open(*path);
+  }
+  WEFT_CHECK_TYPE(PyBytes_Check(file.ptr()),
+                  fmt::format("archive: expected a path or bytes, got {}", Py_TYPE(file.ptr())->tp_name));
+  PyObject* owner = file.ptr();
+  Py_INCREF(owner);
+  return jit::ArchiveReader::from_storage(
+      Storage::wrap(PyBytes_AS_STRING(owner), static_cast<size_t>(PyBytes_GET_SIZE(owner)),
+                    [owner] { with_gil([owner] { Py_DECREF(owner); }); }));
+}
+
+nb::bytes read_entry(const jit::ArchiveReader& archive, const std::string& entry) {
+  const std::string contents = archive.read(entry);
+  return nb::bytes(contents.data(), contents.size());
+}
+
+// The entry's first `nbytes` bytes as a tensor of uint8: mapped, or in memory of their own.
+nb::object entry_bytes(const jit::ArchiveReader& archive, const std::string& entry, size_t nbytes, bool map) {
+  std::shared_ptr<Storage> storage;
+  {
+    const GilRelease no_gil;
+    storage = map ? archive.map(entry) : archive.copy(entry, nbytes);
+  }
+  WEFT_CHECK(nbytes <= storage->nbytes(),
+             fmt::format("archive '{}': entry '{}' has wrong byte size: expected {} got {}", archive.name(),
+                         entry, nbytes, storage->nbytes()));
+  return to_python(Tensor(std::move(storage), DType::U8, {static_cast<int64_t>(nbytes)}, {1}, 0));
+}
+
 }  // namespace
 
 void bind_serialization(nb::module_& m) {
+  nb::class_<jit::ArchiveReader>(m, "_Archive")
+      .def(nb::new_(&open_archive), nb::arg("file"))
+      .def("entries",
+           [](const jit::ArchiveReader& archive) {
+             nb::list names;
+             for (const std::string& name : archive.entries())
+               names.append(nb::str(name.data(), name.size()));
+             return names;
+           })
+      .def("read", &read_entry, nb::arg("entry"))
+      .def("bytes", &entry_bytes, nb::arg("entry"), nb::arg("nbytes"), nb::arg("map"));
   m.def(
       "load", &load, nb::arg("file"), nb::kw_only(), nb::arg("verify") = false,
       "What torch.save or weft.save wrote: a state dict, or any nesting of lists, tuples and dicts of "

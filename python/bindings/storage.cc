@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "bindings.h"
+#include "io/unpickle_call.h"
 #include "ivalue.h"
 #include "weft/error.h"
 
@@ -35,18 +36,12 @@ nb::object storage_view(nb::handle object, nb::handle dtype_object, nb::handle s
           "storage: expected as many strides as sizes and an offset of at least 0, got {} sizes, {} strides, "
           "offset {}",
           shape.size(), strides.size(), offset));
-  bool is_empty = false;
-  __int128 last = offset;
-  for (size_t d = 0; d < shape.size(); ++d) {
+  for (size_t d = 0; d < shape.size(); ++d)
     WEFT_CHECK(shape[d] >= 0 && strides[d] >= 0,
                fmt::format("storage: expected sizes and strides of at least 0, got size {} and stride {}",
                            shape[d], strides[d]));
-    is_empty |= shape[d] == 0;
-    last += static_cast<__int128>(shape[d] - 1) * strides[d];
-  }
-  const size_t unit = static_cast<size_t>(itemsize(dtype)), nbytes = tensor.storage()->nbytes();
-  WEFT_CHECK(is_empty || (last + 1) * static_cast<__int128>(unit) <= static_cast<__int128>(nbytes),
-             fmt::format("storage: the tensor reaches outside its storage of {} bytes", nbytes));
+  const size_t nbytes = tensor.storage()->nbytes();
+  jit::check_extent(shape, strides, offset, dtype, nbytes);
   const auto address = reinterpret_cast<uintptr_t>(tensor.storage()->data());
   const auto part = static_cast<size_t>(itemsize(real_dtype(dtype)));
   WEFT_CHECK(nbytes == 0 || address % part == 0,

@@ -23,6 +23,10 @@ class ArchiveReader {
                                              ArchiveLayout layout = ArchiveLayout::Pt);
   static std::shared_ptr<ArchiveReader> from_bytes(std::string bytes, std::string name = "<bytes>",
                                                    ArchiveLayout layout = ArchiveLayout::Pt);
+  // The storage's bytes, which live as long as any entry of them.
+  static std::shared_ptr<ArchiveReader> from_storage(std::shared_ptr<Storage> bytes,
+                                                     std::string name = "<bytes>",
+                                                     ArchiveLayout layout = ArchiveLayout::Pt);
   ~ArchiveReader();
 
   // Names below the top folder: "data.pkl", "data/0", "code/__torch__.py".
@@ -34,6 +38,8 @@ class ArchiveReader {
   // against its CRC, which would read every page of it; read otherwise. The file must not be changed in place
   // while it is mapped (weft's own writer moves a new file into its place).
   std::shared_ptr<Storage> map(std::string_view entry) const;
+  // The entry's first `nbytes` bytes in memory of their own; checked against its CRC where it is compressed.
+  std::shared_ptr<Storage> copy(std::string_view entry, size_t nbytes) const;
   // The entries, of all that the file has, whose bytes are not what their CRC says. Reads every page.
   std::vector<std::string> damaged() const;
   [[noreturn]] void fail_damaged(const std::vector<std::string>& entries) const;  // ValueError naming them

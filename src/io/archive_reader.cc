@@ -384,10 +384,15 @@ std::shared_ptr<ArchiveReader> ArchiveReader::open(const std::string& path, Arch
 
 std::shared_ptr<ArchiveReader> ArchiveReader::from_bytes(std::string bytes, std::string name,
                                                          ArchiveLayout layout) {
+  const auto owned = std::make_shared<std::string>(std::move(bytes));
+  return from_storage(Storage::wrap(owned->data(), owned->size(), [owned] {}), std::move(name), layout);
+}
+
+std::shared_ptr<ArchiveReader> ArchiveReader::from_storage(std::shared_ptr<Storage> bytes, std::string name,
+                                                           ArchiveLayout layout) {
   auto impl = std::make_unique<Impl>();
   impl->name = std::move(name);
-  const auto owned = std::make_shared<std::string>(std::move(bytes));
-  impl->file = Storage::wrap(owned->data(), owned->size(), [owned] {});
+  impl->file = std::move(bytes);
   return std::shared_ptr<ArchiveReader>(new ArchiveReader(std::move(impl), layout));
 }
 
@@ -439,6 +444,20 @@ std::shared_ptr<Storage> ArchiveReader::map(std::string_view entry) const {
     return Storage::wrap(payload, record.size, [owner = impl_->file] {});
   std::shared_ptr<Storage> storage = Storage::allocate(record.size);
   impl_->read(entry, record, {static_cast<std::byte*>(storage->data()), record.size});
+  return storage;
+}
+
+std::shared_ptr<Storage> ArchiveReader::copy(std::string_view entry, size_t nbytes) const {
+  const Entry& record = impl_->find(entry);
+  if (nbytes > record.size)
+    impl_->fail(entry, fmt::format("has wrong byte size: expected {} got {}", nbytes, record.size));
+  std::shared_ptr<Storage> storage = Storage::allocate(record.stored() ? nbytes : record.size);
+  std::byte* start = static_cast<std::byte*>(storage->data());
+  if (!record.stored()) {
+    impl_->read(entry, record, {start, record.size});
+  } else if (nbytes > 0) {
+    std::memcpy(start, impl_->span().data() + record.payload, nbytes);
+  }
   return storage;
 }
 

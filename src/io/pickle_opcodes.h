@@ -44,6 +44,16 @@ enum class Opcode : uint8_t {
   StackGlobal = 0x93,
   Memoize = 0x94,
   Frame = 0x95,
+  // Of these only what reads Python's values makes something.
+  BinString = 'T',
+  ShortBinString = 'U',
+  BinBytes = 'B',
+  ShortBinBytes = 'C',
+  BinBytes8 = 0x8e,
+  EmptySet = 0x8f,
+  AddItems = 0x90,
+  FrozenSet = 0x91,
+  ByteArray8 = 0x96,
 };
 
 // As Python's pickletools names it, also of opcodes that are refused; "unknown opcode" for any other byte.

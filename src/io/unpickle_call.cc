@@ -43,30 +43,6 @@ std::vector<int64_t> sizes(const IValue& value, const char* what) {
   return result;
 }
 
-// The view's elements must lie in the storage, and be countable.
-void check_extent(const Shape& shape, const Strides& strides, int64_t offset, DType dtype, size_t nbytes) {
-  const auto refuse = [&](const char* why) {
-    fail_unpickling(
-        fmt::format("tensor of {} with shape {}, strides {} and offset {}: {} (the storage has {} bytes)",
-                    name(dtype), weft::str(shape), weft::str(strides), offset, why, nbytes));
-  };
-  int64_t count = itemsize(dtype), last = offset;
-  bool overflow = false, empty = false;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 0) {
-      empty = true;
-      continue;
-    }
-    int64_t step = 0;
-    overflow |= __builtin_mul_overflow(count, shape[d], &count);
-    overflow |= __builtin_mul_overflow(shape[d] - 1, strides[d], &step);
-    overflow |= __builtin_add_overflow(last, step, &last);
-  }
-  if (overflow) refuse("its size overflows");
-  const int64_t available = static_cast<int64_t>(nbytes) / itemsize(dtype);
-  if (empty ? offset > available : last >= available) refuse("it reaches outside its storage");
-}
-
 IValue make_tensor(const StorageRef& storage, DType dtype, const Arguments& arguments) {
   const int64_t offset = integer(value_argument(arguments, 1), "storage offset");
   if (offset < 0) fail_unpickling(fmt::format("storage offset: {} is negative", offset));
@@ -329,6 +305,29 @@ void set_attributes(const std::shared_ptr<Object>& object, const IValue& state) 
                                   str(value.tag()), attribute.type->str()));
     object->slots[slot] = std::move(value);
   }
+}
+
+void check_extent(const Shape& shape, const Strides& strides, int64_t offset, DType dtype, size_t nbytes) {
+  const auto refuse = [&](const char* why) {
+    fail_unpickling(
+        fmt::format("tensor of {} with shape {}, strides {} and offset {}: {} (the storage has {} bytes)",
+                    name(dtype), weft::str(shape), weft::str(strides), offset, why, nbytes));
+  };
+  int64_t count = itemsize(dtype), last = offset;
+  bool overflow = false, empty = false;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 0) {
+      empty = true;
+      continue;
+    }
+    int64_t step = 0;
+    overflow |= __builtin_mul_overflow(count, shape[d], &count);
+    overflow |= __builtin_mul_overflow(shape[d] - 1, strides[d], &step);
+    overflow |= __builtin_add_overflow(last, step, &last);
+  }
+  if (overflow) refuse("its size overflows");
+  const int64_t available = static_cast<int64_t>(nbytes) / itemsize(dtype);
+  if (empty ? offset > available : last >= available) refuse("it reaches outside its storage");
 }
 
 void fail_unpickling(std::string message) { throw_error(ErrorKind::Value, std::move(message)); }

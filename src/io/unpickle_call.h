@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/pickle.h"
+#include "io/pickle_machine.h"
 
 namespace weft::jit {
 
@@ -44,8 +45,9 @@ struct Global {
 // The meaning of a module's name: a Global, or a value (torch.float32). ValueError for every other name.
 PickleValue find_global(const std::string& module, const std::string& name, const UnpickleOptions& options);
 
-// ValueError: what is wrong with the pickle.
-[[noreturn]] void fail_unpickling(std::string message);
+// ValueError where a tensor of these sizes and strides (elements) would reach outside a storage of `nbytes`, or has more
+// bytes than can be counted.
+void check_extent(const Shape& shape, const Strides& strides, int64_t offset, DType dtype, size_t nbytes);
 
 // The value of an argument; ValueError where it is a name, a storage, or not there.
 const IValue& value_argument(const std::vector<PickleValue>& arguments, size_t index);

@@ -5,7 +5,7 @@ It is a private module of PyTorch's; what is not here raises AttributeError.
 
 import weft
 
-from ._pickles import (  # noqa: F401
+from ._rebuild import (  # noqa: F401
     _rebuild_parameter,
     _rebuild_parameter_with_state,
     _rebuild_tensor,

@@ -13,8 +13,9 @@ import zipfile
 from enum import Enum
 
 import weft
+from weft import _C
 
-from . import _pickles
+from . import _pickles, _weights_only
 from .storage import UntypedStorage
 
 __all__ = """
@@ -28,6 +29,7 @@ DEFAULT_PROTOCOL = 2
 MAGIC_NUMBER, PROTOCOL_VERSION = 0x1950A86A20F9469CFC6C, 1001
 _MAP_SHARED, _MAP_PRIVATE = 1, 2
 FILE_LIKE = MAP_LOCATION = object
+_ZIP = b"PK\x03\x04"
 
 
 class SourceChangeWarning(Warning):
@@ -155,10 +157,10 @@ def _restorer(map_location):
 
 # ---- what weights_only allows ----------------------------------------------------------------------------------------
 
-add_safe_globals = _pickles.add_safe_globals
-clear_safe_globals = _pickles.clear_safe_globals
-get_safe_globals = _pickles.get_safe_globals
-safe_globals = _pickles.safe_globals
+add_safe_globals = _weights_only.add_safe_globals
+clear_safe_globals = _weights_only.clear_safe_globals
+get_safe_globals = _weights_only.get_safe_globals
+safe_globals = _weights_only.safe_globals
 
 
 @contextlib.contextmanager
@@ -173,20 +175,15 @@ def skip_data(materialize_fake_tensors=False):
 
 def get_unsafe_globals_in_checkpoint(f):
     """Names in the file that load() with weights_only would refuse."""
-    import pickletools
-
-    with _opened(f, "rb") as file, zipfile.ZipFile(file) as archive:
-        top = _top_folder(archive)
-        stream = archive.read(f"{top}/data.pkl")
-    found, strings = [], []
-    for opcode, argument, _ in pickletools.genops(stream):
-        if opcode.name == "GLOBAL":
-            found.append(argument.replace(" ", "."))
-        elif opcode.name == "STACK_GLOBAL":
-            found.append(".".join(strings[-2:]))
-        elif "UNICODE" in opcode.name:
-            strings.append(argument)
-    return [name for name in dict.fromkeys(found) if not _pickles.is_allowed(*name.rpartition(".")[::2])]
+    with _opened(f, "rb") as file:
+        if _magic(file) != _ZIP:
+            raise ValueError("Expected input to be a checkpoint returned by torch.save")
+        archive = _Archive(f, file)
+    if archive.is_script:
+        raise ValueError(
+            "Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint"
+        )
+    return _weights_only.unsafe_names(archive.pickled())
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------
@@ -319,183 +316,180 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
         )
     encoding = pickle_load_args.pop("encoding", "utf-8")
     with _opened(f, "rb") as file:
-        start = file.tell()
-        magic = file.read(4)
-        file.seek(start)
+        magic = _magic(file)
         if not magic:
             raise EOFError("Ran out of input")
-        if magic == b"PK\x03\x04":
-            return _load_archive(f, file, start, _restorer(map_location), weights_only, mmap, encoding)
+        if magic == _ZIP:
+            return _load_archive(f, file, _restorer(map_location), weights_only, bool(mmap), encoding)
         if mmap:
             raise RuntimeError(
                 "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True)`"
             )
-        return _load_legacy(file, _restorer(map_location), weights_only, encoding)
+        return _Legacy(_contents(file), _restorer(map_location), encoding).load(weights_only)
 
 
-def _top_folder(archive):
-    for name in archive.namelist():
-        if name.endswith("/data.pkl") and name.count("/") == 1:
-            return name.partition("/")[0]
-    raise RuntimeError(
-        "PytorchStreamReader failed: the file is a zip archive without data.pkl: torch.save did not write it"
-    )
+def _magic(file):
+    start = file.tell()
+    magic = file.read(len(_ZIP))
+    file.seek(start)
+    return magic
 
 
-class _Window(io.RawIOBase):
-    """A file object from a position on."""
-
-    def __init__(self, file, start):
-        self.file, self.start = file, start
-
-    def readable(self):
-        return True
-
-    def seekable(self):
-        return True
-
-    def seek(self, offset, whence=0):
-        return self.file.seek(offset + self.start if whence == 0 else offset, whence) - self.start
-
-    def tell(self):
-        return self.file.tell() - self.start
-
-    def readinto(self, buffer):
-        data = self.file.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+def _contents(file):
+    """The bytes from the file's position on."""
+    contents = file.read()
+    if not isinstance(contents, bytes):
+        raise TypeError(f"expected a file opened in binary mode: read() gave {type(contents).__name__}")
+    return contents
 
 
-def _load_archive(f, file, start, restore, weights_only, mmap, encoding):
-    try:
-        archive = zipfile.ZipFile(_Window(file, start) if start else file)
-    except zipfile.BadZipFile as error:
-        raise RuntimeError(f"PytorchStreamReader failed reading zip archive: {error}") from None
-    top = _top_folder(archive)
-    names = set(archive.namelist())
-    if f"{top}/constants.pkl" in names and any(name.startswith(f"{top}/code/") for name in names):
+class _Archive:
+    """An archive of torch.save: a path's, or what an open file has from its position on."""
+
+    def __init__(self, f, file):
+        self._reader = self._ask(_C._Archive, os.fspath(f) if _is_path(f) else _contents(file))
+        self._names = set(self._reader.entries())
+        self.is_script = "constants.pkl" in self._names and any(
+            name.startswith("code/") for name in self._names
+        )
+
+    @staticmethod
+    def _ask(function, *args):
+        try:
+            return function(*args)
+        except ValueError as error:
+            raise RuntimeError(f"PytorchStreamReader failed: {error}") from None
+
+    def pickled(self):
+        if "data.pkl" not in self._names:
+            raise RuntimeError(
+                "PytorchStreamReader failed: the file is a zip archive without data.pkl: torch.save did not write it"
+            )
+        return self._ask(self._reader.read, "data.pkl")
+
+    def storage(self, key, nbytes, map):
+        """The bytes of the storage, as a tensor."""
+        name = f"data/{key}"
+        if name not in self._names:
+            raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found")
+        if _settings.skip:
+            return weft.empty((nbytes,), dtype=weft.uint8)
+        return self._ask(self._reader.bytes, name, nbytes, map)
+
+
+def _load_archive(f, file, restore, weights_only, map, encoding):
+    archive = _Archive(f, file)
+    if archive.is_script:
         if weights_only:
             raise RuntimeError(
                 "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. Use torch.jit.load"
             )
         return weft.jit.load(f)
-    order = archive.read(f"{top}/byteorder") if f"{top}/byteorder" in names else b"little"
-    if order != b"little":
-        raise NotImplementedError(
-            f"torch.load: the file's byte order is {order.decode(errors='replace')}, expected little"
-        )
-    mapped = _map(f) if mmap else None
     loaded = {}
 
-    def load_storage(key, nbytes, location):
+    def load_storage(key, nbytes, location, view=None):
+        if view is not None:
+            raise RuntimeError(f"torch.load: storage {key!r} is a part of another, which archives have not")
         if key not in loaded:
-            data = _entry(archive, file, start, mapped, f"{top}/data/{key}", nbytes)
-            loaded[key] = restore(UntypedStorage._of(data), location)
+            loaded[key] = restore(UntypedStorage._of(archive.storage(key, nbytes, map)), location)
+        if loaded[key].nbytes() != nbytes:
+            raise RuntimeError(f"torch.load: storage {key!r} has {loaded[key].nbytes()} bytes, and {nbytes}")
         return loaded[key]
 
-    stream = archive.read(f"{top}/data.pkl")
-    return _pickles.unpickle(io.BytesIO(stream), load_storage, weights_only, encoding)
+    pickled = archive.pickled()
+    if weights_only:
+        return _weights_only.unpickle(pickled, load_storage, encoding=encoding)[0]
+    return _pickles.Unpickler(io.BytesIO(pickled), load_storage, encoding).load()
 
 
-def _map(path):
-    import mmap
+class _Legacy:
+    """The format before archives: pickles one behind the other, then the storages' sizes and bytes."""
 
-    with open(path, "rb") as file:
-        return _bytes_of(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+    def __init__(self, contents, restore, encoding):
+        self._contents, self._restore, self._encoding = contents, restore, encoding
+        self._position = self._claimed = 0
+        self._storages, self._views = {}, {}
 
-
-def _bytes_of(buffer):
-    import numpy
-
-    return weft.from_numpy(numpy.frombuffer(buffer, numpy.uint8))
-
-
-def _entry(archive, file, start, mapped, name, nbytes):
-    """The entry's bytes, as a tensor."""
-    try:
-        info = archive.getinfo(name)
-    except KeyError:
-        raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found") from None
-    if _settings.skip:
-        return weft.empty((nbytes,), dtype=weft.uint8)
-    if nbytes > info.file_size:
-        raise RuntimeError(f"storage has wrong byte size: expected {nbytes} got {info.file_size}")
-    if info.compress_type != zipfile.ZIP_STORED:
-        return _bytes_of(bytearray(archive.read(info))) if nbytes else weft.empty((0,), dtype=weft.uint8)
-    file.seek(start + info.header_offset)
-    header = file.read(30)
-    if header[:4] != b"PK\x03\x04":
-        raise RuntimeError(f"PytorchStreamReader failed reading file {name}: its header is damaged")
-    name_size, extra_size = struct.unpack("<HH", header[26:30])
-    offset = start + info.header_offset + 30 + name_size + extra_size
-    if mapped is not None:
-        if offset + nbytes > mapped.shape[0]:
-            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: the file ends within it")
-        return mapped[offset : offset + nbytes]
-    result = weft.empty((nbytes,), dtype=weft.uint8)
-    file.seek(offset)
-    _read_into(file, result, name)
-    return result
-
-
-def _read_into(file, tensor, name):
-    view, done = memoryview(tensor), 0
-    while done < len(view):
-        data = file.readinto(view[done:]) if hasattr(file, "readinto") else file.read(len(view) - done)
-        if not data:
-            raise RuntimeError(f"torch.load: the file ends within {name}")
-        if isinstance(data, bytes):
-            view[done : done + len(data)] = data
-            data = len(data)
-        done += data
-
-
-def _load_legacy(file, restore, weights_only, encoding):
-    """The format before archives: four pickles, then the storages' sizes and bytes."""
-    start = file.tell()
-    if file.read(262)[257:] == b"ustar":
-        raise RuntimeError("torch.load: tar archives of PyTorch before 0.1.10 are not read")
-    file.seek(start)
-    deserialized, views = {}, {}
-
-    def load_storage(key, nbytes, location, view=None):
-        if key not in deserialized:
+    def _storage(self, key, nbytes, location, view=None):
+        if key not in self._storages:
+            self._claimed += nbytes
+            if self._claimed > len(self._contents):
+                raise RuntimeError(
+                    f"torch.load: storages of {self._claimed} bytes, and the file has {len(self._contents)}"
+                )
             storage = UntypedStorage._of(weft.empty((nbytes,), dtype=weft.uint8))
-            deserialized[key] = restore(storage, location)
+            self._storages[key] = storage, self._restore(storage, location)
+            self._storages[key][1].is_unread = True
+        storage = self._storages[key][1]
         if view is None:
-            return deserialized[key]
+            return storage
         view_key, offset, size = view
-        if view_key not in views:
-            views[view_key] = UntypedStorage._of(deserialized[key]._bytes[offset : offset + size])
-        return views[view_key]
+        if offset + size > storage.nbytes():
+            raise RuntimeError(
+                f"torch.load: storage {view_key!r:.100} reaches outside of storage {key!r:.100}"
+            )
+        if view_key not in self._views:
+            self._views[view_key] = UntypedStorage._of(storage._bytes[offset : offset + size])
+            self._views[view_key].is_unread = True
+        return self._views[view_key]
 
-    def read(weights_only=True):
-        return _pickles.unpickle(file, load_storage, weights_only, encoding)
+    def _read(self, weights_only=True):
+        if weights_only:
+            value, self._position = _weights_only.unpickle(
+                self._contents, self._storage, start=self._position, encoding=self._encoding
+            )
+            return value
+        file = io.BytesIO(self._contents)
+        file.seek(self._position)
+        value = _pickles.Unpickler(file, self._storage, self._encoding).load()
+        self._position = file.tell()
+        return value
 
-    try:
-        magic = read()
-    except Exception as error:
-        raise pickle.UnpicklingError(
-            f"Weights only load failed: the file is neither an archive of torch.save nor of the format before: {error}"
-        ) from None
-    if magic != MAGIC_NUMBER:
-        raise RuntimeError("Invalid magic number; corrupt file?")
-    version = read()
-    if version != PROTOCOL_VERSION:
-        raise RuntimeError(f"Invalid protocol version: {version}")
-    read()  # byte order and sizes of C's types where it was written
-    result = read(weights_only)
-    for key in read():
-        if key not in deserialized:
-            raise RuntimeError(f"torch.load: the file has bytes of a storage {key!r} that nothing in it uses")
-        count = struct.unpack("<q", file.read(8))[0]
-        storage = deserialized[key]
+    def _take(self, count, what):
+        if count > len(self._contents) - self._position:
+            raise RuntimeError(f"torch.load: the file ends within {what}")
+        self._position += count
+        return memoryview(self._contents)[self._position - count : self._position]
+
+    def load(self, weights_only):
+        if self._contents[257:262] == b"ustar":
+            raise RuntimeError("torch.load: tar archives of PyTorch before 0.1.10 are not read")
+        try:
+            magic = self._read()
+        except pickle.UnpicklingError as error:
+            raise pickle.UnpicklingError(
+                f"Weights only load failed: the file is neither an archive of torch.save nor of the format before: {error}"
+            ) from None
+        if magic != MAGIC_NUMBER:
+            raise RuntimeError("Invalid magic number; corrupt file?")
+        version = self._read()
+        if version != PROTOCOL_VERSION:
+            raise RuntimeError(f"Invalid protocol version: {version}")
+        self._read()  # byte order and sizes of C's types where it was written
+        result = self._read(weights_only)
+        keys = self._read()
+        if not isinstance(keys, list):
+            raise RuntimeError(f"torch.load: expected a list of storages, got {type(keys).__name__}")
+        for key in keys:
+            self._fill(key)
+        for storage in [*self._views.values(), *(restored for _, restored in self._storages.values())]:
+            storage.is_unread = False
+        return result
+
+    def _fill(self, key):
+        if not isinstance(key, str) or key not in self._storages:
+            raise RuntimeError(
+                f"torch.load: the file has bytes of a storage {key!r:.100} that nothing in it uses"
+            )
+        (count,) = struct.unpack("<q", self._take(8, f"storage {key!r}"))
+        storage, restored = self._storages[key]
         if count < 0 or (storage.nbytes() and storage.nbytes() % max(count, 1)):
             raise RuntimeError(
                 f"torch.load: storage {key!r} has {storage.nbytes()} bytes, and {count} elements"
             )
-        _read_into(file, storage._bytes, f"storage {key!r}")
-    return result
+        memoryview(storage._bytes)[:] = self._take(storage.nbytes(), f"storage {key!r}")
+        if restored is not storage and restored.device.type != "meta":
+            restored.copy_(storage)
 
 
 def normalize_storage_type(storage_type):

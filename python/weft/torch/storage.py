@@ -53,6 +53,8 @@ class StorageBase(_Memory):
 class UntypedStorage(StorageBase):
     """The bytes that tensors are views of."""
 
+    is_unread = False  # of a file whose tensors come before their bytes, as long as these have not come
+
     def __init__(self, size=0, *, device=None):
         self._bytes = weft.empty((size,), dtype=weft.uint8)
 
