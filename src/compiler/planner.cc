@@ -143,7 +143,7 @@ class Planner {
       if (buffer.written && !fusion_.updating.count(buffer.value))
         step.outputs.push_back(planned_output(buffer.value));
     }
-    if (nest::has_blocked_reduction(nest)) keep_operands(nest, step);
+    keep_operands(nest, step);
     if (group.roots.size() == 1)
       for (const Buffer& buffer : nest.buffers)
         if (!buffer.written && is_same_type(*buffer.value, *group.roots[0]))
@@ -158,16 +158,17 @@ class Planner {
     program_.steps.push_back(std::move(step));
   }
 
-  // The kernel stores partial results before it has read all operands: none may be in the result's memory.
+  // What the kernel reads after it has stored something else than its result may not be in the result's
+  // memory.
   void keep_operands(const LoopNest& nest, PlanStep& kernel) {
-    for (const Buffer& buffer : nest.buffers)
-      if (!buffer.written) kernel.reads_elsewhere.push_back(slot_of(buffer.value));
-    if (program_.steps.empty()) return;
+    std::vector<int> kept;
+    for (const int buffer : nest::operands_read_after_stores(nest))
+      kept.push_back(slot_of(nest.buffers[static_cast<size_t>(buffer)].value));
+    kernel.reads_elsewhere.insert(kernel.reads_elsewhere.end(), kept.begin(), kept.end());
+    if (kept.empty() || program_.steps.empty()) return;
     PlanStep& update = program_.steps.back();
-    const auto has = [&](int slot) {
-      return std::find(kernel.arrays.begin(), kernel.arrays.end(), slot) != kernel.arrays.end();
-    };
-    if (!update.is_update || update.results.size() < 2 || !has(update.results[1]) || !has(update.inputs[0]))
+    if (!update.is_update || update.results.size() < 2 || !contains(kernel.arrays, update.results[1]) ||
+        !contains(kept, update.inputs[0]))
       return;
     update.takes_base = false;
     update.keeps_base = true;

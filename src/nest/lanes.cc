@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "nest/passes.h"
 #include "weft/env.h"
@@ -175,10 +176,45 @@ ScopeId blocked_reduction(const LoopNest& nest, ScopeId vector) {
   return one_pass || nest.space.atom(rows.loops[0]).extent.hint() < kLong ? -1 : found;
 }
 
+namespace {
+
 bool has_blocked_reduction(const LoopNest& nest) {
   for (ScopeId id = 0; id < static_cast<ScopeId>(nest.scopes.size()); ++id)
     if (nest.scope(id).kind == Scope::Kind::Vector && blocked_reduction(nest, id) >= 0) return true;
   return false;
+}
+
+// The nodes that a value is made of, in loops that have ended too.
+void collect_nodes(const LoopNest& nest, NodeId id, std::set<NodeId>& found) {
+  if (!found.insert(id).second) return;
+  const KernelNode& node = nest.node(id);
+  for (const NodeId arg : node.args) collect_nodes(nest, arg, found);
+  if (node.kind != KernelNode::Kind::Reduced) return;
+  const Scope& loop = nest.scope(node.loop);
+  collect_nodes(nest, loop.accumulators[static_cast<size_t>(node.accumulator)].operand, found);
+}
+
+}  // namespace
+
+std::vector<int> operands_read_after_stores(const LoopNest& nest) {
+  bool is_late = has_blocked_reduction(nest);
+  std::set<NodeId> before;  // what the values that are kept are made of has been read by then
+  for (const Scope& scope : nest.scopes)
+    if (scope.is_reduction())
+      for (const Store& store : scope.stores) {
+        is_late = true;
+        collect_nodes(nest, store.value, before);
+        for (const NodeId value : store.more) collect_nodes(nest, value, before);
+      }
+  if (!is_late) return {};
+  std::set<int> late;
+  for (NodeId id = 0; id < static_cast<NodeId>(nest.nodes.size()); ++id) {
+    const KernelNode& node = nest.node(id);
+    if (node.kind == KernelNode::Kind::Load && !before.count(id) &&
+        !nest.buffers[static_cast<size_t>(node.buffer)].written)
+      late.insert(node.buffer);
+  }
+  return {late.begin(), late.end()};
 }
 
 int64_t rows_of_block(const LoopNest& nest, ScopeId vector) {

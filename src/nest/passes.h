@@ -33,9 +33,9 @@ void order_statements(LoopNest& nest);
 // The one reduction along the rows of a scope whose lanes run along columns, if it can be kept in the
 // result's memory between blocks of rows, so that every row is read as a whole; -1 if there is none.
 ScopeId blocked_reduction(const LoopNest& nest, ScopeId vector);
-// Does a scope keep one there? Then the result's memory holds something else before the last operands are
-// read.
-bool has_blocked_reduction(const LoopNest& nest);
+// Operands that are read after the results' memory has got something else: the sums of a blocked reduction,
+// or values that a loop keeps there for a later one.
+std::vector<int> operands_read_after_stores(const LoopNest& nest);
 // As many as the second-level cache holds.
 int64_t rows_of_block(const LoopNest& nest, ScopeId vector);
 
