@@ -167,6 +167,22 @@ void run_nest_stages(StageRunner& runner, LoopNest& nest) {
   }
 }
 
+// What is checked before a call are the guards of the capture: a stage that decides a size by itself decides
+// it for all calls.
+class SameGuards {
+ public:
+  explicit SameGuards(const ir::Graph& graph) : graph_(graph), count_(graph.env().guards().size()) {}
+  void check() const {
+    if (!is_verifying() || graph_.env().guards().size() == count_) return;
+    WEFT_ASSERT(false, fmt::format("{}: a stage has decided that {}", graph_.name,
+                                   graph_.env().guards().back().str()));
+  }
+
+ private:
+  const ir::Graph& graph_;
+  size_t count_;
+};
+
 // Where its arrays are.
 Device device_of(const ir::Graph& graph) {
   for (const auto* values : {&graph.inputs(), &graph.outputs()})
@@ -197,7 +213,10 @@ FusionPlan fuse_graph(const ir::Graph& graph, const std::vector<Strides>& input_
   const Stage& stage = the_stage<FuseStage>();
   StageRunner runner;
   FusionPlan fusion =
-      runner.make(stage, [&] { return NamedFusion{graph, std::get<FuseStage>(stage.run)(graph, strides)}; })
+      runner.make(stage,
+                  [&] {
+                    return NamedFusion{graph, std::get<FuseStage>(stage.run)(graph, strides)};
+                  })
           .plan;
   for (const std::string& note : fusion.notes)
     log::write(log::Channel::Fusion, fmt::format("{}: {}", graph.name, note));
@@ -221,8 +240,10 @@ std::vector<Stage> stages(Device device) {
 
 void run_graph_stages(ir::Graph& graph) {
   StageRunner runner;
+  const SameGuards guards(graph);
   runner.begin("captured", graph);
   run_all<GraphStage>(runner, graph);
+  guards.check();
 }
 
 void run_graph_stage(std::string_view name, ir::Graph& graph) {
@@ -256,6 +277,7 @@ Program make_program(const ir::Graph& graph, const std::vector<Strides>& input_s
     log::write(log::Channel::Fusion,
                fmt::format("{}: {}, runs operator by operator", graph.name,
                            has_kernels ? "has empty arrays" : "without generated code"));
+  const SameGuards guards(graph);
   const FusionPlan fusion = uses_kernels ? fuse_graph(graph, input_strides) : operator_by_operator(graph);
   std::vector<Kernel> kernels;
   KernelMaker maker(options);
@@ -266,6 +288,7 @@ Program make_program(const ir::Graph& graph, const std::vector<Strides>& input_s
   Program program =
       runner.make(stage, [&] { return std::get<PlanStage>(stage.run)(graph, fusion, std::move(kernels)); });
   run_all<ProgramStage>(runner, program);
+  guards.check();
   return program;
 }
 

@@ -61,7 +61,15 @@ Params::Params(std::span<const Param> schema, const Attrs& attrs) {
   }
 }
 
-std::vector<TensorType> infer_pointwise(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
+// The parameters are constants of the loop that the semantics make, so no graph has symbolic ones.
+static void pin_parameters(const Attrs& attrs) {
+  for (const auto& [name, attr] : attrs.items())
+    if (const Sym* const value = std::get_if<Sym>(&attr)) sym_specialize(*value);
+}
+
+std::vector<TensorType> infer_pointwise(const OpDef& op, std::span<const TensorType> operands,
+                                        const Attrs& attrs) {
+  pin_parameters(attrs);
   const DType compute = computation_dtype(operands);
   std::vector<SymShape> shapes;
   for (size_t i = 0; i < operands.size(); ++i) {
