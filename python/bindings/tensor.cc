@@ -93,6 +93,10 @@ void set_part(nb::handle self, const char* name, nb::handle value) {
 
 nb::object repr_tensor(nb::handle self) {
   const Tensor& tensor = own<Tensor>(self);
+  if (tensor.is_traced())  // whoever captures leaves the text to Python
+    throw_error(ErrorKind::Runtime, fmt::format("repr: {} is traced: it has no elements yet that could be "
+                                                "written down",
+                                                describe(tensor)));
   PyTypeObject* const type = Py_TYPE(self.ptr());
   const std::string_view full = type->tp_name;
   const bool is_own = is_array(self.ptr()) ||

@@ -100,6 +100,9 @@ V Evaluator::binary(int op, const V& first, const V& second) {
   const std::pair<V, V> operands = without_members(*this, first, second);
   const V &a = operands.first, &b = operands.second;
   const bool in_place = op >= 13;
+  const bool is_formatting =
+      op % 13 == 6 && a->is_const() && (PyUnicode_Check(a->object.get()) || PyBytes_Check(a->object.get()));
+  if (is_formatting && b->kind == Kind::Tensor) graph_break("formatting of a tensor");
   if ((a->kind == Kind::Tensor || b->kind == Kind::Tensor) && !overrides_operators(a, b)) {
     static constexpr const char* kNames[] = {"add", "and_", "floordiv", "lshift", "matmul",  "mul", "mod",
                                              "or_", "pow",  "rshift",   "sub",    "truediv", "xor"};
