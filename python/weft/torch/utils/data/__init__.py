@@ -14,6 +14,7 @@ from ._samplers import (  # noqa: F401
     SequentialSampler,
     SubsetRandomSampler,
     WeightedRandomSampler,
+    drawn_seed,
     shuffled,
 )
 
@@ -243,12 +244,15 @@ class DataLoader:
         self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
 
     def __iter__(self):
-        if self._is_iterable:
-            return self._iterate_in_order()
-        return self._iterate_by_index()
+        indices = iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
+        drawn_seed(self.generator)  # PyTorch's, for its workers: what samplers draw follows it
+        return (
+            self._iterate_in_order(iter(self.dataset))
+            if self._is_iterable
+            else self._iterate_by_index(indices)
+        )
 
-    def _iterate_in_order(self):
-        items = iter(self.dataset)
+    def _iterate_in_order(self, items):
         if self.batch_sampler is None:
             yield from map(self.collate_fn, items)
             return
@@ -257,13 +261,13 @@ class DataLoader:
                 return
             yield self.collate_fn(batch)
 
-    def _iterate_by_index(self):
+    def _iterate_by_index(self, chosen):
         if self.batch_sampler is None:
-            for index in self.sampler:
+            for index in chosen:
                 yield self.collate_fn(self.dataset[index])
             return
         fetch = getattr(self.dataset, "__getitems__", None)
-        for indices in self.batch_sampler:
+        for indices in chosen:
             yield self.collate_fn(fetch(indices) if fetch else [self.dataset[index] for index in indices])
 
     def __len__(self):

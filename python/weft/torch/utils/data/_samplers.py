@@ -14,11 +14,16 @@ def shuffled(length, generator):
     return _torch().randperm(length, generator=generator).tolist()
 
 
-def _seeded(generator):
+def drawn_seed(generator):
+    """A seed for another generator."""
     torch = _torch()
+    return int(torch.empty((), dtype=torch.int64).random_(generator=generator).item())
+
+
+def _seeded(generator):
     if generator is None:
-        generator = torch.Generator()
-        generator.manual_seed(int(torch.empty((), dtype=torch.int64).random_().item()))
+        generator = _torch().Generator()
+        generator.manual_seed(drawn_seed(None))
     return generator
 
 
