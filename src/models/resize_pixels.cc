@@ -5,27 +5,24 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu/resample.h"
 #include "weft/error.h"
 #include "weft/models/masks.h"
-#include "weft/parallel.h"
 
 namespace weft::models {
 namespace {
 
 constexpr int kDigits = 22;
 
-// What each result is made of: inputs [first[i], first[i] + count[i]) with weights from i * taps on.
-struct ResizeTaps {
-  int64_t taps;
-  std::vector<int64_t> first, count;
-  std::vector<int32_t> weights;
-};
-
-ResizeTaps taps_of(int64_t from, int64_t to) {
+kernels::ByteTaps taps_of(int64_t from, int64_t to) {
   const double scale = static_cast<double>(from) / static_cast<double>(to), support = std::max(scale, 1.0);
-  ResizeTaps result{
-      .taps = static_cast<int64_t>(std::ceil(support)) * 2 + 1, .first = {}, .count = {}, .weights = {}};
-  result.weights.assign(static_cast<size_t>(to * result.taps), 0);
+  kernels::ByteTaps result{.size = from,
+                           .taps = static_cast<int64_t>(std::ceil(support)) * 2 + 1,
+                           .digits = kDigits,
+                           .first = {},
+                           .count = {},
+                           .weight = {}};
+  result.weight.assign(static_cast<size_t>(to * result.taps), 0);
   std::vector<double> weights(static_cast<size_t>(result.taps));
   for (int64_t i = 0; i < to; ++i) {
     const double center = (static_cast<double>(i) + 0.5) * scale;
@@ -38,7 +35,7 @@ ResizeTaps taps_of(int64_t from, int64_t to) {
     }
     for (int64_t j = first; j < last; ++j) {
       const double weight = weights[static_cast<size_t>(j - first)] * (sum == 0 ? 1.0 : 1.0 / sum);
-      result.weights[static_cast<size_t>(i * result.taps + j - first)] =
+      result.weight[static_cast<size_t>(i * result.taps + j - first)] =
           static_cast<int32_t>(0.5 + weight * (1 << kDigits));
     }
     result.first.push_back(first);
@@ -47,27 +44,10 @@ ResizeTaps taps_of(int64_t from, int64_t to) {
   return result;
 }
 
-uint8_t rounded(int64_t sum) { return static_cast<uint8_t>(std::clamp<int64_t>(sum >> kDigits, 0, 255)); }
-
 // [outer, from, inner] to [outer, to, inner].
 void resize_axis(const uint8_t* from, uint8_t* to, int64_t outer, int64_t from_size, int64_t to_size,
                  int64_t inner) {
-  const ResizeTaps taps = taps_of(from_size, to_size);
-  parallel_for(0, outer * to_size, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, inner * taps.taps)),
-               [&](int64_t begin, int64_t end) {
-                 std::vector<int32_t> sums(static_cast<size_t>(inner));
-                 for (int64_t task = begin; task < end; ++task) {
-                   const auto i = static_cast<size_t>(task % to_size);
-                   const uint8_t* source = from + (task / to_size * from_size + taps.first[i]) * inner;
-                   const int32_t* weights = &taps.weights[i * static_cast<size_t>(taps.taps)];
-                   std::fill(sums.begin(), sums.end(), 1 << (kDigits - 1));
-                   for (int64_t j = 0; j < taps.count[i]; ++j, source += inner)
-                     for (int64_t c = 0; c < inner; ++c)
-                       sums[static_cast<size_t>(c)] += weights[j] * source[c];
-                   for (int64_t c = 0; c < inner; ++c)
-                     to[task * inner + c] = rounded(sums[static_cast<size_t>(c)]);
-                 }
-               });
+  kernels::resize_bytes(taps_of(from_size, to_size), from, to, outer, inner);
 }
 
 }  // namespace

@@ -115,7 +115,8 @@ struct Resize {
     for (int64_t i = 0; i < count; ++i) {
       const T centre = by * (static_cast<T>(i) + T(0.5));
       const int64_t low = std::max<int64_t>(static_cast<int64_t>(centre - support + T(0.5)), 0);
-      const int64_t number = std::min(static_cast<int64_t>(centre + support + T(0.5)), size) - low;
+      const int64_t number =
+          std::min(std::min(static_cast<int64_t>(centre + support + T(0.5)), size) - low, taps.number());
       std::vector<T> weights;
       T total = 0;
       for (int64_t k = 0; k < number; ++k) {
@@ -124,7 +125,8 @@ struct Resize {
         total += weights.back();
       }
       for (int64_t k = 0; k < taps.number(); ++k)
-        set(taps, k, i, low + k, k < number && total != 0 ? weights[static_cast<size_t>(k)] / total : T(0));
+        set(taps, k, i, low + std::min(k, number - 1),
+            k < number && total != 0 ? weights[static_cast<size_t>(k)] / total : T(0));
     }
     return taps;
   }
@@ -159,10 +161,11 @@ std::vector<TensorType> infer_upsample(const OpDef& op, std::span<const TensorTy
   const size_t rank = result.shape.size() - 2;
   const ResizeMode mode = mode_of(op, attrs, rank);
   const bool nearest = mode.kind <= ResizeMode::NearestExact;
-  WEFT_CHECK_TYPE(
-      is_floating(result.dtype) || (nearest && !is_complex(result.dtype)),
-      fmt::format("{}: dtype not supported: expected floating (any real one for 'nearest'), got {}{}",
-                  op.name, name(result.dtype), got()));
+  const bool are_bytes = result.dtype == DType::U8 && rank == 2;
+  WEFT_CHECK_TYPE(is_floating(result.dtype) || are_bytes || (nearest && !is_complex(result.dtype)),
+                  fmt::format("{}: dtype not supported: expected floating (any real one for 'nearest', uint8 "
+                              "for 'bilinear' and 'bicubic'), got {}{}",
+                              op.name, name(result.dtype), got()));
   WEFT_CHECK(
       !attrs.get_bool("antialias") || mode.name == "bilinear" || mode.name == "bicubic",
       fmt::format("{}: antialias is for modes 'bilinear' and 'bicubic', got '{}'", op.name, mode.name));
@@ -207,8 +210,29 @@ Tensor upsample_as(const OpDef& op, const Tensor& x, const Attrs& attrs) {
   });
 }
 
+// Rows become as long as the result's, then there are as many as it has: bytes after each of the two.
+Tensor upsample_bytes(const OpDef& op, const Tensor& x, const Attrs& attrs) {
+  const std::vector<int64_t> size = spatial_arg(op, attrs, "size", 2);
+  const ResizeMode mode = mode_of(op, attrs, 2);
+  Tensor from = x.contiguous();
+  for (const size_t d : {1, 0}) {
+    Shape shape = from.shape();
+    if (shape[2 + d] == size[d]) continue;
+    const kernels::ByteTaps taps = kernels::byte_taps(
+        resize_of<double>(attrs, from, size, d).taps(mode.kind, attrs.get_bool("antialias")));
+    const int64_t rows = shape[0] * shape[1] * (d == 1 ? shape[2] : 1), inner = d == 1 ? 1 : shape[3];
+    shape[2 + d] = size[d];
+    const Tensor to = Tensor::empty(shape, DType::U8);
+    kernels::resize_bytes(taps, from.data_as<uint8_t>(), to.data_as<uint8_t>(), rows, inner);
+    from = to;
+  }
+  return from.impl() == x.impl() ? x.clone() : from;
+}
+
 Tensors eager_upsample(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
   const Tensor& x = operands[0];
+  const bool moves = attrs.get<std::string>("mode").starts_with("nearest");
+  if (x.dtype() == DType::U8 && !moves) return {upsample_bytes(op, x, attrs)};
   return {x.dtype() == DType::F64 ? upsample_as<double>(op, x, attrs) : upsample_as<float>(op, x, attrs)};
 }
 
@@ -329,17 +353,19 @@ Tensors eager_grid_sample(const OpDef& op, std::span<const Tensor> operands, con
 }
 
 [[maybe_unused]] const OpDef* const kOps[] = {
-    &register_op({.name = "upsample",
-                  .schema =
-                      "(Tensor input, int[] size, str mode='nearest', bool align_corners=False, float? "
-                      "scale_depth=None, "
-                      "float? scale_height=None, float? scale_width=None, bool antialias=False) -> Tensor",
-                  .doc = "What interpolate is written over: input[N, C, …] resized to `size` along its 1 to "
-                         "3 spatial dimensions. Positions\n"
-                         "are scaled by 1 / scale where it is given, else by the ratio of the sizes.\n"
-                         "dtype:  floating; any real one for 'nearest' and 'nearest-exact'.",
-                  .infer = infer_upsample,
-                  .eager = eager_upsample}),
+    &register_op(
+        {.name = "upsample",
+         .schema = "(Tensor input, int[] size, str mode='nearest', bool align_corners=False, float? "
+                   "scale_depth=None, "
+                   "float? scale_height=None, float? scale_width=None, bool antialias=False) -> Tensor",
+         .doc = "What interpolate is written over: input[N, C, …] resized to `size` along its 1 to "
+                "3 spatial dimensions. Positions\n"
+                "are scaled by 1 / scale where it is given, else by the ratio of the sizes.\n"
+                "dtype:  floating; any real one for 'nearest' and 'nearest-exact'; uint8 for 'bilinear' and "
+                "'bicubic', rows first, then\n"
+                "columns, with weights of 16 bits, as PyTorch has it.",
+         .infer = infer_upsample,
+         .eager = eager_upsample}),
     &define_composite(
         "interpolate",
         "(Tensor input, int[]? size=None, float? scale_factor=None, str mode='nearest', bool? "

@@ -30,24 +30,6 @@ def affine_grid(theta, size, align_corners=None):
     return _weft.affine_grid(theta, size, bool(align_corners))
 
 
-def _interpolate_bytes(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias):
-    """Rows first, then columns, each rounded to 8 bits."""
-    height, width = input.shape[2:]
-    factors = [None, None]
-    if size is None:
-        factors = [scale_factor] * 2 if isinstance(scale_factor, (int, float)) else list(scale_factor)
-        size = [int(height * factors[0]), int(width * factors[1])]
-        if recompute_scale_factor:
-            factors = [None, None]
-    size = [size] * 2 if isinstance(size, int) else list(size)
-    result = input
-    for shape, by in (([height, size[1]], (None, factors[1])), (size, (factors[0], None))):
-        if list(result.shape[2:]) != shape:
-            wide = _weft.upsample(result.float(), shape, mode, bool(align_corners), None, *by, antialias)
-            result = (wide + 0.5).floor().clamp(0, 255).to(_weft.uint8)
-    return result if result is not input else input.clone()
-
-
 def interpolate(
     input,
     size=None,
@@ -61,10 +43,6 @@ def interpolate(
         raise ValueError(
             f"interpolate: antialias is for modes 'bilinear' and 'bicubic' and input of 4 dimensions, got {mode!r} and "
             f"{input.dim()} dimensions"
-        )
-    if input.dtype == _weft.uint8 and input.dim() == 4 and mode in ("bilinear", "bicubic"):
-        return _interpolate_bytes(
-            input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias
         )
     if not isinstance(scale_factor, (tuple, list)):
         return _weft.interpolate(

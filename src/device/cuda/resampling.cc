@@ -67,6 +67,7 @@ std::vector<Tensor> run_upsample(const ops::OpDef& op, std::span<const Tensor> o
   const Tensor x = operands[0].contiguous();
   const std::string& mode = attrs.get<std::string>("mode");
   const bool is_nearest = mode == "nearest" || mode == "nearest-exact";
+  if (x.dtype() == DType::U8 && !is_nearest) return {};  // in fixed point
   if (x.dim() > 4 || attrs.get_bool("antialias") || (!is_nearest && mode != "linear" && mode != "bilinear"))
     return {resized_by_axes(op, operands, attrs)};
   std::vector<Tensor> results = empty_results(op, operands, attrs);

@@ -229,6 +229,66 @@ void interpolate(const TapDims& dims, const Tensor& input, const Tensor& result)
   });
 }
 
+ByteTaps byte_taps(const Taps& numbers) {
+  ByteTaps taps{
+      .size = numbers.size, .taps = numbers.number(), .digits = 0, .first = {}, .count = {}, .weight = {}};
+  const auto at = [&](int64_t k, int64_t i) { return static_cast<size_t>(k * numbers.count + i); };
+  std::vector<double> weights(static_cast<size_t>(numbers.count * taps.taps));
+  double largest = 0;
+  for (int64_t i = 0; i < numbers.count; ++i) {
+    const int64_t first = numbers.index[at(0, i)];
+    int64_t last = first;
+    for (int64_t k = 0; k < taps.taps; ++k) {  // what lies outside counts for the elements at the edge
+      const int64_t place = numbers.index[at(k, i)];
+      double& weight = weights[static_cast<size_t>(i * taps.taps + place - first)];
+      weight += numbers.weight[at(k, i)];
+      largest = std::max(largest, weight);
+      last = std::max(last, place);
+    }
+    taps.first.push_back(first);
+    taps.count.push_back(last - first + 1);
+  }
+  constexpr int kMostDigits = 22;
+  while (taps.digits < kMostDigits && static_cast<int>(0.5 + largest * (2 << taps.digits)) < 1 << 15)
+    ++taps.digits;
+  for (const double weight : weights) {
+    const double scaled = weight * (1 << taps.digits);
+    taps.weight.push_back(static_cast<int32_t>(scaled + (scaled < 0 ? -0.5 : 0.5)));
+  }
+  return taps;
+}
+
+void resize_bytes(const ByteTaps& taps, const uint8_t* from, uint8_t* to, int64_t outer, int64_t inner) {
+  const int64_t results = taps.results();
+  const auto rounded = [&](int32_t sum) {
+    return static_cast<uint8_t>(std::clamp(sum >> taps.digits, 0, 255));
+  };
+  const int32_t half = taps.digits > 0 ? 1 << (taps.digits - 1) : 0;
+  parallel_for(0, outer * results,
+               std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, inner * taps.taps)),
+               [&](int64_t begin, int64_t end) {
+                 std::vector<int32_t> sums(static_cast<size_t>(inner));
+                 for (int64_t task = begin; task < end; ++task) {
+                   const auto i = static_cast<size_t>(task % results);
+                   const uint8_t* source = from + (task / results * taps.size + taps.first[i]) * inner;
+                   const int32_t* weights = &taps.weight[i * static_cast<size_t>(taps.taps)];
+                   const int64_t count = taps.count[i];
+                   if (inner == 1) {
+                     int32_t sum = half;
+                     for (int64_t k = 0; k < count; ++k) sum += weights[k] * source[k];
+                     to[task] = rounded(sum);
+                     continue;
+                   }
+                   std::fill(sums.begin(), sums.end(), half);
+                   for (int64_t k = 0; k < count; ++k, source += inner)
+                     for (int64_t c = 0; c < inner; ++c)
+                       sums[static_cast<size_t>(c)] += weights[k] * source[c];
+                   for (int64_t c = 0; c < inner; ++c)
+                     to[task * inner + c] = rounded(sums[static_cast<size_t>(c)]);
+                 }
+               });
+}
+
 void sample(const Tensor& input, const Tensor& grid, SampleMode mode, SamplePadding padding,
             bool align_corners, const Tensor& result) {
   if (result.numel() == 0) return;

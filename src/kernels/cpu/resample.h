@@ -23,6 +23,20 @@ using TapDims = std::array<Taps, 3>;  // depth, height, width
 // Contiguous planes of [depth, height, width], float32 or float64, one dimension after another.
 void interpolate(const TapDims& dims, const Tensor& input, const Tensor& result);
 
+// The same for bytes, in fixed point: result i is the sum over k < count[i] of weight[i * taps + k] *
+// input[first[i] + k], divided by 2^digits, rounded and kept within a byte.
+struct ByteTaps {
+  int64_t size, taps;
+  int digits;
+  std::vector<int64_t> first, count;
+  std::vector<int32_t> weight;
+  int64_t results() const { return static_cast<int64_t>(first.size()); }
+};
+// `numbers` in that form, as PyTorch has them: with as many digits as 16 bits hold of the largest weight.
+ByteTaps byte_taps(const Taps& numbers);
+// One dimension: contiguous uint8 [outer, size, inner] to [outer, results, inner].
+void resize_bytes(const ByteTaps& taps, const uint8_t* from, uint8_t* to, int64_t outer, int64_t inner);
+
 enum class SampleMode : uint8_t { Linear, Nearest, Cubic };
 enum class SamplePadding : uint8_t { Zeros, Border, Reflection };
 

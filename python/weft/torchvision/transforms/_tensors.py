@@ -32,7 +32,8 @@ def _in_floats(img, function):
     )
 
 
-def resize(img, size, mode, antialias):
+def resize(img, size, mode, antialias, of_bytes=False):
+    """of_bytes: bytes are resized as F.interpolate resizes them, not by way of floating point."""
     if mode not in ("nearest", "nearest-exact", "bilinear", "bicubic"):
         raise ValueError(f"resize: tensors have no interpolation {mode!r}")
     smooth = mode in ("bilinear", "bicubic")
@@ -43,6 +44,9 @@ def resize(img, size, mode, antialias):
         result = F.interpolate(x, size=list(size), mode=mode, **options)
         return weft.clamp(result, min=0, max=top) if mode == "bicubic" and img.dtype == weft.uint8 else result
 
+    if of_bytes and smooth and img.dtype == weft.uint8:
+        result = resized(img.reshape((-1, *img.shape[-3:])))
+        return result.reshape((*img.shape[:-2], *result.shape[-2:]))
     return _in_floats(img, resized)
 
 

@@ -169,6 +169,11 @@ def _compute_resized_output_size(image_size, size, max_size=None):
 
 def resize(img, size, interpolation=InterpolationMode.BILINEAR, max_size=None, antialias=True):
     """The image in another size: (height, width), or of the shorter side. antialias: for tensors; Pillow always does."""
+    return resized(img, size, interpolation, max_size, antialias, of_bytes=False)
+
+
+def resized(img, size, interpolation, max_size, antialias, of_bytes):
+    """resize; of_bytes: as the second version of torchvision's transforms resizes bytes."""
     mode = mode_of(interpolation).value
     is_tensor = _is_tensor(img, "resize")
     if not isinstance(size, int) and len(size) not in (1, 2):
@@ -183,7 +188,7 @@ def resize(img, size, interpolation=InterpolationMode.BILINEAR, max_size=None, a
         return img
     if not is_tensor:
         return img.resize((new[1], new[0]), PILLOW[mode])
-    return tensors.resize(img, new, mode, antialias and mode in ("bilinear", "bicubic"))
+    return tensors.resize(img, new, mode, antialias and mode in ("bilinear", "bicubic"), of_bytes)
 
 
 def pad(img, padding, fill=0, padding_mode="constant"):

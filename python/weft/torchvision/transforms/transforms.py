@@ -179,8 +179,10 @@ class Resize(_Printed):
         self.interpolation = mode_of(interpolation)
         self.antialias = antialias
 
+    _weft_resize = staticmethod(F.resize)
+
     def forward(self, img):
-        return F.resize(img, self.size, self.interpolation, self.max_size, self.antialias)
+        return self._weft_resize(img, self.size, self.interpolation, self.max_size, self.antialias)
 
 
 class CenterCrop(_Printed):
@@ -499,9 +501,11 @@ class RandomResizedCrop(_Printed):
             w = int(round(h * max(ratio)))
         return (height - h) // 2, (width - w) // 2, h, w
 
+    _weft_resized_crop = staticmethod(F.resized_crop)
+
     def forward(self, img):
         box = self.get_params(img, self.scale, self.ratio)
-        return F.resized_crop(img, *box, self.size, self.interpolation, antialias=self.antialias)
+        return self._weft_resized_crop(img, *box, self.size, self.interpolation, antialias=self.antialias)
 
     def __repr__(self):
         scale, ratio = (tuple(round(each, 4) for each in pair) for pair in (self.scale, self.ratio))

@@ -3,10 +3,11 @@
 import weft
 from weft.nn import Module
 
-from .. import functional
+from .. import transforms as _first
 from .._modes import InterpolationMode
 from ..transforms import *  # noqa: F403
 from ..transforms import __all__ as _transforms
+from . import functional
 
 __all__ = ["Identity", "ToDtype", "ToImage", "ToPureTensor", "InterpolationMode", *_transforms]
 
@@ -44,3 +45,15 @@ class ToDtype(Module):
 
     def forward(self, inpt):
         return functional.convert_image_dtype(inpt, self.dtype) if self.scale else inpt.to(self.dtype)
+
+
+class Resize(_first.Resize):
+    """See functional.resize."""
+
+    _weft_resize = staticmethod(functional.resize)
+
+
+class RandomResizedCrop(_first.RandomResizedCrop):
+    """A part of random area and aspect ratio, in this size."""
+
+    _weft_resized_crop = staticmethod(functional.resized_crop)

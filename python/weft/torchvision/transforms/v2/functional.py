@@ -1,14 +1,18 @@
-"""torchvision.transforms.v2.functional: functions that are those of the first version, under both versions' names."""
+"""torchvision.transforms.v2.functional: functions that are those of the first version, under both versions' names, and
+what the second one does in another way."""
 
 import weft
 
+from .._modes import InterpolationMode
 from ..functional import *  # noqa: F403
 from ..functional import __all__ as _functions
 from ..functional import (
     convert_image_dtype,
+    crop,
     get_dimensions,
     hflip,
     pil_to_tensor,
+    resized,
     vflip,
 )
 
@@ -31,3 +35,15 @@ def to_dtype(inpt, dtype=None, scale=False):
 def get_size(inpt):
     """[height, width]."""
     return get_dimensions(inpt)[1:]
+
+
+def resize(img, size, interpolation=InterpolationMode.BILINEAR, max_size=None, antialias=True):
+    """The image in another size: (height, width), or of the shorter side; uint8 as interpolate() resizes it."""
+    return resized(img, size, interpolation, max_size, antialias, of_bytes=True)
+
+
+def resized_crop(
+    img, top, left, height, width, size, interpolation=InterpolationMode.BILINEAR, antialias=True
+):
+    """crop, then resize."""
+    return resize(crop(img, top, left, height, width), size, interpolation, antialias=antialias)
