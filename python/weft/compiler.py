@@ -383,7 +383,7 @@ def explain(fn, **options):
     def call(*args, **kwargs):
         compiled = compile(fn, **options)
         result = compiled(*args, **kwargs)
-        compiled = getattr(compiled, "_compiled", compiled)  # of a module
+        compiled = getattr(compiled, "_weft_compiled", compiled)  # of a module
         report = _C._report(compiled)
         return Explanation(
             result=result,

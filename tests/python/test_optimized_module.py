@@ -95,7 +95,7 @@ def test_hooks():
 def test_copies_and_pickles():
     compiled, x = weft.compile(nn.Linear(4, 3), dynamic=True), weft.ones((2, 4))
     for copied in (copy.deepcopy(compiled), pickle.loads(pickle.dumps(compiled)), copy.copy(compiled)):
-        assert type(copied) is nn.OptimizedModule and copied._options == (False, True, "default", "weft")
+        assert type(copied) is nn.OptimizedModule and copied._weft_options == (False, True, "default", "weft")
         same(copied(x), compiled(x))
     assert copy.deepcopy(compiled).weight is not compiled.weight
 

@@ -96,7 +96,9 @@ def test_a_deep_copy_has_modules_of_its_own():
     copied = copy.deepcopy(compiled)
     assert copy.copy(compiled)._orig_mod is network
     assert (
-        copied._options == compiled._options and copied.note == ["mine"] and copied.note is not compiled.note
+        copied._weft_options == compiled._weft_options
+        and copied.note == ["mine"]
+        and copied.note is not compiled.note
     )
     x = weft.tensor(p.ARRAY.astype(np.float32))
     before = np.asarray(compiled(x))

@@ -108,7 +108,7 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
     Raises: ValueError for a module in training mode and for names that it does not have.
     """
     _check_module(mod, "freeze")
-    return RecursiveScriptModule._of(
+    return RecursiveScriptModule._weft_of(
         _jit.freeze(mod._c, _names(preserved_attrs, "freeze: preserved_attrs"), bool(optimize_numerics))
     )
 
@@ -126,7 +126,7 @@ def optimize_for_inference(mod, other_methods=None, *, dtype=None, mode=None):
     _check_module(mod, "optimize_for_inference")
     if mode is not None and not isinstance(mode, str):
         raise TypeError(f"optimize_for_inference: expected mode to be a str or None, got {mode!r}")
-    return RecursiveScriptModule._of(
+    return RecursiveScriptModule._weft_of(
         _jit.optimize_for_inference(
             mod._c, _names(other_methods, "optimize_for_inference: other_methods"), dtype, mode or "default"
         )

@@ -93,7 +93,7 @@ def wrap(c):
     """The Python object of a TorchScript object; there is one at a time."""
     known = _wrappers.get(c.address)
     if known is None:
-        known = _wrappers[c.address] = RecursiveScriptModule._of(c) if c.is_module else ScriptObject(c)
+        known = _wrappers[c.address] = RecursiveScriptModule._weft_of(c) if c.is_module else ScriptObject(c)
     return known
 
 
@@ -115,7 +115,7 @@ class ScriptMethod:
             return self._module(*args, **kwargs)
         return self._module.call_method(self.name, *args, **kwargs)
 
-    def _fork(self, args, kwargs):
+    def _weft_fork(self, args, kwargs):
         return _jit.fork_method(self._module, self.name, *args, **kwargs)
 
     @property
@@ -222,7 +222,7 @@ class _ScriptMeta(type):
     def __call__(cls, *args, **kwargs):
         module = super().__call__(*args, **kwargs)
         if "_c" not in module.__dict__:
-            module._compile()
+            module._weft_compile()
         return module
 
 
@@ -235,24 +235,24 @@ class ScriptModule(Module, metaclass=_ScriptMeta):
     marks are compiled when it is done.
     """
 
-    _compiler = None  # weft.jit._recursive sets it to script_module, which makes such modules
+    _weft_compiler = None  # weft.jit._recursive sets it to script_module, which makes such modules
 
-    def _compile(self):
-        compiled = type(self)._compiler(self)
+    def _weft_compile(self):
+        compiled = type(self)._weft_compiler(self)
         children = dict(compiled._modules._known)
-        self._bind(compiled._c)
+        self._weft_bind(compiled._c)
         self._modules._known.update(children)
         for name in compiled._c.method_names():
             if name in type(self).__dict__:
                 self.__dict__[name] = ScriptMethod(compiled._c, name)
 
     @classmethod
-    def _of(cls, c):
+    def _weft_of(cls, c):
         module = cls.__new__(cls)
-        module._bind(c)
+        module._weft_bind(c)
         return module
 
-    def _bind(self, c):
+    def _weft_bind(self, c):
         own = self.__dict__
         for store in ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training"):
             own.pop(store, None)
@@ -265,7 +265,7 @@ class ScriptModule(Module, metaclass=_ScriptMeta):
         own["_forward_pre_hooks"] = {}
         _wrappers[c.address] = self
 
-    def _adopt(self, module, children):
+    def _weft_adopt(self, module, children):
         """What Python still needs of the module that was compiled: what @weft.jit.ignore may look at."""
         self.__dict__["_python"] = module
         self._modules._known.update(children)
@@ -280,7 +280,7 @@ class ScriptModule(Module, metaclass=_ScriptMeta):
         """The method that a call of the module runs."""
         return ScriptMethod(self._c, "forward")
 
-    def _fork(self, args, kwargs):
+    def _weft_fork(self, args, kwargs):
         return _jit.fork_method(self._c, "forward", *args, **kwargs)
 
     # ---- attributes --------------------------------------------------------------------------------------
@@ -298,10 +298,10 @@ class ScriptModule(Module, metaclass=_ScriptMeta):
         if c.has_method(f"__get_{name}"):
             return c.call_method(f"__get_{name}")
         if "_python" in self.__dict__:
-            return self._python_attribute(name)
+            return self._weft_python_attribute(name)
         raise AttributeError(f"script module '{c.type_name}' has no attribute '{name}'")
 
-    def _python_attribute(self, name):
+    def _weft_python_attribute(self, name):
         """An attribute of the compiled module's class or object that is no part of the script."""
         value = getattr(self._python, name)
         if inspect.ismethod(value) and value.__self__ is self._python:
@@ -339,20 +339,20 @@ class ScriptModule(Module, metaclass=_ScriptMeta):
             }
         )
 
-    def _check_not_compiled(self, what):
+    def _weft_check_not_compiled(self, what):
         if "_c" in self.__dict__:
             raise TypeError(f"{what} of a script module are fixed")
 
     def register_parameter(self, name, param):
-        self._check_not_compiled("the parameters")
+        self._weft_check_not_compiled("the parameters")
         super().register_parameter(name, param)
 
     def register_buffer(self, name, tensor, persistent=True):
-        self._check_not_compiled("the buffers")
+        self._weft_check_not_compiled("the buffers")
         super().register_buffer(name, tensor, persistent)
 
     def add_module(self, name, module):
-        self._check_not_compiled("the sub-modules")
+        self._weft_check_not_compiled("the sub-modules")
         super().add_module(name, module)
 
     register_module = add_module
@@ -409,12 +409,12 @@ class ScriptModule(Module, metaclass=_ScriptMeta):
         return written(self._c, _extra_files)
 
     def __len__(self):
-        return self._call_operator("__len__", lambda: len(self._modules))
+        return self._weft_call_operator("__len__", lambda: len(self._modules))
 
     def __iter__(self):
-        if self._is_container("ModuleDict"):
+        if self._weft_is_container("ModuleDict"):
             return iter(self._modules)
-        if self._is_container("ModuleList", "Sequential"):
+        if self._weft_is_container("ModuleList", "Sequential"):
             return iter(self._modules.values())
         raise TypeError(f"script module '{self._c.type_name}' is not iterable")
 
@@ -426,22 +426,22 @@ class ScriptModule(Module, metaclass=_ScriptMeta):
         return list(self._modules.values())[index]
 
     def __contains__(self, key):
-        return self._call_operator("__contains__", lambda: key in self._modules, key)
+        return self._weft_call_operator("__contains__", lambda: key in self._modules, key)
 
-    def _is_container(self, *names):
+    def _weft_is_container(self, *names):
         return self.original_name in names
 
-    def _call_operator(self, name, otherwise, *args):
+    def _weft_call_operator(self, name, otherwise, *args):
         return self._c.call_method(name, *args) if self._c.has_method(name) else otherwise()
 
     def __bool__(self):
         return True
 
     def __copy__(self):
-        return type(self)._of(self._c)
+        return type(self)._weft_of(self._c)
 
     def __deepcopy__(self, memo):
-        return type(self)._of(self._c.clone())
+        return type(self)._weft_of(self._c.clone())
 
     def __reduce__(self):
         raise TypeError("script modules are not pickled; weft.jit.save writes them")

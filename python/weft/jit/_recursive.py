@@ -220,13 +220,13 @@ def script_module(module):
         known = _class_of(module, contents)
         values = {name: value for name, _, _, value in contents.attributes}
         c = _jit.create_module(known.type, values)
-        compiled = RecursiveScriptModule._of(c)
-        compiled._adopt(module, contents.children)
+        compiled = RecursiveScriptModule._weft_of(c)
+        compiled._weft_adopt(module, contents.children)
         return compiled
 
 
 # Modules of classes derived from ScriptModule are compiled when they are made.
-ScriptModule._compiler = staticmethod(script_module)
+ScriptModule._weft_compiler = staticmethod(script_module)
 
 
 def _class_of(module, contents):

@@ -95,7 +95,7 @@ def _of_arrays(original, name):
 
 def _call(module, *args, **kwargs):
     compiled = module._compiled_call_impl
-    return module._call_with_hooks(args, kwargs) if compiled is None else compiled(*args, **kwargs)
+    return module._call_impl(*args, **kwargs) if compiled is None else compiled(*args, **kwargs)
 
 
 def _traced_module(module, args, kwargs):

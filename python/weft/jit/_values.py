@@ -229,7 +229,7 @@ def fork(func, *args, **kwargs):
     returns, as PyTorch does. In a script, fork and wait are the language's own.
     """
     if not is_tracing():  # a trace records the call in its place
-        start = getattr(func, "_fork", None)
+        start = getattr(func, "_weft_fork", None)
         if start is not None:
             return Future._of(start(args, kwargs))
         if isinstance(func, ScriptFunction):

@@ -155,7 +155,7 @@ def to_sparse_semi_structured(dense, *, keep_dense=False):
 
 def _follow_loaded(module, local_metadata):
     pending = local_metadata.get("pending")
-    module._follow() if pending is None else pending.append(module._follow)
+    module._weft_follow() if pending is None else pending.append(module._weft_follow)
 
 
 class SparseLinear(weft.nn.Module):
@@ -175,7 +175,7 @@ class SparseLinear(weft.nn.Module):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *others)
         _follow_loaded(self, local_metadata)
 
-    def _follow(self):
+    def _weft_follow(self):
         """What is made of positions and values, anew."""
         self.lanes = _cutlass.lanes_of(self.positions)
         if self.dense is not None:
@@ -210,7 +210,7 @@ class SparseInt8Linear(DynamicInt8Linear):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *others)
         _follow_loaded(self, local_metadata)
 
-    def _follow(self):
+    def _weft_follow(self):
         self.lanes = _cutlass.lanes_of(self.positions)
         if self.weight is not None:
             self.weight = weft.sparse_dense(self.values, self.lanes)

@@ -57,10 +57,10 @@ class Sam(nn.Module):
         )
         with weft.device("meta"):
             model = cls(config)
-        model._hold_weights(weights, path, dtype or weft.float32)
+        model._weft_hold_weights(weights, path, dtype or weft.float32)
         return model
 
-    def _hold_weights(self, weights, path, dtype):
+    def _weft_hold_weights(self, weights, path, dtype):
         own = self.state_dict()
         for problem, names in (
             ("misses", own.keys() - weights.keys()),

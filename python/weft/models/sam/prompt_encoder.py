@@ -85,11 +85,13 @@ class PromptEncoder(nn.Module):
         nested = [x for x in (points, labels, boxes, masks) if isinstance(x, NestedTensor)]
         if not nested:
             return self.embed(points, labels, boxes, masks)
-        given = [None if x is None else self._beside(nested[0], x) for x in (points, labels, boxes, masks)]
+        given = [
+            None if x is None else self._weft_beside(nested[0], x) for x in (points, labels, boxes, masks)
+        ]
         sparse, dense = self.embed(*given)
         return nested[0]._like(sparse), dense if masks is None else nested[0]._like(dense)
 
-    def _beside(self, nested, x):
+    def _weft_beside(self, nested, x):
         if not isinstance(x, NestedTensor):
             raise TypeError("prompts of several images: nested tensors, all of them or none")
         _operators._same_offsets("prompts of several images", nested, x)

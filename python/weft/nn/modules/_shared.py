@@ -21,10 +21,6 @@ def empty(*shape, dtype=None, device=None):
     return Parameter(weft.empty(shape, dtype=dtype, device=device))
 
 
-def filled(value, *shape, dtype=None, device=None):
-    return Parameter(weft.full(shape, float(value), dtype=dtype, device=device))
-
-
 def init_weight(weight, bias):
     """The layers' default: uniform in +-1 / sqrt(fan in)."""
     if str(weight.device) == "meta":

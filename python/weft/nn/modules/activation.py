@@ -6,7 +6,7 @@ import weft
 from weft import Tensor
 from weft.nn import functional as F
 
-from ._shared import filled
+from ._shared import empty
 from .module import Module
 
 # Each is documented with the function of weft.nn.functional that it calls.
@@ -174,7 +174,8 @@ class PReLU(Module):
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init
-        self.weight = filled(init, num_parameters, device=device, dtype=dtype)
+        self.weight = empty(num_parameters, device=device, dtype=dtype)
+        self.reset_parameters()
 
     def reset_parameters(self):
         self.weight.fill_(self.init)

@@ -70,19 +70,6 @@ class MultiheadAttention(Module):
             init.xavier_normal_(self.bias_k)
             init.xavier_normal_(self.bias_v)
 
-    def _is_self_attention(self, query, key, value):
-        """Is one operator enough: query, key and value are one batch, projected by one matrix?"""
-        return (_types.takes_fast_path() and query is key and key is value and self.batch_first and query.ndim == 3 and self.in_proj_weight is not None
-                and self.in_proj_bias is not None and self.bias_k is None and not self.add_zero_attn
-                and not (self.training and self.dropout))  # fmt: skip
-
-    def _attend_to_itself(self, x, key_padding_mask, need_weights, attn_mask, average_attn_weights):
-        mask, mask_type = (attn_mask, 0) if attn_mask is not None else (key_padding_mask, 1)
-        output, weights = weft.native_multi_head_attention(
-            x, x, x, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.out_proj.weight,
-            self.out_proj.bias, mask, need_weights, average_attn_weights, mask_type if mask is not None else None)  # fmt: skip
-        return output, weights if need_weights else None
-
     def forward(
         self,
         query: Tensor,
@@ -96,11 +83,11 @@ class MultiheadAttention(Module):
     ) -> Tuple[Tensor, Optional[Tensor]]:
         if (
             not _types.is_scripting()
-            and self._is_self_attention(query, key, value)
+            and _is_self_attention(self, query, key, value)
             and _is_single_mask(key_padding_mask, attn_mask)
         ):
-            return self._attend_to_itself(
-                query, key_padding_mask, need_weights, attn_mask, average_attn_weights
+            return _attend_to_itself(
+                self, query, key_padding_mask, need_weights, attn_mask, average_attn_weights
             )
         batch_first = self.batch_first and query.dim() == 3
         if batch_first:
@@ -133,6 +120,21 @@ class MultiheadAttention(Module):
         if batch_first:
             output = output.transpose(0, 1)
         return output, weights
+
+
+def _is_self_attention(module, query, key, value):
+    """Is one operator enough: query, key and value are one batch, projected by one matrix?"""
+    return (_types.takes_fast_path() and query is key and key is value and module.batch_first and query.ndim == 3
+            and module.in_proj_weight is not None and module.in_proj_bias is not None and module.bias_k is None
+            and not module.add_zero_attn and not (module.training and module.dropout))  # fmt: skip
+
+
+def _attend_to_itself(module, x, key_padding_mask, need_weights, attn_mask, average_attn_weights):
+    mask, mask_type = (attn_mask, 0) if attn_mask is not None else (key_padding_mask, 1)
+    output, weights = weft.native_multi_head_attention(
+        x, x, x, module.embed_dim, module.num_heads, module.in_proj_weight, module.in_proj_bias, module.out_proj.weight,
+        module.out_proj.bias, mask, need_weights, average_attn_weights, mask_type if mask is not None else None)  # fmt: skip
+    return output, weights if need_weights else None
 
 
 def _is_single_mask(key_padding_mask, attn_mask):

@@ -25,13 +25,14 @@ def _pairs(given, what):
     return pairs
 
 
+def _renumber(container, modules):
+    container._modules.clear()
+    for i, module in enumerate(modules):
+        container.add_module(str(i), module)
+
+
 class _Numbered(Module):
     """Modules under the names "0", "1", …"""
-
-    def _renumber(self, modules):
-        self._modules.clear()
-        for i, module in enumerate(modules):
-            self.add_module(str(i), module)
 
     def __len__(self):
         return len(self._modules)
@@ -52,7 +53,7 @@ class _Numbered(Module):
         if not isinstance(module, Module):
             raise TypeError(f"{type(self).__name__}.insert: expected a Module, got {type(module).__name__}")
         modules.insert(index, module)
-        self._renumber(modules)
+        _renumber(self, modules)
         return self
 
     def extend(self, modules):
@@ -80,7 +81,7 @@ class Sequential(_Numbered):
             for name, module in args[0].items():
                 self.add_module(name, module)
         else:
-            self._renumber(args)
+            _renumber(self, args)
 
     def forward(self, input):
         for module in self:
@@ -88,14 +89,15 @@ class Sequential(_Numbered):
         return input
 
     def __getitem__(self, index):
-        modules = list(self._modules.items())
         if isinstance(index, slice):
-            return type(self)(collections.OrderedDict(modules[index]))
-        return modules[_position(index, len(modules), "Sequential")][1]
+            return type(self)(collections.OrderedDict(list(self._modules.items())[index]))
+        return self._get_item_by_idx(self._modules.values(), index)
 
     def __setitem__(self, index, module):
-        name = list(self._modules)[_position(index, len(self), "Sequential")]
-        setattr(self, name, module)
+        setattr(self, self._get_item_by_idx(self._modules.keys(), index), module)
+
+    def _get_item_by_idx(self, iterator, idx):
+        return list(iterator)[_position(idx, len(self), "Sequential")]
 
     def __delitem__(self, index):
         names = list(self._modules)
@@ -104,7 +106,7 @@ class Sequential(_Numbered):
         )
         for name in chosen:
             del self._modules[name]
-        self._renumber(list(self))
+        _renumber(self, list(self))
 
     def __add__(self, other):
         if not isinstance(other, Sequential):
@@ -139,15 +141,18 @@ class ModuleList(_Numbered):
     def __getitem__(self, index):
         if isinstance(index, slice):
             return type(self)(list(self)[index])
-        return self._modules[str(_position(index, len(self), "ModuleList"))]
+        return self._modules[self._get_abs_string_index(index)]
 
     def __setitem__(self, index, module):
-        setattr(self, str(_position(index, len(self), "ModuleList")), module)
+        setattr(self, self._get_abs_string_index(index), module)
+
+    def _get_abs_string_index(self, idx):
+        return str(_position(idx, len(self), "ModuleList"))
 
     def __delitem__(self, index):
         left = list(self)
         del left[index]
-        self._renumber(left)
+        _renumber(self, left)
 
     def __add__(self, other):
         return ModuleList([*self, *other])
@@ -252,10 +257,13 @@ class ParameterList(Module):
     def __getitem__(self, index):
         if isinstance(index, slice):
             return type(self)(list(self)[index])
-        return getattr(self, str(_position(index, len(self), "ParameterList")))
+        return getattr(self, self._get_abs_string_index(index))
 
     def __setitem__(self, index, value):
-        setattr(self, str(_position(index, len(self), "ParameterList")), _as_parameter(value))
+        setattr(self, self._get_abs_string_index(index), _as_parameter(value))
+
+    def _get_abs_string_index(self, idx):
+        return str(_position(idx, len(self), "ParameterList"))
 
     def __len__(self):
         return self._size
@@ -296,7 +304,7 @@ class ParameterDict(Module):
         self._keys = {}
         self.update(parameters or {})
 
-    def _name(self, key):
+    def _key_to_attr(self, key):
         if not isinstance(key, str):
             raise TypeError(f"ParameterDict: a key must be a str, got {type(key).__name__}")
         if "." in key:
@@ -306,15 +314,16 @@ class ParameterDict(Module):
     def __getitem__(self, key):
         if key not in self._keys:
             raise _NoSuchKey(key)
-        return getattr(self, key)
+        return getattr(self, self._key_to_attr(key))
 
     def __setitem__(self, key, value):
-        self._keys[self._name(key)] = None
-        setattr(self, key, _as_parameter(value))
+        attribute = self._key_to_attr(key)
+        self._keys[key] = None
+        setattr(self, attribute, _as_parameter(value))
 
     def __delitem__(self, key):
         del self._keys[key]
-        delattr(self, key)
+        delattr(self, self._key_to_attr(key))
 
     def __len__(self):
         return len(self._keys)

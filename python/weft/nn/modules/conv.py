@@ -15,20 +15,20 @@ class _ConvNd(Module):
     _reversed_padding_repeated_twice: List[int]
     weight: Tensor
     bias: Optional[Tensor]
-    _rank = 0
-    _modes = ("zeros", "reflect", "replicate", "circular")
+    _weft_rank = 0
+    _weft_modes = ("zeros", "reflect", "replicate", "circular")
 
     def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups,
                  bias, padding_mode, device=None, dtype=None):  # fmt: skip
         super().__init__()
-        owner, rank = type(self).__name__, self._rank
+        owner, rank = type(self).__name__, self._weft_rank
         if groups <= 0 or in_channels % groups or out_channels % groups:
             raise ValueError(
                 f"{owner}: in_channels {in_channels} and out_channels {out_channels} must be divisible by groups {groups}"
             )
-        if padding_mode not in self._modes:
+        if padding_mode not in self._weft_modes:
             raise ValueError(
-                f"{owner}: padding_mode must be one of {', '.join(self._modes)}, got '{padding_mode}'"
+                f"{owner}: padding_mode must be one of {', '.join(self._weft_modes)}, got '{padding_mode}'"
             )
         self.in_channels = in_channels
         self.out_channels = out_channels
@@ -40,27 +40,13 @@ class _ConvNd(Module):
         self.output_padding = tuple_of(output_padding, rank, owner, or_one=True)
         self.groups = groups
         self.padding_mode = padding_mode
-        self._reversed_padding_repeated_twice = self._padding_around()
+        self._reversed_padding_repeated_twice = _padding_around(self)
         channels = (
             (in_channels, out_channels // groups) if transposed else (out_channels, in_channels // groups)
         )
         self.weight = empty(*channels, *self.kernel_size, dtype=dtype, device=device)
         self.register_parameter("bias", empty(out_channels, dtype=dtype, device=device) if bias else None)
         self.reset_parameters()
-
-    def _padding_around(self):
-        """As F.pad takes it: before and after, the last dimension first."""
-        owner = type(self).__name__
-        if not isinstance(self.padding, str):
-            return [each for each in reversed(self.padding) for _ in range(2)]
-        if self.padding not in ("same", "valid"):
-            raise ValueError(f"{owner}: padding must be numbers, 'same' or 'valid', got '{self.padding}'")
-        if self.padding == "valid":
-            return [0] * (2 * self._rank)
-        if any(step != 1 for step in self.stride):
-            raise ValueError(f"{owner}: padding='same' needs stride 1, got {self.stride}")
-        totals = [step * (size - 1) for step, size in zip(self.dilation, self.kernel_size)]
-        return [part for total in reversed(totals) for part in (total // 2, total - total // 2)]
 
     def reset_parameters(self):
         init_weight(self.weight, self.bias)
@@ -78,6 +64,21 @@ class _ConvNd(Module):
         return text + (f", padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "")
 
 
+def _padding_around(module):
+    """As F.pad takes it: before and after, the last dimension first."""
+    owner = type(module).__name__
+    if not isinstance(module.padding, str):
+        return [each for each in reversed(module.padding) for _ in range(2)]
+    if module.padding not in ("same", "valid"):
+        raise ValueError(f"{owner}: padding must be numbers, 'same' or 'valid', got '{module.padding}'")
+    if module.padding == "valid":
+        return [0] * (2 * module._weft_rank)
+    if any(step != 1 for step in module.stride):
+        raise ValueError(f"{owner}: padding='same' needs stride 1, got {module.stride}")
+    totals = [step * (size - 1) for step, size in zip(module.dilation, module.kernel_size)]
+    return [part for total in reversed(totals) for part in (total // 2, total - total // 2)]
+
+
 class _Conv(_ConvNd):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
                  padding_mode="zeros", device=None, dtype=None):  # fmt: skip
@@ -88,44 +89,53 @@ class _Conv(_ConvNd):
 class Conv1d(_Conv):
     """input[N, in_channels, L] or [in_channels, L], with weight[out_channels, in_channels / groups, K]."""
 
-    _rank = 1
+    _weft_rank = 1
 
-    def forward(self, input: Tensor) -> Tensor:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Optional[Tensor]) -> Tensor:
         if self.padding_mode != "zeros":
             padded = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
-            return F.conv1d(padded, self.weight, self.bias, self.stride, 0, self.dilation, self.groups)
-        return F.conv1d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+            return F.conv1d(padded, weight, bias, self.stride, 0, self.dilation, self.groups)
+        return F.conv1d(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
 
 
 class Conv2d(_Conv):
     """input[N, in_channels, H, W] or [in_channels, H, W], with weight[out_channels, in_channels / groups, KH, KW]."""
 
-    _rank = 2
+    _weft_rank = 2
 
-    def forward(self, input: Tensor) -> Tensor:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Optional[Tensor]) -> Tensor:
         if self.padding_mode != "zeros":
             padded = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
-            return F.conv2d(padded, self.weight, self.bias, self.stride, 0, self.dilation, self.groups)
-        return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+            return F.conv2d(padded, weight, bias, self.stride, 0, self.dilation, self.groups)
+        return F.conv2d(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
 
 
 class Conv3d(_Conv):
     """input[N, in_channels, D, H, W] or [in_channels, D, H, W], with weight[out_channels, in_channels / groups, KD, KH, KW]."""
 
-    _rank = 3
+    _weft_rank = 3
 
-    def forward(self, input: Tensor) -> Tensor:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Optional[Tensor]) -> Tensor:
         if self.padding_mode != "zeros":
             padded = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
-            return F.conv3d(padded, self.weight, self.bias, self.stride, 0, self.dilation, self.groups)
-        return F.conv3d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+            return F.conv3d(padded, weight, bias, self.stride, 0, self.dilation, self.groups)
+        return F.conv3d(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
 
 
 class _ConvTransposeNd(_ConvNd):
     """output_size, where forward gets it, chooses among the sizes that the layer's convolution would bring to the input's;
     without it output_padding does."""
 
-    _modes = ("zeros",)
+    _weft_modes = ("zeros",)
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True,
                  dilation=1, padding_mode="zeros", device=None, dtype=None):  # fmt: skip
@@ -165,7 +175,7 @@ class _ConvTransposeNd(_ConvNd):
 class ConvTranspose1d(_ConvTransposeNd):
     """input[N, in_channels, L] with weight[in_channels, out_channels / groups, K]."""
 
-    _rank = 1
+    _weft_rank = 1
 
     def forward(self, input: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
         extra = self._output_padding(
@@ -186,7 +196,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 class ConvTranspose2d(_ConvTransposeNd):
     """input[N, in_channels, H, W] with weight[in_channels, out_channels / groups, KH, KW]."""
 
-    _rank = 2
+    _weft_rank = 2
 
     def forward(self, input: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
         extra = self._output_padding(
@@ -207,7 +217,7 @@ class ConvTranspose2d(_ConvTransposeNd):
 class ConvTranspose3d(_ConvTransposeNd):
     """input[N, in_channels, D, H, W] with weight[in_channels, out_channels / groups, KD, KH, KW]."""
 
-    _rank = 3
+    _weft_rank = 3
 
     def forward(self, input: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
         extra = self._output_padding(

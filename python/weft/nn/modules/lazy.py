@@ -9,10 +9,10 @@ from .module import Parameter
 class _Lazy:
     """Mixed into a class of layers: parameters without shapes until the first call, or until a state is loaded.
 
-    _ordinary: the class that the layer becomes.
+    _weft_ordinary: the class that the layer becomes.
     """
 
-    def _make_lazy(self, names, buffers=()):
+    def _weft_make_lazy(self, names, buffers=()):
         for kind, chosen in ((UninitializedParameter, names), (UninitializedBuffer, buffers)):
             for name in chosen:
                 if getattr(self, name) is not None:
@@ -28,14 +28,14 @@ class _Lazy:
 
     def initialize_parameters(self, input):
         """Gives the parameters the shapes that this input asks for; the layer becomes an ordinary one."""
-        self._build(self._features_of(input))
+        self._weft_build(self._weft_features_of(input))
 
     def __call__(self, input, *args, **kwargs):
         self.initialize_parameters(input)
         return self(input, *args, **kwargs)
 
-    def _build(self, features):
-        built = self._ordinary(**self._arguments(features))
+    def _weft_build(self, features):
+        built = self._weft_ordinary(**self._weft_arguments(features))
         for store, others in ((self._parameters, built._parameters), (self._buffers, built._buffers)):
             for name, value in others.items():
                 own = store[name]
@@ -44,14 +44,14 @@ class _Lazy:
                     store[name] = (
                         Parameter(converted, own.requires_grad) if isinstance(own, Parameter) else converted
                     )
-        setattr(self, self._size_name, features)
-        self.__class__ = self._ordinary
+        setattr(self, self._weft_size_name, features)
+        self.__class__ = self._weft_ordinary
 
     def _load_from_state_dict(self, state_dict, prefix, *others):
         for name in (*self._parameters, *self._buffers):
             value, own = state_dict.get(prefix + name), getattr(self, name)
             if value is not None and own is not None and is_lazy(own) and not is_lazy(value):
-                self._build(self._features_of_state(name, value))
+                self._weft_build(self._weft_features_of_state(name, value))
                 return self._load_from_state_dict(state_dict, prefix, *others)
         return super()._load_from_state_dict(state_dict, prefix, *others)
 
@@ -59,41 +59,41 @@ class _Lazy:
 class LazyLinear(_Lazy, linear.Linear):
     """Linear with the input's last dimension as in_features."""
 
-    _ordinary = linear.Linear
-    _size_name = "in_features"
+    _weft_ordinary = linear.Linear
+    _weft_size_name = "in_features"
 
     def __init__(self, out_features, bias=True, device=None, dtype=None):
         super().__init__(0, out_features, bias, device, dtype)
-        self._make_lazy(("weight", "bias"))
+        self._weft_make_lazy(("weight", "bias"))
 
-    def _arguments(self, features):
+    def _weft_arguments(self, features):
         return {"in_features": features, "out_features": self.out_features, "bias": self.bias is not None}
 
-    def _features_of(self, input):
+    def _weft_features_of(self, input):
         return input.shape[-1]
 
-    def _features_of_state(self, name, value):
+    def _weft_features_of_state(self, name, value):
         return value.shape[-1]
 
 
 class _LazyConv(_Lazy):
-    _size_name = "in_channels"
+    _weft_size_name = "in_channels"
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self._make_lazy(("weight", "bias"))
+        self._weft_make_lazy(("weight", "bias"))
 
-    def _arguments(self, features):
+    def _weft_arguments(self, features):
         own = ("out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "padding_mode")
         values = {name: getattr(self, name) for name in own}
         if self.transposed:
             values["output_padding"] = self.output_padding
         return {"in_channels": features, "bias": self.bias is not None, **values}
 
-    def _features_of(self, input):
-        return input.shape[-1 - self._rank]
+    def _weft_features_of(self, input):
+        return input.shape[-1 - self._weft_rank]
 
-    def _features_of_state(self, name, value):
+    def _weft_features_of_state(self, name, value):
         if name != "weight":
             raise RuntimeError(f"{type(self).__name__}: the state has '{name}' without 'weight'")
         return value.shape[0] if self.transposed else value.shape[1] * self.groups
@@ -127,7 +127,7 @@ class _LazyConvTransposeNd(_LazyConv):
 
 
 class _LazyNorm(_Lazy):
-    _size_name = "num_features"
+    _weft_size_name = "num_features"
 
     def __init__(
         self,
@@ -141,22 +141,22 @@ class _LazyNorm(_Lazy):
         bias=True,
     ):
         super().__init__(0, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
-        self._make_lazy(("weight", "bias"), ("running_mean", "running_var"))
+        self._weft_make_lazy(("weight", "bias"), ("running_mean", "running_var"))
 
-    def _arguments(self, features):
+    def _weft_arguments(self, features):
         own = ("eps", "momentum", "affine", "track_running_stats")
         has_bias = self.bias is not None
         return {"num_features": features, "bias": has_bias, **{name: getattr(self, name) for name in own}}
 
-    def _features_of(self, input):
+    def _weft_features_of(self, input):
         return input.shape[1]
 
-    def _features_of_state(self, name, value):
+    def _weft_features_of_state(self, name, value):
         return value.shape[0]
 
 
 def _lazy(name, half, ordinary, doc):
-    return type(name, (half, ordinary), {"_ordinary": ordinary, "__doc__": doc, "__module__": __name__})
+    return type(name, (half, ordinary), {"_weft_ordinary": ordinary, "__doc__": doc, "__module__": __name__})
 
 
 _CONV = "{} with the input's channels as in_channels."

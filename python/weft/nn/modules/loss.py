@@ -391,7 +391,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def log_prob(self, input: Tensor) -> Tensor:
         """Log-probabilities of all classes: [N, n_classes]."""
-        head = F.log_softmax(self.head(input), 1)
+        return self._get_full_log_prob(input, self.head(input))
+
+    def _get_full_log_prob(self, input: Tensor, head_output: Tensor) -> Tensor:
+        head = F.log_softmax(head_output, 1)
         parts = [head[:, : self.shortlist_size]]
         for i, layers in enumerate(self.tail):
             cluster = head[:, self.shortlist_size + i].unsqueeze(1)

@@ -2,12 +2,13 @@
 
 import collections
 import copy
-import functools
+import inspect
 
 import weft
-from weft.nn.parameter import Buffer, Parameter, is_lazy
+from weft.nn.parameter import Buffer, Parameter
 
-from .hooks import Hooks, RemovableHandle
+from .conversion import Once, dtype_of, parse_to
+from .hooks import Hooks, RemovableHandle, call_with_hooks
 from .state import IncompatibleKeys, State
 
 __all__ = ["Buffer", "IncompatibleKeys", "Module", "Parameter", "RemovableHandle"]
@@ -32,6 +33,7 @@ class Module(State, Hooks):
 
     training: bool
     _compiled_call_impl = None  # of an instance whose compile() was called
+    _weft_own_call_impl = False  # has a class, or an instance, another _call_impl than this one?
     call_super_init = False  # may a class derived from others as well pass arguments on to them?
     dump_patches = False
     T_destination = dict
@@ -49,6 +51,10 @@ class Module(State, Hooks):
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls._weft_own_call_impl = cls._call_impl is not Module._call_impl
+
     def forward(self, *args, **kwargs):
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
@@ -57,8 +63,10 @@ class Module(State, Hooks):
             return _while_traced(self, args, kwargs)
         if self._compiled_call_impl is not None:
             return self._compiled_call_impl(*args, **kwargs)
+        if self._weft_own_call_impl:
+            return self._call_impl(*args, **kwargs)
         if self._forward_pre_hooks or self._forward_hooks:
-            return self._call_with_hooks(args, kwargs)
+            return call_with_hooks(self, args, kwargs)
         return self.forward(*args, **kwargs)
 
     def _wrapped_call_impl(self, *args, **kwargs):
@@ -66,7 +74,7 @@ class Module(State, Hooks):
 
     def _call_impl(self, *args, **kwargs):
         if self._forward_pre_hooks or self._forward_hooks:
-            return self._call_with_hooks(args, kwargs)
+            return call_with_hooks(self, args, kwargs)
         return self.forward(*args, **kwargs)
 
     def compile(self, **options):
@@ -83,37 +91,27 @@ class Module(State, Hooks):
                 )
             super().__setattr__(name, value)
         elif isinstance(value, Parameter):
-            self._take(self._parameters, name, value)
+            _forget(self, name, self._parameters)
+            self.register_parameter(name, value)
         elif isinstance(value, Module):
-            self._take(self._modules, name, value)
+            _forget(self, name, self._modules)
+            self._modules[name] = _registered("module", self, name, value)
         elif isinstance(value, Buffer):
-            self._take(self._buffers, name, value)
-            if not value.persistent:
-                self._non_persistent_buffers_set.add(name)
+            _forget(self, name, self._buffers)
+            self.register_buffer(name, value, value.persistent)
         elif name in self._parameters:
-            self._assign(self._parameters, name, value, "parameter", "weft.nn.Parameter", ())
+            _check_kind(self, name, value, "parameter", "weft.nn.Parameter", ())
+            self.register_parameter(name, value)
         elif name in self._modules:
-            self._assign(self._modules, name, value, "child module", "weft.nn.Module", ())
+            _check_kind(self, name, value, "child module", "weft.nn.Module", ())
+            self._modules[name] = _registered("module", self, name, value)
         elif name in self._buffers:
-            self._assign(self._buffers, name, value, "buffer", "weft.Tensor", weft.Tensor)
+            _check_kind(self, name, value, "buffer", "weft.Tensor", weft.Tensor)
+            _set_buffer(self, name, value)
         else:
             super().__setattr__(name, value)
-
-    def _assign(self, store, name, value, kind, expected, classes):
-        if value is not None and not isinstance(value, classes):
-            raise TypeError(
-                f"'{name}' is a {kind} of {type(self).__name__}: expected {expected} or None, got {type(value).__name__}"
-            )
-        store[name] = value
-
-    def _take(self, store, name, value):
-        """Puts the value into a store, whatever had the name before."""
-        self.__dict__.pop(name, None)
-        for other in (self._parameters, self._buffers, self._modules):
-            if other is not store:
-                other.pop(name, None)
-        self._non_persistent_buffers_set.discard(name)
-        store[name] = value
+            if name == "_call_impl":
+                stores["_weft_own_call_impl"] = True
 
     def __getattr__(self, name):
         stores = self.__dict__
@@ -141,36 +139,24 @@ class Module(State, Hooks):
         names = {*super().__dir__(), *self._parameters, *self._buffers, *self._modules}
         return sorted(name for name in names if name.isidentifier())
 
-    def _check_name(self, kind, name, store):
-        if store not in self.__dict__:
-            raise AttributeError(f"{kind}: Module.__init__() was not called")
-        if not isinstance(name, str):
-            raise TypeError(f"{kind}: the name must be a str, got {type(name).__name__}")
-        if "." in name:
-            raise KeyError(f"{kind}: the name '{name}' contains a dot")
-        if not name:
-            raise KeyError(f"{kind}: the name is empty")
-        if hasattr(self, name) and name not in getattr(self, store):
-            raise KeyError(f"{kind}: {type(self).__name__} has an attribute '{name}' already")
-
     def register_parameter(self, name, param):
         """A parameter of this name; None keeps the name for one that is not there."""
-        self._check_name("register_parameter", name, "_parameters")
+        _check_name(self, "register_parameter", name, "_parameters")
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"register_parameter: expected weft.nn.Parameter or None for '{name}', got {type(param).__name__}"
             )
-        self._parameters[name] = param
+        self._parameters[name] = _registered("parameter", self, name, param)
 
     def register_buffer(self, name, tensor, persistent=True):
         """A tensor that is part of the state but no parameter. persistent: it is in state_dict()."""
-        self._check_name("register_buffer", name, "_buffers")
+        _check_name(self, "register_buffer", name, "_buffers")
         is_tensor = isinstance(tensor, weft.Tensor) or hasattr(type(tensor), "__weft_operator__")
         if tensor is not None and not is_tensor:
             raise TypeError(
                 f"register_buffer: expected a tensor or None for '{name}', got {type(tensor).__name__}"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = _registered("buffer", self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -182,8 +168,8 @@ class Module(State, Hooks):
             raise TypeError(
                 f"add_module: expected a Module or None for '{name}', got {type(module).__name__}"
             )
-        self._check_name("add_module", name, "_modules")
-        self._modules[name] = module
+        _check_name(self, "add_module", name, "_modules")
+        self._modules[name] = _registered("module", self, name, module)
 
     def register_module(self, name, module):
         """add_module under another name."""
@@ -274,44 +260,27 @@ class Module(State, Hooks):
         parent.get_submodule(name)
         setattr(parent, name, module)
 
-    def _get_member(self, target, store, kind):
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if name not in getattr(module, store):
-            raise AttributeError(f"'{target}': {module._get_name()} has no {kind} '{name}'")
-        return getattr(module, store)[name]
-
     def get_parameter(self, target):
         """The parameter of a dotted name. AttributeError where there is none."""
-        return self._get_member(target, "_parameters", "parameter")
+        return _member(self, target, "_parameters", "parameter")
 
     def get_buffer(self, target):
         """The buffer of a dotted name. AttributeError where there is none."""
-        return self._get_member(target, "_buffers", "buffer")
+        return _member(self, target, "_buffers", "buffer")
 
     # ---- changes -----------------------------------------------------------------------------------------
     def _apply(self, fn, recurse=True):
-        """Replaces every parameter and buffer by fn(it); what is shared stays shared."""
-        done = {}
-
-        def replaced(value):
-            if id(value) not in done:
-                new = value if is_lazy(value) else fn(value)
-                if new is not value and isinstance(value, Parameter) and not isinstance(new, Parameter):
-                    new = Parameter(new, value.requires_grad)
-                done[id(value)] = (new, value)
-            return done[id(value)][0]
-
-        for module in self.modules() if recurse else [self]:
-            for store in (module._parameters, module._buffers):
-                for name, value in store.items():
-                    if value is not None:
-                        store[name] = replaced(value)
-            module._tensors_replaced()
+        """Replaces every parameter and buffer by fn(it); what is shared stays shared. The modules in this one do that
+        themselves."""
+        fn = fn if isinstance(fn, Once) else Once(fn)
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for store in (self._parameters, self._buffers):
+            for name, value in store.items():
+                if value is not None:
+                    store[name] = fn.in_place_of(value)
         return self
-
-    def _tensors_replaced(self):
-        """For modules that keep their parameters in another place too."""
 
     def apply(self, fn):
         """Calls fn(module) for every sub-module, then for itself."""
@@ -325,7 +294,7 @@ class Module(State, Hooks):
 
         Raises: TypeError for a dtype that is not floating-point; what Tensor.to raises for a device that is not there.
         """
-        device, dtype = _parse_to(*args, **kwargs)
+        device, dtype = parse_to(*args, **kwargs)
 
         def convert(value):
             if device is not None and str(value.device) != str(device):
@@ -338,7 +307,7 @@ class Module(State, Hooks):
 
     def type(self, dst_type):
         """Every parameter and buffer, integers too, gets the dtype."""
-        dtype = _dtype_of(dst_type)
+        dtype = dtype_of(dst_type)
         return self._apply(lambda value: value.to(dtype))
 
     def to_empty(self, *, device=None, recurse=True):
@@ -350,22 +319,17 @@ class Module(State, Hooks):
             recurse,
         )
 
-    def _to_floating(self, dtype):
-        return self._apply(
-            lambda value: value.to(dtype) if value.is_floating_point() and value.dtype != dtype else value
-        )
-
     def float(self):
-        return self._to_floating(weft.float32)
+        return _to_floating(self, weft.float32)
 
     def double(self):
-        return self._to_floating(weft.float64)
+        return _to_floating(self, weft.float64)
 
     def half(self):
-        return self._to_floating(weft.float16)
+        return _to_floating(self, weft.float16)
 
     def bfloat16(self):
-        return self._to_floating(weft.bfloat16)
+        return _to_floating(self, weft.bfloat16)
 
     def cpu(self):
         return self.to("cpu")
@@ -424,61 +388,72 @@ class Module(State, Hooks):
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join([*lines, *children]) + "\n)"
 
-    def __deepcopy__(self, memo):
-        result = type(self).__new__(type(self))
-        memo[id(self)] = result
-        for name, value in self.__getstate__().items():
-            result.__dict__[name] = copy.deepcopy(value, memo)
-        return result
-
     def __getstate__(self):
         """Copies and pickles are not compiled."""
         return {name: value for name, value in self.__dict__.items() if name != "_compiled_call_impl"}
 
-
-def _parse_to(*args, **kwargs):
-    """(device, dtype) of the arguments of Module.to, None for what is not given."""
-    kwargs.pop("non_blocking", None)
-    memory_format = kwargs.pop("memory_format", None)
-    if memory_format is not None and not any(args) and not kwargs:
-        return None, None  # the order of elements in memory: weft chooses its own
-    device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
-    if kwargs:
-        raise TypeError(f"to: unexpected arguments {sorted(kwargs)}")
-    for value in args:
-        if isinstance(value, weft.Tensor):
-            device, dtype = value.device, value.dtype
-        elif isinstance(value, weft.dtype):
-            dtype = value
-        elif isinstance(value, (str, weft.device)):
-            device = value
-        elif value is not None and not isinstance(value, bool):
-            raise TypeError(f"to: expected a device, a dtype or a tensor, got {type(value).__name__}")
-    if dtype is not None:
-        sample = weft.empty((0,), dtype=dtype)
-        if not (sample.is_floating_point() or sample.is_complex()):
-            raise TypeError(f"to: expected a floating-point dtype, got {dtype}")
-    if device is not None and str(device) != "cpu":
-        weft.empty((0,), device=device)  # says why it cannot be used
-    return device, dtype
+    def __setstate__(self, state):
+        self.__dict__.update(state)
 
 
-def _dtype_of(kind):
-    """The dtype that Module.type is given: a dtype, or a class of tensors by its name ("torch.HalfTensor")."""
-    if isinstance(kind, weft.dtype):
-        return kind
-    name = (kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))).rpartition(".")[2]
-    named = {
-        "FloatTensor": weft.float32,
-        "DoubleTensor": weft.float64,
-        "HalfTensor": weft.float16,
-        "BFloat16Tensor": weft.bfloat16,
-        "LongTensor": weft.int64,
-        "IntTensor": weft.int32,
-    }
-    if name not in named:
-        raise ValueError(f"type: expected a dtype, got {kind!r}")
-    return named[name]
+# What helps the methods: functions, which no attribute of a module hides.
+def _forget(module, name, kept):
+    """Whatever has the name elsewhere than in the store `kept` gives it up."""
+    module.__dict__.pop(name, None)
+    for store in (module._parameters, module._buffers, module._modules):
+        if store is not kept:
+            store.pop(name, None)
+    module._non_persistent_buffers_set.discard(name)
+
+
+def _check_kind(module, name, value, kind, expected, classes):
+    if value is not None and not isinstance(value, classes):
+        raise TypeError(
+            f"'{name}' is a {kind} of {type(module).__name__}: expected {expected} or None, got {type(value).__name__}"
+        )
+
+
+def _check_name(module, kind, name, store):
+    if store not in module.__dict__:
+        raise AttributeError(f"{kind}: Module.__init__() was not called")
+    if not isinstance(name, str):
+        raise TypeError(f"{kind}: the name must be a str, got {type(name).__name__}")
+    if "." in name:
+        raise KeyError(f"{kind}: the name '{name}' contains a dot")
+    if not name:
+        raise KeyError(f"{kind}: the name is empty")
+    if hasattr(module, name) and name not in getattr(module, store):
+        raise KeyError(f"{kind}: {type(module).__name__} has an attribute '{name}' already")
+
+
+def _set_buffer(module, name, value):
+    """Another tensor for a buffer: by register_buffer() where a class or a hook wants to know."""
+    if type(module).register_buffer is _register_buffer and not _registration_hooks["buffer"]:
+        module._buffers[name] = value
+        return
+    persistent = name not in module._non_persistent_buffers_set
+    if "persistent" in inspect.signature(module.register_buffer).parameters:
+        module.register_buffer(name, value, persistent)
+    elif persistent:
+        module.register_buffer(name, value)
+    else:
+        raise RuntimeError(
+            f"'{name}' is no persistent buffer of {type(module).__name__}, whose register_buffer() has no `persistent`"
+        )
+
+
+def _member(module, target, store, kind):
+    path, _, name = target.rpartition(".")
+    owner = module.get_submodule(path)
+    if name not in getattr(owner, store):
+        raise AttributeError(f"'{target}': {owner._get_name()} has no {kind} '{name}'")
+    return getattr(owner, store)[name]
+
+
+def _to_floating(module, dtype):
+    return module._apply(
+        lambda value: value.to(dtype) if value.is_floating_point() and value.dtype != dtype else value
+    )
 
 
 # ---- hooks of all modules ----------------------------------------------------------------------------------------
@@ -533,38 +508,25 @@ register_module_backward_hook = _never_called
 register_module_full_backward_hook = _never_called
 register_module_full_backward_pre_hook = _never_called
 
-_global_registration_hooks = {kind: collections.OrderedDict() for kind in ("buffer", "module", "parameter")}
+_registration_hooks = {kind: collections.OrderedDict() for kind in ("buffer", "module", "parameter")}
+_register_buffer = Module.register_buffer
+
+
+def _registered(kind, module, name, value):
+    """What the hooks of all modules make of what is registered."""
+    hooks = _registration_hooks[kind]
+    if hooks:
+        for hook in tuple(hooks.values()):
+            result = hook(module, name, value)
+            value = value if result is None else result
+    return value
 
 
 def _register_registration(kind, hook):
-    if not _global_registration_hooks["buffer"] and not hasattr(Module, "_plain_registrations"):
-        _watch_registrations()
-    hooks = _global_registration_hooks[kind]
+    hooks = _registration_hooks[kind]
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     return handle
-
-
-def _watch_registrations():
-    """Module's methods call the hooks from now on."""
-    Module._plain_registrations = True
-    for kind, method in (
-        ("buffer", "register_buffer"),
-        ("module", "add_module"),
-        ("parameter", "register_parameter"),
-    ):
-        setattr(Module, method, _watched(kind, getattr(Module, method)))
-
-
-def _watched(kind, plain):
-    @functools.wraps(plain)
-    def register(self, name, value, *args, **kwargs):
-        for hook in tuple(_global_registration_hooks[kind].values()):
-            result = hook(self, name, value)
-            value = value if result is None else result
-        return plain(self, name, value, *args, **kwargs)
-
-    return register
 
 
 def register_module_buffer_registration_hook(hook):

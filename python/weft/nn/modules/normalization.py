@@ -6,7 +6,7 @@ import weft
 from weft import Tensor
 from weft.nn import functional as F
 
-from ._shared import filled
+from ._shared import empty
 from .module import Module
 
 
@@ -17,7 +17,6 @@ class _NormBase(Module):
     eps: float
     affine: bool
     track_running_stats: bool
-    _input_dims = ()  # how many dimensions the input may have
 
     def __init__(
         self,
@@ -38,18 +37,15 @@ class _NormBase(Module):
         self.affine = affine
         self.track_running_stats = track_running_stats
         place = {"device": device, "dtype": dtype}
-        self.register_parameter("weight", filled(1, num_features, **place) if affine else None)
-        self.register_parameter("bias", filled(0, num_features, **place) if affine and bias else None)
-        self.register_buffer(
-            "running_mean", weft.zeros((num_features,), **place) if track_running_stats else None
-        )
-        self.register_buffer(
-            "running_var", weft.ones((num_features,), **place) if track_running_stats else None
-        )
+        self.register_parameter("weight", empty(num_features, **place) if affine else None)
+        self.register_parameter("bias", empty(num_features, **place) if affine and bias else None)
+        for name in ("running_mean", "running_var"):
+            self.register_buffer(name, weft.empty((num_features,), **place) if track_running_stats else None)
         self.register_buffer(
             "num_batches_tracked",
             weft.zeros((), dtype=weft.int64, device=device) if track_running_stats else None,
         )
+        self.reset_parameters()
 
     def reset_running_stats(self):
         if self.track_running_stats:
@@ -167,7 +163,13 @@ class _InstanceNorm(_NormBase):
     ):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
-    def _normalize(self, input: Tensor) -> Tensor:
+    def _get_no_batch_dim(self) -> int:
+        raise NotImplementedError
+
+    def _handle_no_batch_input(self, input: Tensor) -> Tensor:
+        return self._apply_instance_norm(input.unsqueeze(0)).squeeze(0)
+
+    def _apply_instance_norm(self, input: Tensor) -> Tensor:
         return F.instance_norm(
             input,
             self.running_mean,
@@ -179,38 +181,44 @@ class _InstanceNorm(_NormBase):
             self.eps,
         )
 
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        if input.dim() == self._get_no_batch_dim():
+            return self._handle_no_batch_input(input)
+        return self._apply_instance_norm(input)
+
 
 class InstanceNorm1d(_InstanceNorm):
     """input[N, num_features, L] or [num_features, L]."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        if input.dim() == 2:
-            return self._normalize(input.unsqueeze(0)).squeeze(0)
-        if input.dim() != 3:
+    def _get_no_batch_dim(self) -> int:
+        return 2
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 2 and input.dim() != 3:
             raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
-        return self._normalize(input)
 
 
 class InstanceNorm2d(_InstanceNorm):
     """input[N, num_features, H, W] or [num_features, H, W]."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        if input.dim() == 3:
-            return self._normalize(input.unsqueeze(0)).squeeze(0)
-        if input.dim() != 4:
+    def _get_no_batch_dim(self) -> int:
+        return 3
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 3 and input.dim() != 4:
             raise ValueError(f"expected 3D or 4D input (got {input.dim()}D input)")
-        return self._normalize(input)
 
 
 class InstanceNorm3d(_InstanceNorm):
     """input[N, num_features, D, H, W] or [num_features, D, H, W]."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        if input.dim() == 4:
-            return self._normalize(input.unsqueeze(0)).squeeze(0)
-        if input.dim() != 5:
+    def _get_no_batch_dim(self) -> int:
+        return 4
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 4 and input.dim() != 5:
             raise ValueError(f"expected 4D or 5D input (got {input.dim()}D input)")
-        return self._normalize(input)
 
 
 class LayerNorm(Module):
@@ -231,8 +239,9 @@ class LayerNorm(Module):
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         place, shape = {"device": device, "dtype": dtype}, self.normalized_shape
-        self.register_parameter("weight", filled(1, *shape, **place) if elementwise_affine else None)
-        self.register_parameter("bias", filled(0, *shape, **place) if elementwise_affine and bias else None)
+        self.register_parameter("weight", empty(*shape, **place) if elementwise_affine else None)
+        self.register_parameter("bias", empty(*shape, **place) if elementwise_affine and bias else None)
+        self.reset_parameters()
 
     def reset_parameters(self):
         if self.weight is not None:
@@ -268,8 +277,9 @@ class RMSNorm(Module):
         )
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        own = filled(1, *self.normalized_shape, device=device, dtype=dtype) if elementwise_affine else None
+        own = empty(*self.normalized_shape, device=device, dtype=dtype) if elementwise_affine else None
         self.register_parameter("weight", own)
+        self.reset_parameters()
 
     def reset_parameters(self):
         if self.weight is not None:
@@ -303,12 +313,10 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        self.register_parameter(
-            "weight", filled(1, num_channels, device=device, dtype=dtype) if affine else None
-        )
-        self.register_parameter(
-            "bias", filled(0, num_channels, device=device, dtype=dtype) if affine and bias else None
-        )
+        place = {"device": device, "dtype": dtype}
+        self.register_parameter("weight", empty(num_channels, **place) if affine else None)
+        self.register_parameter("bias", empty(num_channels, **place) if affine and bias else None)
+        self.reset_parameters()
 
     def reset_parameters(self):
         if self.affine:

@@ -4,10 +4,11 @@ import copy
 
 import weft
 
+from .hooks import call_with_hooks
 from .module import Module
 
 # What the wrapper keeps for itself; every other attribute is its module's.
-_OWN = frozenset({"_compiled", "_modules", "_parameters", "_buffers", "_non_persistent_buffers_set"})
+_OWN = frozenset({"_weft_compiled", "_modules", "_parameters", "_buffers", "_non_persistent_buffers_set"})
 
 
 class OptimizedModule(Module):
@@ -19,25 +20,25 @@ class OptimizedModule(Module):
     def __init__(self, module, compiled):
         """compiled: the callable that stands for calls of `module`."""
         own = self.__dict__
-        own["_compiled"] = compiled
+        own["_weft_compiled"] = compiled
         own["_parameters"], own["_buffers"], own["_modules"] = {}, {}, {"_orig_mod": module}
         own["_non_persistent_buffers_set"] = set()
 
     def __call__(self, *args, **kwargs):
         if self._forward_pre_hooks or self._forward_hooks:
-            return self._call_with_hooks(args, kwargs)
-        return self._compiled(*args, **kwargs)
+            return call_with_hooks(self, args, kwargs)
+        return self._weft_compiled(*args, **kwargs)
 
     def forward(self, *args, **kwargs):
-        return self._compiled(*args, **kwargs)
+        return self._weft_compiled(*args, **kwargs)
 
     @property
     def __wrapped__(self):
         return self._modules["_orig_mod"]
 
     @property
-    def _options(self):
-        return self._compiled._options
+    def _weft_options(self):
+        return self._weft_compiled._options
 
     @property
     def training(self):
@@ -89,9 +90,9 @@ class OptimizedModule(Module):
         return key in self._orig_mod
 
     def __reduce__(self):
-        return weft.compiler._compile_again, (self._orig_mod, *self._options)
+        return weft.compiler._compile_again, (self._orig_mod, *self._weft_options)
 
     def __deepcopy__(self, memo):
-        result = weft.compiler._compile_again(copy.deepcopy(self._orig_mod, memo), *self._options)
+        result = weft.compiler._compile_again(copy.deepcopy(self._orig_mod, memo), *self._weft_options)
         memo[id(self)] = result
         return result

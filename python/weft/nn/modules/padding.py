@@ -9,11 +9,11 @@ from .module import Module
 
 class _PadNd(Module):
     __constants__ = ["padding"]
-    _rank = 0
+    _weft_rank = 0
 
     def __init__(self, padding):
         super().__init__()
-        self.padding = tuple_of(padding, 2 * self._rank, type(self).__name__)
+        self.padding = tuple_of(padding, 2 * self._weft_rank, type(self).__name__)
 
     def extra_repr(self):
         return f"{self.padding}"
@@ -58,60 +58,60 @@ class _CircularPadNd(_PadNd):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    _rank = 1
+    _weft_rank = 1
 
 
 class ConstantPad2d(_ConstantPadNd):
-    _rank = 2
+    _weft_rank = 2
 
 
 class ConstantPad3d(_ConstantPadNd):
-    _rank = 3
+    _weft_rank = 3
 
 
 class ZeroPad1d(_ZeroPadNd):
-    _rank = 1
+    _weft_rank = 1
 
 
 class ZeroPad2d(_ZeroPadNd):
-    _rank = 2
+    _weft_rank = 2
 
 
 class ZeroPad3d(_ZeroPadNd):
-    _rank = 3
+    _weft_rank = 3
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    _rank = 1
+    _weft_rank = 1
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    _rank = 2
+    _weft_rank = 2
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    _rank = 3
+    _weft_rank = 3
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    _rank = 1
+    _weft_rank = 1
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    _rank = 2
+    _weft_rank = 2
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    _rank = 3
+    _weft_rank = 3
 
 
 class CircularPad1d(_CircularPadNd):
-    _rank = 1
+    _weft_rank = 1
 
 
 class CircularPad2d(_CircularPadNd):
-    _rank = 2
+    _weft_rank = 2
 
 
 class CircularPad3d(_CircularPadNd):
-    _rank = 3
+    _weft_rank = 3

@@ -78,11 +78,11 @@ class MaxPool3d(_MaxPoolNd):
 class _MaxUnpoolNd(Module):
     """Puts the maxima back where `indices` of the pooling say; zeros elsewhere."""
 
-    _rank = 0
+    _weft_rank = 0
 
     def __init__(self, kernel_size, stride=None, padding=0):
         super().__init__()
-        owner, rank = type(self).__name__, self._rank
+        owner, rank = type(self).__name__, self._weft_rank
         self.kernel_size = tuple_of(kernel_size, rank, owner)
         self.stride = tuple_of(stride if stride is not None else kernel_size, rank, owner)
         self.padding = tuple_of(padding, rank, owner)
@@ -92,21 +92,21 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    _rank = 1
+    _weft_rank = 1
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
         return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    _rank = 2
+    _weft_rank = 2
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
         return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    _rank = 3
+    _weft_rank = 3
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
         return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
@@ -287,18 +287,18 @@ class _FractionalMaxPoolNd(Module):
     """kernel_size windows at random places, as many as output_size says, or output_ratio of the input's size."""
 
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
-    _rank = 0
+    _weft_rank = 0
 
     def __init__(
         self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
     ):
         super().__init__()
         owner = type(self).__name__
-        self.kernel_size = tuple_of(kernel_size, self._rank, owner)
+        self.kernel_size = tuple_of(kernel_size, self._weft_rank, owner)
         self.return_indices = return_indices
         self.register_buffer("_random_samples", _random_samples)
-        self.output_size = None if output_size is None else tuple_of(output_size, self._rank, owner)
-        self.output_ratio = None if output_ratio is None else tuple_of(output_ratio, self._rank, owner)
+        self.output_size = None if output_size is None else tuple_of(output_size, self._weft_rank, owner)
+        self.output_ratio = None if output_ratio is None else tuple_of(output_ratio, self._weft_rank, owner)
         if (output_size is None) == (output_ratio is None):
             raise ValueError(f"{owner}: expected either output_size or output_ratio")
         if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
@@ -308,7 +308,7 @@ class _FractionalMaxPoolNd(Module):
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """input[N, C, H, W] or [C, H, W]."""
 
-    _rank = 2
+    _weft_rank = 2
 
     def forward(self, input):
         return F.fractional_max_pool2d(
@@ -324,7 +324,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """input[N, C, D, H, W] or [C, D, H, W]."""
 
-    _rank = 3
+    _weft_rank = 3
 
     def forward(self, input):
         return F.fractional_max_pool3d(

@@ -13,7 +13,7 @@ class QuantizedLinear(Module):
     """What the layers have in common: quantized `weight` and `scales` as buffers, a floating `bias` or none."""
 
     __constants__ = ["in_features", "out_features", "group_size"]
-    __jit_ignored_attributes__ = ["_exact_scales"]
+    __jit_ignored_attributes__ = ["_weft_exact_scales"]
     in_features: int
     out_features: int
     group_size: int
@@ -28,19 +28,21 @@ class QuantizedLinear(Module):
         values, scales = self.quantized(weight.detach().contiguous(), group_size)
         self.register_buffer("weight", values)
         self.register_buffer("scales", scales)
-        self._exact_scales = (scales,)
+        self._weft_exact_scales = (scales,)
         self.register_buffer("bias", None if bias is None else bias.detach())
 
     @staticmethod
     def quantized(weight, group_size):
         return weft.quantize_int8(weight)
 
-    def _tensors_replaced(self):
+    def _apply(self, fn, recurse=True):
+        super()._apply(fn, recurse)
         # The scales' dtype belongs to the scheme, whatever that of the activations.
-        if self.scales.dtype == self._exact_scales[0].dtype:
-            self._exact_scales = (self.scales,)
+        if self.scales.dtype == self._weft_exact_scales[0].dtype:
+            self._weft_exact_scales = (self.scales,)
         else:
-            self._buffers["scales"] = self._exact_scales[0]
+            self._buffers["scales"] = self._weft_exact_scales[0]
+        return self
 
     def extra_repr(self):
         group = f", group_size={self.group_size}" if self.group_size else ""

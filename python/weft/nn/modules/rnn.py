@@ -22,6 +22,106 @@ def _permuted(hidden: Tensor, permutation: Optional[Tensor]) -> Tensor:
     return hidden.index_select(1, permutation)
 
 
+def _batch_of(input: Tensor, batch_sizes: Optional[Tensor], batch_first: bool) -> int:
+    if batch_sizes is not None:
+        return int(batch_sizes[0])
+    return input.size(0) if batch_first else input.size(1)
+
+
+def _zero_state(input: Tensor, layers: int, batch: int, size: int) -> Tensor:
+    return weft.zeros([layers, batch, size], dtype=input.dtype, device=input.device)
+
+
+def _check_dimensions(input: Tensor) -> None:
+    if input.dim() != 2 and input.dim() != 3:
+        raise ValueError(f"expected input of 2 or 3 dimensions, got {input.dim()}")
+
+
+def _check_arguments(rnn):
+    owner = type(rnn).__name__
+    if rnn.mode not in _GATES:
+        raise ValueError(f"{owner}: mode must be one of {', '.join(_GATES)}, got {rnn.mode!r}")
+    if isinstance(rnn.dropout, bool) or not 0 <= rnn.dropout <= 1:
+        raise ValueError(f"{owner}: dropout must be between 0 and 1, got {rnn.dropout}")
+    for name in ("hidden_size", "num_layers"):
+        value = getattr(rnn, name)
+        if not isinstance(value, int):
+            raise TypeError(f"{owner}: {name} must be an int, got {type(value).__name__}")
+        if value <= 0:
+            raise ValueError(f"{owner}: {name} must be positive, got {value}")
+    if rnn.proj_size < 0 or rnn.proj_size >= rnn.hidden_size:
+        raise ValueError(
+            f"{owner}: proj_size must be at least 0 and less than hidden_size {rnn.hidden_size}, got {rnn.proj_size}"
+        )
+    if rnn.proj_size and rnn.mode != "LSTM":
+        raise ValueError(f"{owner}: proj_size is for LSTM only")
+
+
+def _add_layer(rnn, layer, suffix, device, dtype):
+    rows, state = _GATES[rnn.mode] * rnn.hidden_size, rnn.proj_size or rnn.hidden_size
+    columns = rnn.input_size if layer == 0 else state * (2 if rnn.bidirectional else 1)
+    shapes = {"weight_ih": (rows, columns), "weight_hh": (rows, state)}
+    if rnn.bias:
+        shapes.update(bias_ih=(rows,), bias_hh=(rows,))
+    if rnn.proj_size:
+        shapes["weight_hr"] = (rnn.proj_size, rnn.hidden_size)
+    names = []
+    for kind, shape in shapes.items():
+        names.append(f"{kind}_l{layer}{suffix}")
+        setattr(rnn, names[-1], empty(*shape, dtype=dtype, device=device))
+    rnn._all_weights.append(names)
+    rnn._flat_weights_names.extend(names)
+
+
+def _drops(rnn):
+    return rnn.training and rnn.dropout > 0 and rnn.num_layers > 1
+
+
+def _with_dropout(rnn, run, input, states, batch_sizes=None):
+    """Layer by layer, with dropout between them: (output, the state or states at the end)."""
+    is_turned = rnn.batch_first and batch_sizes is None
+    x = input.transpose(0, 1) if is_turned else input
+    directions, count = 2 if rnn.bidirectional else 1, len(rnn._flat_weights) // rnn.num_layers
+    ends = [[] for _ in states]
+    for layer in range(rnn.num_layers):
+        own = [state[layer * directions : (layer + 1) * directions] for state in states]
+        operands = [x, own if len(own) > 1 else own[0], rnn._flat_weights[layer * count : (layer + 1) * count],
+                    rnn.bias, 1, 0.0, False, rnn.bidirectional]  # fmt: skip
+        if batch_sizes is None:
+            results = run(*operands, False)
+        else:
+            results = run(x, batch_sizes, *operands[1:])
+        x = results[0]
+        for i in range(len(states)):
+            ends[i].append(results[i + 1])
+        if layer + 1 < rnn.num_layers:
+            x = _drawing.dropout(x, rnn.dropout, True)
+    output = x.transpose(0, 1) if is_turned else x
+    return (output, *(weft.cat(each) for each in ends))
+
+
+def _forward_packed(rnn, run, input, hx):
+    """forward() of a PackedSequence. run: the operator."""
+    rnn._update_flat_weights()
+    data, batch_sizes, sorted_indices, unsorted_indices = input
+    is_lstm = rnn.mode == "LSTM"
+    if hx is None:
+        layers, batch = rnn.num_layers * (2 if rnn.bidirectional else 1), int(batch_sizes[0])
+        hx = _zero_state(data, layers, batch, rnn.proj_size or rnn.hidden_size)
+        if is_lstm:
+            hx = hx, _zero_state(data, layers, batch, rnn.hidden_size)
+    else:
+        hx = rnn.permute_hidden(hx, sorted_indices)
+    rnn.check_forward_args(data, hx, batch_sizes)
+    if _drops(rnn):
+        output, *ends = _with_dropout(rnn, run, data, list(hx) if is_lstm else [hx], batch_sizes)
+    else:
+        output, *ends = run(data, batch_sizes, list(hx) if is_lstm else hx, rnn._flat_weights, rnn.bias, rnn.num_layers,
+                            rnn.dropout, rnn.training, rnn.bidirectional)  # fmt: skip
+    hidden = rnn.permute_hidden(tuple(ends) if is_lstm else ends[0], unsorted_indices)
+    return PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices), hidden
+
+
 class RNNBase(Module):
     """Layers of recurrent cells over sequences.
 
@@ -65,49 +165,13 @@ class RNNBase(Module):
         self.dropout = float(dropout)
         self.bidirectional = bidirectional
         self.proj_size = proj_size
-        self._check_arguments()
-        self._all_names = []  # a list of names for each layer and direction
-        self._flat_weights = []
-        for layer, direction in itertools.product(range(num_layers), range(self._directions())):
-            self._add_layer(layer, "_reverse" if direction else "", device, dtype)
-        self._tensors_replaced()
+        _check_arguments(self)
+        self._all_weights = []  # a list of names for each layer and direction
+        self._flat_weights_names = []
+        for layer, direction in itertools.product(range(num_layers), range(2 if bidirectional else 1)):
+            _add_layer(self, layer, "_reverse" if direction else "", device, dtype)
+        self._init_flat_weights()
         self.reset_parameters()
-
-    def _check_arguments(self):
-        owner = type(self).__name__
-        if self.mode not in _GATES:
-            raise ValueError(f"{owner}: mode must be one of {', '.join(_GATES)}, got {self.mode!r}")
-        if isinstance(self.dropout, bool) or not 0 <= self.dropout <= 1:
-            raise ValueError(f"{owner}: dropout must be between 0 and 1, got {self.dropout}")
-        for name in ("hidden_size", "num_layers"):
-            value = getattr(self, name)
-            if not isinstance(value, int):
-                raise TypeError(f"{owner}: {name} must be an int, got {type(value).__name__}")
-            if value <= 0:
-                raise ValueError(f"{owner}: {name} must be positive, got {value}")
-        if self.proj_size < 0 or self.proj_size >= self.hidden_size:
-            raise ValueError(
-                f"{owner}: proj_size must be at least 0 and less than hidden_size {self.hidden_size}, got {self.proj_size}"
-            )
-        if self.proj_size and self.mode != "LSTM":
-            raise ValueError(f"{owner}: proj_size is for LSTM only")
-
-    def _directions(self):
-        return 2 if self.bidirectional else 1
-
-    def _add_layer(self, layer, suffix, device, dtype):
-        rows, state = _GATES[self.mode] * self.hidden_size, self.proj_size or self.hidden_size
-        columns = self.input_size if layer == 0 else state * self._directions()
-        shapes = {"weight_ih": (rows, columns), "weight_hh": (rows, state)}
-        if self.bias:
-            shapes.update(bias_ih=(rows,), bias_hh=(rows,))
-        if self.proj_size:
-            shapes["weight_hr"] = (self.proj_size, self.hidden_size)
-        names = []
-        for kind, shape in shapes.items():
-            names.append(f"{kind}_l{layer}{suffix}")
-            setattr(self, names[-1], empty(*shape, dtype=dtype, device=device))
-        self._all_names.append(names)
 
     def reset_parameters(self):
         bound = 1 / math.sqrt(self.hidden_size)
@@ -117,63 +181,67 @@ class RNNBase(Module):
     @property
     def all_weights(self):
         """The parameters of each layer and direction."""
-        return [[getattr(self, name) for name in names] for names in self._all_names]
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self):
         """Nothing to do: the operators take parameters where they lie."""
 
-    def _tensors_replaced(self):
-        self._flat_weights = [self._parameters.get(name) for names in self._all_names for name in names]
+    def _init_flat_weights(self):
+        self._flat_weights = [getattr(self, name, None) for name in self._flat_weights_names]
+        self.flatten_parameters()
+
+    def _weights_have_changed(self):
+        """Are there others under their names, by a way around this module's attributes?"""
+        return any(
+            getattr(self, name, None) is not weight
+            for name, weight in zip(self._flat_weights_names, self._flat_weights)
+        )
+
+    def _update_flat_weights(self):
+        if not _types.is_scripting() and self._weights_have_changed():
+            self._init_flat_weights()
+
+    def _apply(self, fn, recurse=True):
+        super()._apply(fn, recurse)
+        self._init_flat_weights()
+        return self
 
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
-        if name.startswith(("weight_", "bias_")) and "_flat_weights" in self.__dict__:
-            self._tensors_replaced()
+        if "_flat_weights" in self.__dict__ and name in self._flat_weights_names:
+            self._flat_weights[self._flat_weights_names.index(name)] = getattr(self, name)
 
-    # ---- calls -------------------------------------------------------------------------------------------
-    def _check_input(self, input: Tensor, packed: bool) -> None:
-        if packed:
-            if input.dim() != 2:
-                raise ValueError(f"expected packed input of 2 dimensions, got {input.dim()}")
-        elif input.dim() != 2 and input.dim() != 3:
-            raise ValueError(f"expected input of 2 or 3 dimensions, got {input.dim()}")
+    # ---- checks of arguments, which subclasses may override as PyTorch's ------------------------------------
+    def check_input(self, input: Tensor, batch_sizes: Optional[Tensor]) -> None:
+        dimensions = 2 if batch_sizes is not None else 3
+        if input.dim() != dimensions:
+            raise RuntimeError(f"input must have {dimensions} dimensions, got {input.dim()}")
         if input.size(-1) != self.input_size:
             raise RuntimeError(
                 f"expected an input of size {self.input_size} in the last dimension, got {input.size(-1)}"
             )
 
-    def _check_state(self, hidden: Tensor, batch: int, size: int, what: str) -> None:
-        layers = self.num_layers * (2 if self.bidirectional else 1)
-        if hidden.dim() != 3 or hidden.size(0) != layers or hidden.size(1) != batch or hidden.size(2) != size:
-            raise RuntimeError(f"expected {what} of shape [{layers}, {batch}, {size}], got {hidden.shape}")
+    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Optional[Tensor]) -> Tuple[int, int, int]:
+        batch = _batch_of(input, batch_sizes, self.batch_first)
+        size = self.proj_size if self.proj_size > 0 else self.hidden_size
+        return self.num_layers * (2 if self.bidirectional else 1), batch, size
 
-    def _zeros(self, input: Tensor, batch: int, size: int) -> Tensor:
-        layers = self.num_layers * (2 if self.bidirectional else 1)
-        return weft.zeros([layers, batch, size], dtype=input.dtype, device=input.device)
+    def check_hidden_size(
+        self,
+        hx: Tensor,
+        expected_hidden_size: Tuple[int, int, int],
+        msg: str = "Expected hidden size {}, got {}",
+    ) -> None:
+        layers, batch, size = expected_hidden_size
+        if hx.dim() != 3 or hx.size(0) != layers or hx.size(1) != batch or hx.size(2) != size:
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
-    def _drops(self):
-        return self.training and self.dropout > 0 and self.num_layers > 1
+    def check_forward_args(self, input: Tensor, hidden: Tensor, batch_sizes: Optional[Tensor]) -> None:
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
-    def _with_dropout(self, run, input, states, batch_sizes=None, batch_first=False):
-        """Layer by layer, with dropout between them: (output, the state or states at the end)."""
-        x = input.transpose(0, 1) if batch_first else input
-        directions, count = self._directions(), len(self._flat_weights) // self.num_layers
-        ends = [[] for _ in states]
-        for layer in range(self.num_layers):
-            own = [state[layer * directions : (layer + 1) * directions] for state in states]
-            operands = [x, own if len(own) > 1 else own[0], self._flat_weights[layer * count : (layer + 1) * count],
-                        self.bias, 1, 0.0, False, self.bidirectional]  # fmt: skip
-            if batch_sizes is None:
-                results = run(*operands, False)
-            else:
-                results = run(x, batch_sizes, *operands[1:])
-            x = results[0]
-            for i in range(len(states)):
-                ends[i].append(results[i + 1])
-            if layer + 1 < self.num_layers:
-                x = _drawing.dropout(x, self.dropout, True)
-        output = x.transpose(0, 1) if batch_first else x
-        return (output, *(weft.cat(each) for each in ends))
+    def permute_hidden(self, hx: Tensor, permutation: Optional[Tensor]) -> Tensor:
+        return _permuted(hx, permutation)
 
     def extra_repr(self):
         text = f"{self.input_size}, {self.hidden_size}"
@@ -206,45 +274,33 @@ class RNN(RNNBase):
 
     def forward(self, input: Tensor, hx: Optional[Tensor] = None) -> Tuple[Tensor, Tensor]:
         if not _types.is_scripting() and isinstance(input, PackedSequence):
-            return self._forward_packed(input, hx)
-        self._check_input(input, False)
+            packed = weft.rnn_tanh_packed if self.mode == "RNN_TANH" else weft.rnn_relu_packed
+            return _forward_packed(self, packed, input, hx)
+        if not _types.is_scripting():
+            self._update_flat_weights()
+        _check_dimensions(input)
         single = input.dim() == 2
+        batch_dim = 0 if self.batch_first else 1
         if single:
-            input = input.unsqueeze(1)
-            if hx is not None:
-                hx = hx.unsqueeze(1)
-        batch = input.size(0) if self.batch_first and not single else input.size(1)
+            input = input.unsqueeze(batch_dim)
         if hx is None:
-            hx = self._zeros(input, batch, self.hidden_size)
-        self._check_state(hx, batch, self.hidden_size, "a hidden state")
-        if not _types.is_scripting() and self._drops():
+            layers = self.num_layers * (2 if self.bidirectional else 1)
+            hx = _zero_state(input, layers, input.size(batch_dim), self.hidden_size)
+        else:
+            hx = self.permute_hidden(hx.unsqueeze(1) if single else hx, None)
+        self.check_forward_args(input, hx, None)
+        if not _types.is_scripting() and _drops(self):
             run = weft.rnn_tanh if self.mode == "RNN_TANH" else weft.rnn_relu
-            output, hidden = self._with_dropout(run, input, [hx], None, self.batch_first and not single)
+            output, hidden = _with_dropout(self, run, input, [hx])
         elif self.mode == "RNN_TANH":
             output, hidden = weft.rnn_tanh(input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
-                                           self.bidirectional, self.batch_first and not single)  # fmt: skip
+                                           self.bidirectional, self.batch_first)  # fmt: skip
         else:
             output, hidden = weft.rnn_relu(input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
-                                           self.bidirectional, self.batch_first and not single)  # fmt: skip
+                                           self.bidirectional, self.batch_first)  # fmt: skip
         if single:
-            output, hidden = output.squeeze(1), hidden.squeeze(1)
-        return output, hidden
-
-    def _forward_packed(self, input, hx):
-        data, batch_sizes, sorted_indices, unsorted_indices = input
-        self._check_input(data, True)
-        batch = int(batch_sizes[0])
-        hx = self._zeros(data, batch, self.hidden_size) if hx is None else _permuted(hx, sorted_indices)
-        self._check_state(hx, batch, self.hidden_size, "a hidden state")
-        run = weft.rnn_tanh_packed if self.mode == "RNN_TANH" else weft.rnn_relu_packed
-        if self._drops():
-            output, hidden = self._with_dropout(run, data, [hx], batch_sizes)
-        else:
-            output, hidden = run(data, batch_sizes, hx, self._flat_weights, self.bias, self.num_layers, self.dropout,
-                                 self.training, self.bidirectional)  # fmt: skip
-        return PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices), _permuted(
-            hidden, unsorted_indices
-        )
+            output, hidden = output.squeeze(batch_dim), hidden.squeeze(1)
+        return output, self.permute_hidden(hidden, None)
 
 
 class GRU(RNNBase):
@@ -276,40 +332,28 @@ class GRU(RNNBase):
 
     def forward(self, input: Tensor, hx: Optional[Tensor] = None) -> Tuple[Tensor, Tensor]:
         if not _types.is_scripting() and isinstance(input, PackedSequence):
-            return self._forward_packed(input, hx)
-        self._check_input(input, False)
+            return _forward_packed(self, weft.gru_packed, input, hx)
+        if not _types.is_scripting():
+            self._update_flat_weights()
+        _check_dimensions(input)
         single = input.dim() == 2
+        batch_dim = 0 if self.batch_first else 1
         if single:
-            input = input.unsqueeze(1)
-            if hx is not None:
-                hx = hx.unsqueeze(1)
-        batch = input.size(0) if self.batch_first and not single else input.size(1)
+            input = input.unsqueeze(batch_dim)
         if hx is None:
-            hx = self._zeros(input, batch, self.hidden_size)
-        self._check_state(hx, batch, self.hidden_size, "a hidden state")
-        if not _types.is_scripting() and self._drops():
-            output, hidden = self._with_dropout(weft.gru, input, [hx], None, self.batch_first and not single)
+            layers = self.num_layers * (2 if self.bidirectional else 1)
+            hx = _zero_state(input, layers, input.size(batch_dim), self.hidden_size)
+        else:
+            hx = self.permute_hidden(hx.unsqueeze(1) if single else hx, None)
+        self.check_forward_args(input, hx, None)
+        if not _types.is_scripting() and _drops(self):
+            output, hidden = _with_dropout(self, weft.gru, input, [hx])
         else:
             output, hidden = weft.gru(input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
-                                      self.bidirectional, self.batch_first and not single)  # fmt: skip
+                                      self.bidirectional, self.batch_first)  # fmt: skip
         if single:
-            output, hidden = output.squeeze(1), hidden.squeeze(1)
-        return output, hidden
-
-    def _forward_packed(self, input, hx):
-        data, batch_sizes, sorted_indices, unsorted_indices = input
-        self._check_input(data, True)
-        batch = int(batch_sizes[0])
-        hx = self._zeros(data, batch, self.hidden_size) if hx is None else _permuted(hx, sorted_indices)
-        self._check_state(hx, batch, self.hidden_size, "a hidden state")
-        if self._drops():
-            output, hidden = self._with_dropout(weft.gru_packed, data, [hx], batch_sizes)
-        else:
-            output, hidden = weft.gru_packed(data, batch_sizes, hx, self._flat_weights, self.bias, self.num_layers,
-                                             self.dropout, self.training, self.bidirectional)  # fmt: skip
-        return PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices), _permuted(
-            hidden, unsorted_indices
-        )
+            output, hidden = output.squeeze(batch_dim), hidden.squeeze(1)
+        return output, self.permute_hidden(hidden, None)
 
 
 class LSTM(RNNBase):
@@ -325,54 +369,62 @@ class LSTM(RNNBase):
         super().__init__("LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size,
                          device, dtype)  # fmt: skip
 
+    def get_expected_cell_size(self, input: Tensor, batch_sizes: Optional[Tensor]) -> Tuple[int, int, int]:
+        batch = _batch_of(input, batch_sizes, self.batch_first)
+        return self.num_layers * (2 if self.bidirectional else 1), batch, self.hidden_size
+
+    def check_forward_args(
+        self, input: Tensor, hidden: Tuple[Tensor, Tensor], batch_sizes: Optional[Tensor]
+    ) -> None:
+        self.check_input(input, batch_sizes)
+        expected = self.get_expected_hidden_size(input, batch_sizes)
+        self.check_hidden_size(hidden[0], expected, "Expected hidden[0] size {}, got {}")
+        expected = self.get_expected_cell_size(input, batch_sizes)
+        self.check_hidden_size(hidden[1], expected, "Expected hidden[1] size {}, got {}")
+
+    def permute_hidden(
+        self, hx: Tuple[Tensor, Tensor], permutation: Optional[Tensor]
+    ) -> Tuple[Tensor, Tensor]:
+        return _permuted(hx[0], permutation), _permuted(hx[1], permutation)
+
     def forward(
         self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]] = None
     ) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:
         if not _types.is_scripting() and isinstance(input, PackedSequence):
-            return self._forward_packed(input, hx)
-        self._check_input(input, False)
+            return _forward_packed(self, weft.lstm_packed, input, hx)
+        if not _types.is_scripting():
+            self._update_flat_weights()
+        _check_dimensions(input)
         single = input.dim() == 2
-        size = self.proj_size if self.proj_size > 0 else self.hidden_size
+        batch_dim = 0 if self.batch_first else 1
         if single:
-            input = input.unsqueeze(1)
-        batch = input.size(0) if self.batch_first and not single else input.size(1)
+            input = input.unsqueeze(batch_dim)
         if hx is None:
-            h, c = self._zeros(input, batch, size), self._zeros(input, batch, self.hidden_size)
+            layers, batch = self.num_layers * (2 if self.bidirectional else 1), input.size(batch_dim)
+            h = _zero_state(input, layers, batch, self.proj_size if self.proj_size > 0 else self.hidden_size)
+            c = _zero_state(input, layers, batch, self.hidden_size)
         else:
             h, c = hx
             if single:
                 h, c = h.unsqueeze(1), c.unsqueeze(1)
-            self._check_state(h, batch, size, "a hidden state")
-            self._check_state(c, batch, self.hidden_size, "a cell state")
-        if not _types.is_scripting() and self._drops():
-            output, h, c = self._with_dropout(weft.lstm, input, [h, c], None, self.batch_first and not single)
+            h, c = self.permute_hidden((h, c), None)
+        self.check_forward_args(input, (h, c), None)
+        if not _types.is_scripting() and _drops(self):
+            output, h, c = _with_dropout(self, weft.lstm, input, [h, c])
         else:
             output, h, c = weft.lstm(input, [h, c], self._flat_weights, self.bias, self.num_layers, self.dropout,
-                                     self.training, self.bidirectional, self.batch_first and not single)  # fmt: skip
+                                     self.training, self.bidirectional, self.batch_first)  # fmt: skip
         if single:
-            output, h, c = output.squeeze(1), h.squeeze(1), c.squeeze(1)
-        return output, (h, c)
-
-    def _forward_packed(self, input, hx):
-        data, batch_sizes, sorted_indices, unsorted_indices = input
-        self._check_input(data, True)
-        batch, size = int(batch_sizes[0]), self.proj_size or self.hidden_size
-        if hx is None:
-            h, c = self._zeros(data, batch, size), self._zeros(data, batch, self.hidden_size)
-        else:
-            h, c = (_permuted(state, sorted_indices) for state in hx)
-            self._check_state(h, batch, size, "a hidden state")
-            self._check_state(c, batch, self.hidden_size, "a cell state")
-        if self._drops():
-            output, h, c = self._with_dropout(weft.lstm_packed, data, [h, c], batch_sizes)
-        else:
-            output, h, c = weft.lstm_packed(data, batch_sizes, [h, c], self._flat_weights, self.bias, self.num_layers,
-                                            self.dropout, self.training, self.bidirectional)  # fmt: skip
-        output = PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices)
-        return output, (_permuted(h, unsorted_indices), _permuted(c, unsorted_indices))
+            output, h, c = output.squeeze(batch_dim), h.squeeze(1), c.squeeze(1)
+        return output, self.permute_hidden((h, c), None)
 
 
 # ---- cells ------------------------------------------------------------------------------------------------------
+def _check_cell_input(input: Tensor) -> None:
+    if input.dim() != 1 and input.dim() != 2:
+        raise ValueError(f"expected input of 1 or 2 dimensions, got {input.dim()}")
+
+
 class RNNCellBase(Module):
     """One step: input[batch, input_size] or [input_size], with states [batch, hidden_size] or [hidden_size]."""
 
@@ -402,10 +454,6 @@ class RNNCellBase(Module):
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
-    def _check(self, input: Tensor) -> None:
-        if input.dim() != 1 and input.dim() != 2:
-            raise ValueError(f"expected input of 1 or 2 dimensions, got {input.dim()}")
-
     def extra_repr(self):
         text = f"{self.input_size}, {self.hidden_size}"
         text += f", bias={self.bias}" if self.bias is not True else ""
@@ -426,7 +474,7 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Optional[Tensor] = None) -> Tensor:
-        self._check(input)
+        _check_cell_input(input)
         single = input.dim() == 1
         if single:
             input = input.unsqueeze(0)
@@ -450,7 +498,7 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Optional[Tensor] = None) -> Tensor:
-        self._check(input)
+        _check_cell_input(input)
         single = input.dim() == 1
         if single:
             input = input.unsqueeze(0)
@@ -471,7 +519,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]] = None) -> Tuple[Tensor, Tensor]:
-        self._check(input)
+        _check_cell_input(input)
         single = input.dim() == 1
         if single:
             input = input.unsqueeze(0)

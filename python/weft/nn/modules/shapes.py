@@ -39,10 +39,13 @@ class Unflatten(Module):
             raise TypeError(
                 f"Unflatten: dim must be an int (weft's tensors have no named dimensions), got {type(dim).__name__}"
             )
-        if isinstance(unflattened_size, int) or not all(isinstance(size, int) for size in unflattened_size):
-            raise TypeError(f"Unflatten: unflattened_size must be a tuple of ints, got {unflattened_size!r}")
+        self._require_tuple_int(unflattened_size)
         self.dim = dim
         self.unflattened_size = tuple(unflattened_size)
+
+    def _require_tuple_int(self, input):
+        if isinstance(input, int) or not all(isinstance(size, int) for size in input):
+            raise TypeError(f"Unflatten: unflattened_size must be a tuple of ints, got {input!r}")
 
     def forward(self, input: Tensor) -> Tensor:
         return input.unflatten(self.dim, self.unflattened_size)

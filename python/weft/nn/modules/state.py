@@ -21,7 +21,8 @@ IncompatibleKeys = _IncompatibleKeys
 
 
 class State:
-    """The half of Module that saves and loads."""
+    """The half of Module that saves and loads. Its methods are PyTorch's: what helps them are functions, which no attribute
+    of a module hides."""
 
     # Of the class's state; a newer one may load older states by overriding _load_from_state_dict.
     _version = 1
@@ -31,16 +32,6 @@ class State:
 
     def set_extra_state(self, state):
         raise NotImplementedError(f"{type(self).__name__} has no set_extra_state()")
-
-    def _own_state(self):
-        """(store, name, value) of every parameter and persistent buffer of the module itself."""
-        for name, value in self._parameters.items():
-            if value is not None:
-                yield self._parameters, name, value
-        left_out = self._non_persistent_buffers_set
-        for name, value in self._buffers.items():
-            if value is not None and name not in left_out:
-                yield self._buffers, name, value
 
     # ---- saving ------------------------------------------------------------------------------------------
     def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
@@ -68,7 +59,7 @@ class State:
         return destination
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
-        for _, name, value in self._own_state():
+        for _, name, value in _own_state(self):
             destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
         if type(self).get_extra_state is not State.get_extra_state:
             destination[prefix + "_extra_state"] = self.get_extra_state()
@@ -90,49 +81,16 @@ class State:
             state._metadata = metadata
         keys, errors, pending = IncompatibleKeys([], []), [], []
         options = {"assign_to_params_buffers": assign, "pending": pending}
-        self._gather(state, "", metadata or {}, options, keys, errors)
+        _gather(self, state, "", metadata or {}, options, keys, errors)
         has_hooks = any(module._load_state_dict_post_hooks for module in self.modules())
         if not has_hooks:
-            self._raise_if(errors, strict, keys)
+            _raise_if(self, errors, strict, keys)
         if not errors:
             for put in pending:
                 put()
-        self._run_load_hooks(keys)
-        self._raise_if(errors, strict, keys)
+        _run_load_hooks(self, keys)
+        _raise_if(self, errors, strict, keys)
         return keys
-
-    def _gather(self, state, prefix, metadata, options, keys, errors):
-        local = {**metadata.get(prefix[:-1], {}), **options}
-        self._load_from_state_dict(state, prefix, local, True, *keys, errors)
-        for name, module in self._modules.items():
-            if module is not None:
-                inner = f"{prefix}{name}."
-                part = {key: value for key, value in state.items() if key.startswith(inner)}
-                module._gather(part, inner, metadata, options, keys, errors)
-
-    def _run_load_hooks(self, keys):
-        for module in self._modules.values():
-            if module is not None:
-                module._run_load_hooks(keys)
-        for hook in tuple(self._load_state_dict_post_hooks.values()):
-            if hook(self, keys) is not None:
-                raise RuntimeError(
-                    "load_state_dict: a post-hook changes the two lists in place and returns None"
-                )
-
-    def _raise_if(self, errors, strict, keys):
-        lines = list(errors)
-        if strict:
-            quoted = [
-                ", ".join(f'"{key}"' for key in each) for each in (keys.unexpected_keys, keys.missing_keys)
-            ]
-            for title, each in zip(("Unexpected", "Missing"), quoted):
-                if each:
-                    lines.insert(0, f"{title} key(s) in state_dict: {each}. ")
-        if lines:
-            raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(lines)
-            )
 
     def _load_from_state_dict(
         self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
@@ -143,7 +101,7 @@ class State:
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign, pending = local_metadata.get("assign_to_params_buffers", False), local_metadata.get("pending")
         known = {"_extra_state"}
-        for store, name, own in self._own_state():
+        for store, name, own in _own_state(self):
             known.add(name)
             key = prefix + name
             if key not in state_dict:
@@ -154,42 +112,88 @@ class State:
             if error:
                 error_msgs.append(error)
                 continue
-            put = self._putter(store, name, state_dict[key], assign)
+            put = _putter(self, store, name, state_dict[key], assign)
             put() if pending is None else pending.append(put)
-        self._load_extra_state(
-            state_dict, prefix + "_extra_state", strict, missing_keys, unexpected_keys, pending
+        _load_extra_state(
+            self, state_dict, prefix + "_extra_state", strict, missing_keys, unexpected_keys, pending
         )
         if strict:
-            unexpected_keys.extend(key for key in state_dict if self._is_unexpected(key, prefix, known))
+            unexpected_keys.extend(key for key in state_dict if _is_unexpected(self, key, prefix, known))
 
-    def _is_unexpected(self, key, prefix, known):
-        """Does nobody take this key: neither the module itself nor one in it?"""
-        if not key.startswith(prefix):
-            return False
-        first, dot, _ = key[len(prefix) :].partition(".")
-        return self._modules.get(first) is None if dot else first not in known
 
-    def _load_extra_state(self, state_dict, key, strict, missing_keys, unexpected_keys, pending):
-        if type(self).set_extra_state is State.set_extra_state:
-            if strict and key in state_dict and type(self).get_extra_state is State.get_extra_state:
-                unexpected_keys.append(key)
-        elif key in state_dict:
-            put = lambda: self.set_extra_state(state_dict[key])  # noqa: E731
-            put() if pending is None else pending.append(put)
-        elif strict:
-            missing_keys.append(key)
+def _own_state(module):
+    """(store, name, value) of every parameter and persistent buffer of the module itself."""
+    for name, value in module._parameters.items():
+        if value is not None:
+            yield module._parameters, name, value
+    left_out = module._non_persistent_buffers_set
+    for name, value in module._buffers.items():
+        if value is not None and name not in left_out:
+            yield module._buffers, name, value
 
-    def _putter(self, store, name, value, assign):
-        def put():
-            own = store[name]
-            if assign or is_lazy(own):
-                kept = value if assign else value.clone()
-                is_parameter = isinstance(own, Parameter) and not isinstance(value, Parameter)
-                setattr(self, name, Parameter(kept, own.requires_grad) if is_parameter else kept)
-            else:
-                own.copy_(value if value.shape == own.shape else value.reshape(own.shape))
 
-        return put
+def _gather(module, state, prefix, metadata, options, keys, errors):
+    local = {**metadata.get(prefix[:-1], {}), **options}
+    module._load_from_state_dict(state, prefix, local, True, *keys, errors)
+    for name, child in module._modules.items():
+        if child is not None:
+            inner = f"{prefix}{name}."
+            part = {key: value for key, value in state.items() if key.startswith(inner)}
+            _gather(child, part, inner, metadata, options, keys, errors)
+
+
+def _run_load_hooks(module, keys):
+    for child in module._modules.values():
+        if child is not None:
+            _run_load_hooks(child, keys)
+    for hook in tuple(module._load_state_dict_post_hooks.values()):
+        if hook(module, keys) is not None:
+            raise RuntimeError("load_state_dict: a post-hook changes the two lists in place and returns None")
+
+
+def _raise_if(module, errors, strict, keys):
+    lines = list(errors)
+    if strict:
+        quoted = [", ".join(f'"{key}"' for key in each) for each in (keys.unexpected_keys, keys.missing_keys)]
+        for title, each in zip(("Unexpected", "Missing"), quoted):
+            if each:
+                lines.insert(0, f"{title} key(s) in state_dict: {each}. ")
+    if lines:
+        raise RuntimeError(
+            f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(lines)
+        )
+
+
+def _is_unexpected(module, key, prefix, known):
+    """Does nobody take this key: neither the module itself nor one in it?"""
+    if not key.startswith(prefix):
+        return False
+    first, dot, _ = key[len(prefix) :].partition(".")
+    return module._modules.get(first) is None if dot else first not in known
+
+
+def _load_extra_state(module, state_dict, key, strict, missing_keys, unexpected_keys, pending):
+    if type(module).set_extra_state is State.set_extra_state:
+        if strict and key in state_dict and type(module).get_extra_state is State.get_extra_state:
+            unexpected_keys.append(key)
+    elif key in state_dict:
+        put = lambda: module.set_extra_state(state_dict[key])  # noqa: E731
+        put() if pending is None else pending.append(put)
+    elif strict:
+        missing_keys.append(key)
+
+
+def _putter(module, store, name, value, assign):
+    def put():
+        own = store[name]
+        if assign or is_lazy(own):
+            kept = value if assign else value.clone()
+            is_parameter = isinstance(own, Parameter) and not isinstance(value, Parameter)
+            setattr(module, name, Parameter(kept, own.requires_grad) if is_parameter else kept)
+        else:
+            own.copy_(value if value.shape == own.shape else value.reshape(own.shape))
+
+    return put
 
 
 def _mismatch(key, value, own):

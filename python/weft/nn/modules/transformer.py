@@ -68,33 +68,10 @@ class TransformerEncoderLayer(Module):
         self.activation = _get_activation_fn(activation)
         self.activation_relu_or_gelu = _kind_of(self.activation)
 
-    def _is_one_operator(self, src, src_mask, src_key_padding_mask):
-        attention = self.self_attn
-        return (_types.takes_fast_path() and not self.training and src.ndim == 3 and attention.batch_first and attention._qkv_same_embed_dim
-                and attention.in_proj_bias is not None and self.activation_relu_or_gelu and self.norm1.bias is not None
-                and self.norm1.eps == self.norm2.eps and _is_single_mask(src_key_padding_mask, src_mask)
-                and not self._has_hooks())  # fmt: skip
-
-    def _has_hooks(self):
-        return any(
-            module._forward_hooks or module._forward_pre_hooks
-            for module in self._modules.values()
-            if module is not None
-        )
-
-    def _as_one_operator(self, src, src_mask, src_key_padding_mask):
-        attention = self.self_attn
-        mask, mask_type = (src_mask, 0) if src_mask is not None else (src_key_padding_mask, 1)
-        return weft.transformer_encoder_layer_fwd(
-            src, attention.embed_dim, attention.num_heads, attention.in_proj_weight, attention.in_proj_bias,
-            attention.out_proj.weight, attention.out_proj.bias, self.activation_relu_or_gelu == 2, self.norm_first,
-            self.norm1.eps, self.norm1.weight, self.norm1.bias, self.norm2.weight, self.norm2.bias, self.linear1.weight,
-            self.linear1.bias, self.linear2.weight, self.linear2.bias, mask, mask_type if mask is not None else None)  # fmt: skip
-
     def forward(self, src: Tensor, src_mask: Optional[Tensor] = None, src_key_padding_mask: Optional[Tensor] = None,
                 is_causal: bool = False) -> Tensor:  # fmt: skip
-        if not _types.is_scripting() and self._is_one_operator(src, src_mask, src_key_padding_mask):
-            return self._as_one_operator(src, src_mask, src_key_padding_mask)
+        if not _types.is_scripting() and _is_one_operator(self, src, src_mask, src_key_padding_mask):
+            return _as_one_operator(self, src, src_mask, src_key_padding_mask)
         x = src
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), src_mask, src_key_padding_mask)
@@ -113,6 +90,28 @@ class TransformerEncoderLayer(Module):
     def _ff_block(self, x: Tensor) -> Tensor:
         x = self.linear2(self.dropout(self.activation(self.linear1(x))))
         return self.dropout2(x)
+
+
+def _is_one_operator(layer, src, src_mask, src_key_padding_mask):
+    attention = layer.self_attn
+    return (_types.takes_fast_path() and not layer.training and src.ndim == 3 and attention.batch_first and attention._qkv_same_embed_dim
+            and attention.in_proj_bias is not None and layer.activation_relu_or_gelu and layer.norm1.bias is not None
+            and layer.norm1.eps == layer.norm2.eps and _is_single_mask(src_key_padding_mask, src_mask)
+            and not _has_hooks(layer))  # fmt: skip
+
+
+def _has_hooks(layer):
+    return any(module._forward_hooks or module._forward_pre_hooks for module in layer.modules())
+
+
+def _as_one_operator(layer, src, src_mask, src_key_padding_mask):
+    attention = layer.self_attn
+    mask, mask_type = (src_mask, 0) if src_mask is not None else (src_key_padding_mask, 1)
+    return weft.transformer_encoder_layer_fwd(
+        src, attention.embed_dim, attention.num_heads, attention.in_proj_weight, attention.in_proj_bias,
+        attention.out_proj.weight, attention.out_proj.bias, layer.activation_relu_or_gelu == 2, layer.norm_first,
+        layer.norm1.eps, layer.norm1.weight, layer.norm1.bias, layer.norm2.weight, layer.norm2.bias, layer.linear1.weight,
+        layer.linear1.bias, layer.linear2.weight, layer.linear2.bias, mask, mask_type if mask is not None else None)  # fmt: skip
 
 
 class TransformerDecoderLayer(Module):
@@ -211,28 +210,30 @@ class TransformerEncoder(Module):
         self.use_nested_tensor = enable_nested_tensor and _takes_nested(encoder_layer)
         self.mask_check = mask_check
 
-    def _leaves_padding_out(self, src, mask, padding):
-        return (self.use_nested_tensor and _types.takes_fast_path() and not self.layers[0].training and src.ndim == 3
-                and padding is not None and mask is None
-                and not (weft._C._grad_mode()[0] and any(p.requires_grad for p in [src, *self.layers[0].parameters()])))  # fmt: skip
-
-    def _without_padding(self, output, padding):
-        kept = padding == 0
-        left_out = ~kept
-        if self.mask_check:
-            left_out = left_out & (kept[:, 1:] <= kept[:, :-1]).all()
-        return output.masked_fill(left_out.unsqueeze(-1), 0.0)
-
     def forward(self, src: Tensor, mask: Optional[Tensor] = None, src_key_padding_mask: Optional[Tensor] = None,
                 is_causal: Optional[bool] = None) -> Tensor:  # fmt: skip
         output = src
         for layer in self.layers:
             output = layer(output, src_mask=mask, src_key_padding_mask=src_key_padding_mask)
-        if not _types.is_scripting() and self._leaves_padding_out(src, mask, src_key_padding_mask):
-            output = self._without_padding(output, src_key_padding_mask)
+        if not _types.is_scripting() and _leaves_padding_out(self, src, mask, src_key_padding_mask):
+            output = _without_padding(self, output, src_key_padding_mask)
         if self.norm is not None:
             output = self.norm(output)
         return output
+
+
+def _leaves_padding_out(encoder, src, mask, padding):
+    return (encoder.use_nested_tensor and _types.takes_fast_path() and not encoder.layers[0].training and src.ndim == 3
+            and padding is not None and mask is None
+            and not (weft._C._grad_mode()[0] and any(p.requires_grad for p in [src, *encoder.layers[0].parameters()])))  # fmt: skip
+
+
+def _without_padding(encoder, output, padding):
+    kept = padding == 0
+    left_out = ~kept
+    if encoder.mask_check:
+        left_out = left_out & (kept[:, 1:] <= kept[:, :-1]).all()
+    return output.masked_fill(left_out.unsqueeze(-1), 0.0)
 
 
 class TransformerDecoder(Module):

@@ -16,16 +16,16 @@ class _WeightNorm(Module):
         super().__init__()
         self.dim = -1 if dim is None else dim
 
-    def _norm(self, v):
+    def _weft_norm(self, v):
         if self.dim == -1:
             return weft.vector_norm(v)
         return weft.vector_norm(v, 2.0, [d for d in range(v.ndim) if d != self.dim % v.ndim], True)
 
     def forward(self, weight_g, weight_v):
-        return weight_v * (weight_g / self._norm(weight_v))
+        return weight_v * (weight_g / self._weft_norm(weight_v))
 
     def right_inverse(self, weight):
-        return self._norm(weight), weight
+        return self._weft_norm(weight), weight
 
 
 def weight_norm(module, name="weight", dim=0):
@@ -56,29 +56,31 @@ class _SpectralNorm(Module):
         self.eps = eps
         self.n_power_iterations = n_power_iterations
         if weight.ndim > 1:
-            matrix = self._matrix(weight)
+            matrix = self._weft_matrix(weight)
             for key, size in zip(("_u", "_v"), matrix.shape):
-                self.register_buffer(key, self._unit(init.normal_(weft.empty((size,), dtype=weight.dtype))))
-            self._iterate(matrix, 15)
+                self.register_buffer(
+                    key, self._weft_unit(init.normal_(weft.empty((size,), dtype=weight.dtype)))
+                )
+            self._weft_iterate(matrix, 15)
 
-    def _matrix(self, weight):
+    def _weft_matrix(self, weight):
         rest = [d for d in range(weight.ndim) if d != self.dim]
         return weight.permute([self.dim, *rest]).reshape((weight.shape[self.dim], -1))
 
-    def _unit(self, x):
+    def _weft_unit(self, x):
         return x / weft.clamp(weft.vector_norm(x), min=self.eps)
 
-    def _iterate(self, matrix, count):
+    def _weft_iterate(self, matrix, count):
         for _ in range(count):
-            self._u.copy_(self._unit(weft.matmul(matrix, self._v)))
-            self._v.copy_(self._unit(weft.matmul(matrix.transpose(0, 1), self._u)))
+            self._u.copy_(self._weft_unit(weft.matmul(matrix, self._v)))
+            self._v.copy_(self._weft_unit(weft.matmul(matrix.transpose(0, 1), self._u)))
 
     def forward(self, weight):
         if weight.ndim == 1:
-            return self._unit(weight)
-        matrix = self._matrix(weight)
+            return self._weft_unit(weight)
+        matrix = self._weft_matrix(weight)
         if self.training:
-            self._iterate(matrix, self.n_power_iterations)
+            self._weft_iterate(matrix, self.n_power_iterations)
         return weight / weft.dot(self._u, weft.matmul(matrix, self._v))
 
     def right_inverse(self, value):

@@ -48,7 +48,7 @@ class ParametrizationList(ModuleList):
             else:
                 self.register_buffer(name, each)
 
-    def _originals(self):
+    def _weft_originals(self):
         if self.is_tensor:
             return [self.original]
         return [getattr(self, f"original{i}") for i in range(self.ntensors)]
@@ -59,12 +59,12 @@ class ParametrizationList(ModuleList):
             if not hasattr(module, "right_inverse"):
                 raise RuntimeError(f"parametrization {type(module).__name__} has no right_inverse")
             value = module.right_inverse(value)
-        for own, each in zip(self._originals(), [value] if self.is_tensor else value):
+        for own, each in zip(self._weft_originals(), [value] if self.is_tensor else value):
             own.copy_(each)
 
     def forward(self):
         first, *rest = list(self)
-        value = first(*self._originals())
+        value = first(*self._weft_originals())
         for module in rest:
             value = module(value)
         return value
@@ -147,7 +147,7 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
     made = module.parametrizations[tensor_name]
     if not leave_parametrized and not made.is_tensor:
         raise ValueError("remove_parametrizations: leave_parametrized=False needs one original tensor")
-    is_parameter = isinstance(made._originals()[0], Parameter)
+    is_parameter = isinstance(made._weft_originals()[0], Parameter)
     value = made().detach().clone() if leave_parametrized else made.original
     delattr(type(module), tensor_name)
     del module.parametrizations[tensor_name]

@@ -43,19 +43,19 @@ class _Extractor(nn.Module):
             vars(self)[tensors].update(vars(twin)[tensors])
         object.__setattr__(self, "_whole", twin)
         self.training = model.training
-        self._keys = nodes  # of both modes: {(module, call): key}
-        self._found, self._calls = {}, {}
+        self._weft_keys = nodes  # of both modes: {(module, call): key}
+        self._weft_found, self._weft_calls = {}, {}
         for name in dict.fromkeys(name for wanted in nodes.values() for name, _ in wanted):
-            twin.get_submodule(name).register_forward_hook(self._hook(name))
+            twin.get_submodule(name).register_forward_hook(self._weft_hook(name))
 
-    def _hook(self, name):
+    def _weft_hook(self, name):
         def keep(module, args, result):
-            call = self._calls.get(name, 0)
-            self._calls[name] = call + 1
-            key = self._keys[self.training].get((name, call))
+            call = self._weft_calls.get(name, 0)
+            self._weft_calls[name] = call + 1
+            key = self._weft_keys[self.training].get((name, call))
             if key is not None:
-                self._found[key] = result
-                if len(self._found) == len(self._keys[self.training]) and not is_compiling():
+                self._weft_found[key] = result
+                if len(self._weft_found) == len(self._weft_keys[self.training]) and not is_compiling():
                     raise _AllFound
 
         return keep
@@ -65,12 +65,12 @@ class _Extractor(nn.Module):
         return super().train(mode)
 
     def forward(self, *args, **kwargs):
-        self._found, self._calls = {}, {}
+        self._weft_found, self._weft_calls = {}, {}
         try:
             self._whole(*args, **kwargs)
         except _AllFound:
             pass
-        found, self._found = self._found, {}
+        found, self._weft_found = self._weft_found, {}
         return found
 
 

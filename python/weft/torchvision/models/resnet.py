@@ -148,9 +148,9 @@ class ResNet(nn.Module):
         self.layer4 = self._make_layer(block, 512, layers[3], stride=2, dilate=dilated[2])
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
         self.fc = nn.Linear(512 * block.expansion, num_classes)
-        self._initialize(zero_init_residual)
+        self._weft_initialize(zero_init_residual)
 
-    def _initialize(self, zero_init_residual):
+    def _weft_initialize(self, zero_init_residual):
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")

@@ -171,22 +171,22 @@ class ShiftedWindowAttention(nn.Module):
         columns = column.reshape(-1, 1) - column + width - 1
         self.register_buffer("relative_position_index", (rows * (2 * width - 1) + columns).flatten())
 
-    def _bias_of(self, table):
+    def _weft_bias_of(self, table):
         pixels = self.window_size[0] * self.window_size[1]
         bias = table[self.relative_position_index].view(pixels, pixels, -1)
         return bias.permute(2, 0, 1).contiguous().unsqueeze(0)
 
     def get_relative_position_bias(self):
-        return self._bias_of(self.relative_position_bias_table)
+        return self._weft_bias_of(self.relative_position_bias_table)
 
-    def _attention(self, x, logit_scale):
+    def _weft_attention(self, x, logit_scale):
         return shifted_window_attention(
             x, self.qkv.weight, self.proj.weight, self.get_relative_position_bias(), self.window_size, self.num_heads,
             self.shift_size, self.attention_dropout, self.dropout, self.qkv.bias, self.proj.bias, logit_scale,
             self.training)  # fmt: skip
 
     def forward(self, x):
-        return self._attention(x, None)
+        return self._weft_attention(x, None)
 
 
 class ShiftedWindowAttentionV2(ShiftedWindowAttention):
@@ -218,11 +218,11 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
 
     def get_relative_position_bias(self):
         return 16 * weft.sigmoid(
-            self._bias_of(self.cpb_mlp(self.relative_coords_table).view(-1, self.num_heads))
+            self._weft_bias_of(self.cpb_mlp(self.relative_coords_table).view(-1, self.num_heads))
         )
 
     def forward(self, x):
-        return self._attention(x, self.logit_scale)
+        return self._weft_attention(x, self.logit_scale)
 
 
 class SwinTransformerBlock(nn.Module):

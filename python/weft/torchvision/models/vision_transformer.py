@@ -146,7 +146,7 @@ class VisionTransformer(nn.Module):
         if conv_stem_configs is None:
             self.conv_proj = nn.Conv2d(3, hidden_dim, patch_size, patch_size)
         else:
-            self.conv_proj = self._stem(conv_stem_configs)
+            self.conv_proj = self._weft_stem(conv_stem_configs)
         self.seq_length = (image_size // patch_size) ** 2 + 1
         self.class_token = nn.Parameter(weft.zeros((1, 1, hidden_dim)))
         self.encoder = Encoder(self.seq_length, num_layers, num_heads, hidden_dim, mlp_dim, dropout, attention_dropout,
@@ -159,9 +159,9 @@ class VisionTransformer(nn.Module):
             heads["act"] = nn.Tanh()
             heads["head"] = nn.Linear(representation_size, num_classes)
         self.heads = nn.Sequential(heads)
-        self._initialize()
+        self._weft_initialize()
 
-    def _stem(self, configurations):
+    def _weft_stem(self, configurations):
         layers, channels = OrderedDict(), 3
         for i, one in enumerate(configurations):
             layers[f"conv_bn_relu_{i}"] = Conv2dNormActivation(
@@ -171,7 +171,7 @@ class VisionTransformer(nn.Module):
         layers["conv_last"] = nn.Conv2d(channels, self.hidden_dim, 1)
         return nn.Sequential(layers)
 
-    def _initialize(self):
+    def _weft_initialize(self):
         if isinstance(self.conv_proj, nn.Conv2d):
             inputs = math.prod(self.conv_proj.weight.shape[1:])
             _fill_projection(self.conv_proj, math.sqrt(1 / inputs))

@@ -50,7 +50,7 @@ class MultiScaleRoIAlign(Module):
         self.canonical_scale = canonical_scale
         self.canonical_level = canonical_level
 
-    def _set_scales(self, features, image_shapes):
+    def _weft_set_scales(self, features, image_shapes):
         if not image_shapes:
             raise ValueError("images list should not be empty")
         original = [max(shape[d] for shape in image_shapes) for d in range(2)]
@@ -65,7 +65,7 @@ class MultiScaleRoIAlign(Module):
     def forward(self, x, boxes, image_shapes):
         features = [value for key, value in x.items() if key in self.featmap_names]
         if self.scales is None or self.map_levels is None:
-            self._set_scales(features, image_shapes)
+            self._weft_set_scales(features, image_shapes)
         regions = convert_boxes_to_roi_format(boxes)
         if len(features) == 1:
             return roi_align(features[0], regions, self.output_size, self.scales[0], self.sampling_ratio)

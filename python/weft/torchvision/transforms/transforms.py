@@ -135,12 +135,12 @@ class ConvertImageDtype(Module):
 
 
 class _Printed(Module):
-    """Says its arguments: `_shown` are their names."""
+    """Says its arguments: `_weft_shown` are their names."""
 
-    _shown = ()
+    _weft_shown = ()
 
     def __repr__(self):
-        values = [(name, getattr(self, name)) for name in self._shown]
+        values = [(name, getattr(self, name)) for name in self._weft_shown]
         text = ", ".join(
             f"{name}={value.value if isinstance(value, InterpolationMode) else value}"
             for name, value in values
@@ -151,7 +151,7 @@ class _Printed(Module):
 class Normalize(_Printed):
     """See functional.normalize."""
 
-    _shown = ("mean", "std")
+    _weft_shown = ("mean", "std")
 
     def __init__(self, mean, std, inplace=False):
         super().__init__()
@@ -166,7 +166,7 @@ class Normalize(_Printed):
 class Resize(_Printed):
     """See functional.resize."""
 
-    _shown = ("size", "interpolation", "max_size", "antialias")
+    _weft_shown = ("size", "interpolation", "max_size", "antialias")
 
     def __init__(self, size, interpolation=InterpolationMode.BILINEAR, max_size=None, antialias=True):
         super().__init__()
@@ -188,7 +188,7 @@ class Resize(_Printed):
 class CenterCrop(_Printed):
     """See functional.center_crop."""
 
-    _shown = ("size",)
+    _weft_shown = ("size",)
 
     def __init__(self, size):
         super().__init__()
@@ -201,7 +201,7 @@ class CenterCrop(_Printed):
 class Pad(_Printed):
     """See functional.pad."""
 
-    _shown = ("padding", "fill", "padding_mode")
+    _weft_shown = ("padding", "fill", "padding_mode")
 
     def __init__(self, padding, fill=0, padding_mode="constant"):
         super().__init__()
@@ -224,7 +224,7 @@ class Pad(_Printed):
 class FiveCrop(_Printed):
     """See functional.five_crop."""
 
-    _shown = ("size",)
+    _weft_shown = ("size",)
 
     def __init__(self, size):
         super().__init__()
@@ -237,7 +237,7 @@ class FiveCrop(_Printed):
 class TenCrop(_Printed):
     """See functional.ten_crop."""
 
-    _shown = ("size", "vertical_flip")
+    _weft_shown = ("size", "vertical_flip")
 
     def __init__(self, size, vertical_flip=False):
         super().__init__()
@@ -251,7 +251,7 @@ class TenCrop(_Printed):
 class Grayscale(_Printed):
     """See functional.rgb_to_grayscale."""
 
-    _shown = ("num_output_channels",)
+    _weft_shown = ("num_output_channels",)
 
     def __init__(self, num_output_channels=1):
         super().__init__()
@@ -283,7 +283,7 @@ class LinearTransformation(Module):
 class GaussianBlur(_Printed):
     """See functional.gaussian_blur; sigma is drawn between two numbers."""
 
-    _shown = ("kernel_size", "sigma")
+    _weft_shown = ("kernel_size", "sigma")
 
     def __init__(self, kernel_size, sigma=(0.1, 2.0)):
         super().__init__()
@@ -307,38 +307,38 @@ class GaussianBlur(_Printed):
 class _Sometimes(_Printed):
     """Changes the image with probability p."""
 
-    _shown = ("p",)
+    _weft_shown = ("p",)
 
     def __init__(self, p=0.5):
         super().__init__()
         self.p = p
 
     def forward(self, img):
-        return self._change(img) if _happens(self.p) else img
+        return self._weft_change(img) if _happens(self.p) else img
 
 
 class RandomHorizontalFlip(_Sometimes):
-    def _change(self, img):
+    def _weft_change(self, img):
         return F.hflip(img)
 
 
 class RandomVerticalFlip(_Sometimes):
-    def _change(self, img):
+    def _weft_change(self, img):
         return F.vflip(img)
 
 
 class RandomInvert(_Sometimes):
-    def _change(self, img):
+    def _weft_change(self, img):
         return F.invert(img)
 
 
 class RandomAutocontrast(_Sometimes):
-    def _change(self, img):
+    def _weft_change(self, img):
         return F.autocontrast(img)
 
 
 class RandomEqualize(_Sometimes):
-    def _change(self, img):
+    def _weft_change(self, img):
         return F.equalize(img)
 
 
@@ -346,40 +346,40 @@ class RandomGrayscale(_Sometimes):
     def __init__(self, p=0.1):
         super().__init__(p)
 
-    def _change(self, img):
+    def _weft_change(self, img):
         return F.rgb_to_grayscale(img, F.get_image_num_channels(img))
 
 
 class RandomPosterize(_Sometimes):
-    _shown = ("bits", "p")
+    _weft_shown = ("bits", "p")
 
     def __init__(self, bits, p=0.5):
         super().__init__(p)
         self.bits = bits
 
-    def _change(self, img):
+    def _weft_change(self, img):
         return F.posterize(img, self.bits)
 
 
 class RandomSolarize(_Sometimes):
-    _shown = ("threshold", "p")
+    _weft_shown = ("threshold", "p")
 
     def __init__(self, threshold, p=0.5):
         super().__init__(p)
         self.threshold = threshold
 
-    def _change(self, img):
+    def _weft_change(self, img):
         return F.solarize(img, self.threshold)
 
 
 class RandomAdjustSharpness(_Sometimes):
-    _shown = ("sharpness_factor", "p")
+    _weft_shown = ("sharpness_factor", "p")
 
     def __init__(self, sharpness_factor, p=0.5):
         super().__init__(p)
         self.sharpness_factor = sharpness_factor
 
-    def _change(self, img):
+    def _weft_change(self, img):
         return F.adjust_sharpness(img, self.sharpness_factor)
 
 
@@ -436,7 +436,7 @@ class RandomChoice(Compose):
 class RandomCrop(_Printed):
     """A part of this size, somewhere; of the padded image where padding is given."""
 
-    _shown = ("size", "padding")
+    _weft_shown = ("size", "padding")
 
     def __init__(self, size, padding=None, pad_if_needed=False, fill=0, padding_mode="constant"):
         super().__init__()
@@ -472,7 +472,7 @@ class RandomCrop(_Printed):
 class RandomResizedCrop(_Printed):
     """A part of random area and aspect ratio, in this size."""
 
-    _shown = ("size", "scale", "ratio", "interpolation", "antialias")
+    _weft_shown = ("size", "scale", "ratio", "interpolation", "antialias")
 
     def __init__(self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), interpolation=InterpolationMode.BILINEAR,
                  antialias=True):  # fmt: skip
@@ -518,7 +518,7 @@ class RandomResizedCrop(_Printed):
 class ColorJitter(_Printed):
     """Brightness, contrast, saturation and hue changed by random amounts, in random order."""
 
-    _shown = ("brightness", "contrast", "saturation", "hue")
+    _weft_shown = ("brightness", "contrast", "saturation", "hue")
 
     def __init__(self, brightness=0, contrast=0, saturation=0, hue=0):
         super().__init__()
@@ -564,7 +564,7 @@ def _filled(img, fill):
 class RandomRotation(_Printed):
     """See functional.rotate; the angle is random."""
 
-    _shown = ("degrees", "interpolation", "expand", "fill")
+    _weft_shown = ("degrees", "interpolation", "expand", "fill")
 
     def __init__(self, degrees, interpolation=InterpolationMode.NEAREST, expand=False, center=None, fill=0):
         super().__init__()
@@ -586,7 +586,7 @@ class RandomRotation(_Printed):
 class RandomAffine(_Printed):
     """See functional.affine; angle, translation, scale and shear are random."""
 
-    _shown = ("degrees", "translate", "scale", "shear")
+    _weft_shown = ("degrees", "translate", "scale", "shear")
 
     def __init__(self, degrees, translate=None, scale=None, shear=None, interpolation=InterpolationMode.NEAREST, fill=0,
                  center=None):  # fmt: skip
@@ -620,7 +620,7 @@ class RandomAffine(_Printed):
 class RandomPerspective(_Printed):
     """See functional.perspective, with probability p and random corners."""
 
-    _shown = ("p",)
+    _weft_shown = ("p",)
 
     def __init__(self, distortion_scale=0.5, p=0.5, interpolation=InterpolationMode.BILINEAR, fill=0):
         super().__init__()
@@ -650,7 +650,7 @@ class RandomPerspective(_Printed):
 class RandomErasing(_Printed):
     """A random rectangle set to `value` ("random": noise), with probability p."""
 
-    _shown = ("p", "scale", "ratio", "value", "inplace")
+    _weft_shown = ("p", "scale", "ratio", "value", "inplace")
 
     def __init__(self, p=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0, inplace=False):
         super().__init__()

@@ -67,13 +67,13 @@ class PyramidDetector(DenseDetector):
         """head_outputs: for each name a list of levels [n, a_level, …]; anchors: for each image a list of levels [a_level,
         4]."""
         return [
-            self._detect(
+            self._weft_detect(
                 {name: [level[i] for level in levels] for name, levels in head_outputs.items()}, own, size
             )
             for i, (own, size) in enumerate(zip(anchors, image_shapes))
         ]
 
-    def _detect(self, outputs, anchors, size):
+    def _weft_detect(self, outputs, anchors, size):
         found = []
         for level, own in enumerate(anchors):
             differences = outputs["bbox_regression"][level]

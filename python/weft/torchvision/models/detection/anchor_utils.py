@@ -89,10 +89,10 @@ class DefaultBoxGenerator(nn.Module):
             scales = [*(min_ratio + (max_ratio - min_ratio) * k / last for k in range(last + 1)), 1.0]
         self.scales = [min_ratio, max_ratio] if scales is None else scales
         self._wh_pairs = [
-            weft.tensor(self._sides(k, ratios), device="cpu") for k, ratios in enumerate(aspect_ratios)
+            weft.tensor(self._weft_sides(k, ratios), device="cpu") for k, ratios in enumerate(aspect_ratios)
         ]
 
-    def _sides(self, k, ratios):
+    def _weft_sides(self, k, ratios):
         """[width, height] of the boxes of feature k."""
         scale = self.scales[k]
         between = math.sqrt(scale * self.scales[k + 1])
@@ -105,7 +105,7 @@ class DefaultBoxGenerator(nn.Module):
         """The boxes at a pixel of each feature."""
         return [len(pairs) for pairs in self._wh_pairs]
 
-    def _boxes(self, k, grid, size, dtype):
+    def _weft_boxes(self, k, grid, size, dtype):
         """[a, 4]: (x, y, width, height) relative to the image."""
         rows, columns = grid
         high, wide = grid if self.steps is None else (side / self.steps[k] for side in size)
@@ -120,7 +120,7 @@ class DefaultBoxGenerator(nn.Module):
         height, width = image_list.tensors.shape[-2:]
         dtype, device = feature_maps[0].dtype, feature_maps[0].device
         grids = [(feature.shape[-2], feature.shape[-1]) for feature in feature_maps]
-        boxes = [self._boxes(k, grid, (height, width), dtype) for k, grid in enumerate(grids)]
+        boxes = [self._weft_boxes(k, grid, (height, width), dtype) for k, grid in enumerate(grids)]
         boxes = weft.cat(boxes).to(device)
         half, size = 0.5 * boxes[:, 2:], weft.tensor([width, height], device=device)
         corners = weft.cat(((boxes[:, :2] - half) * size, (boxes[:, :2] + half) * size), 1)

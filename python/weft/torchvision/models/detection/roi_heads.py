@@ -67,10 +67,10 @@ class RoIHeads(nn.Module):
         counts = [boxes.shape[0] for boxes in proposals]
         boxes = self.box_coder.decode(box_regression, proposals).split(counts, 0)
         scores = weft.softmax(class_logits, -1).split(counts, 0)
-        found = [self._detect(*each) for each in zip(boxes, scores, image_shapes)]
+        found = [self._weft_detect(*each) for each in zip(boxes, scores, image_shapes)]
         return tuple([one[i] for one in found] for i in range(3))
 
-    def _detect(self, boxes, scores, size):
+    def _weft_detect(self, boxes, scores, size):
         classes = scores.shape[-1]
         boxes = box_ops.clip_boxes_to_image(boxes.reshape((-1, classes, 4)), size)
         boxes, scores = boxes[:, 1:].reshape((-1, 4)), scores[:, 1:].reshape((-1,))  # 0 is the background

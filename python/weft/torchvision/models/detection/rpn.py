@@ -99,11 +99,12 @@ class RegionProposalNetwork(nn.Module):
         """proposals[n, a, 4] and logits objectness[n, a] to (a list of boxes, a list of probabilities)."""
         objectness = objectness.reshape((proposals.shape[0], -1))
         found = [
-            self._filter(*each, num_anchors_per_level) for each in zip(proposals, objectness, image_shapes)
+            self._weft_filter(*each, num_anchors_per_level)
+            for each in zip(proposals, objectness, image_shapes)
         ]
         return [boxes for boxes, _ in found], [scores for _, scores in found]
 
-    def _filter(self, boxes, objectness, size, counts):
+    def _weft_filter(self, boxes, objectness, size, counts):
         chosen, levels, start = [], [], 0
         for level, own in enumerate(objectness.split(counts)):
             places = best(own, self.pre_nms_top_n())[1]

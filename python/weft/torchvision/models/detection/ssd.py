@@ -109,11 +109,11 @@ class SSD(DenseDetector):
     def postprocess_detections(self, head_outputs, image_anchors, image_shapes):
         scores = weft.softmax(head_outputs["cls_logits"], -1)
         return [
-            self._detect(*each)
+            self._weft_detect(*each)
             for each in zip(head_outputs["bbox_regression"], scores, image_anchors, image_shapes)
         ]
 
-    def _detect(self, differences, scores, anchors, size):
+    def _weft_detect(self, differences, scores, anchors, size):
         boxes = box_ops.clip_boxes_to_image(self.box_coder.decode_single(differences, anchors), size)
         found = []
         for label in range(1, scores.shape[-1]):

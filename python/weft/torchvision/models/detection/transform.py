@@ -35,12 +35,12 @@ class GeneralizedRCNNTransform(nn.Module):
             raise NotImplementedError(
                 "GeneralizedRCNNTransform: weft's detectors are not trained: no targets"
             )
-        made = [self.resize(self.normalize(self._checked(image)))[0] for image in images]
+        made = [self.resize(self.normalize(self._weft_checked(image)))[0] for image in images]
         sizes = [(image.shape[-2], image.shape[-1]) for image in made]
         return ImageList(self.batch_images(made, self.size_divisible), sizes), targets
 
     @staticmethod
-    def _checked(image):
+    def _weft_checked(image):
         if image.ndim != 3:
             raise ValueError(
                 f"images is expected to be a list of 3d tensors of shape [C, H, W], got {image.shape}"
