@@ -19,6 +19,9 @@ class Parameter(weft.Tensor):
     requires_grad: kept as a flag; weft computes no gradients.
     """
 
+    __slots__ = (
+        "_weft_requires_grad",
+    )  # beside __dict__, which has what programs put there and nothing else
     _is_module_tensor = True  # printed as a tensor
 
     def __init__(self, data=None, requires_grad=True):
@@ -27,31 +30,31 @@ class Parameter(weft.Tensor):
         if not isinstance(data, weft.Tensor):
             raise TypeError(f"Parameter: expected a tensor, got {type(data).__name__}")
         super().__init__(data)
-        self._requires_grad = bool(requires_grad)
+        self._weft_requires_grad = bool(requires_grad)
 
     @property
     def requires_grad(self):
-        return self._requires_grad
+        return self._weft_requires_grad
 
     @requires_grad.setter
     def requires_grad(self, value):
-        self._requires_grad = bool(value)
+        self._weft_requires_grad = bool(value)
 
     def requires_grad_(self, requires_grad=True):
         """Sets the flag; weft computes no gradients."""
-        self._requires_grad = bool(requires_grad)
+        self._weft_requires_grad = bool(requires_grad)
         return self
 
     def __repr__(self):
-        return "Parameter containing:\n" + _with_flag(super().__repr__(), self._requires_grad)
+        return "Parameter containing:\n" + _with_flag(super().__repr__(), self._weft_requires_grad)
 
     def __deepcopy__(self, memo):
-        result = type(self)(self.clone(), self._requires_grad)
+        result = type(self)(self.clone(), self._weft_requires_grad)
         memo[id(self)] = result
         return result
 
     def __reduce_ex__(self, protocol):
-        return type(self), (self.detach(), self._requires_grad)
+        return type(self), (self.detach(), self._weft_requires_grad)
 
 
 class Buffer(weft.Tensor):
