@@ -68,7 +68,7 @@ Generation::Generation(std::shared_ptr<const Llama> model, std::vector<int64_t> 
                        GenerationOptions options)
     : model_(std::move(model)),
       options_(std::move(options)),
-      sampler_(options_.sampling),
+      sampler_(options_.sampling, options_.ids),
       tokens_(std::move(prompt)) {
   WEFT_CHECK(!tokens_.empty(), "generate: the prompt has no tokens");
   WEFT_CHECK(options_.max_new_tokens >= 0,
@@ -344,12 +344,24 @@ std::vector<int64_t> end_tokens(const Llama& model, const Tokenizer& tokenizer) 
   return ends;
 }
 
+std::vector<IdRange> used_ids(const Llama& model, const Tokenizer& tokenizer) {
+  std::vector<IdRange> ranges;
+  const int64_t rows = model.config().vocab_size;
+  for (int64_t id = 0; id < rows; ++id) {
+    if (!tokenizer.has_token(id)) continue;
+    if (ranges.empty() || ranges.back().end < id) ranges.push_back({id, id});
+    ranges.back().end = id + 1;
+  }
+  return ranges;
+}
+
 TextGeneration::TextGeneration(std::shared_ptr<const Llama> model, std::shared_ptr<const Tokenizer> tokenizer,
                                std::vector<int64_t> prompt, GenerationOptions options,
                                std::vector<std::string> stop)
     : generation_(model, std::move(prompt),
                   [&] {
                     if (options.eos_token_ids.empty()) options.eos_token_ids = end_tokens(*model, *tokenizer);
+                    if (options.ids.empty()) options.ids = used_ids(*model, *tokenizer);
                     return std::move(options);
                   }()),
       decoder_(tokenizer, generation_.tokens().size() == 1 && tokenizer->bos_id() == generation_.tokens()[0]),

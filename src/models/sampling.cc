@@ -22,18 +22,23 @@ void SamplingOptions::check() const {
              fmt::format("repetition_penalty must be positive, got {}", repetition_penalty));
 }
 
-Sampler::Sampler(const SamplingOptions& options) : options_(options), engine_(options.seed) {
+Sampler::Sampler(const SamplingOptions& options, std::vector<IdRange> ids)
+    : options_(options), ids_(std::move(ids)), engine_(options.seed) {
   options_.check();
 }
 
-int64_t argmax(std::span<const float> logits) {
+int64_t argmax(std::span<const float> logits, std::span<const IdRange> ids) {
   float largest = -std::numeric_limits<float>::infinity();
   int64_t best = -1;
-  for (size_t i = 0; i < logits.size(); ++i)
-    if (logits[i] > largest || (best < 0 && logits[i] == largest)) {
-      largest = logits[i];
-      best = static_cast<int64_t>(i);
-    }
+  const auto look_at = [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i)
+      if (logits[i] > largest || (best < 0 && logits[i] == largest)) {
+        largest = logits[i];
+        best = static_cast<int64_t>(i);
+      }
+  };
+  if (ids.empty()) look_at(0, logits.size());
+  for (const IdRange& range : ids) look_at(static_cast<size_t>(range.begin), static_cast<size_t>(range.end));
   WEFT_CHECK(best >= 0,
              "sampling: the logits are all NaN; the weights are damaged or the arithmetic overflowed");
   return best;
@@ -78,9 +83,14 @@ void keep_top_p(std::vector<float>& probabilities, double top_p) {
 std::vector<float> Sampler::probabilities(std::span<const float> logits,
                                           std::span<const int64_t> history) const {
   std::vector<float> scores(logits.begin(), logits.end());
+  if (!ids_.empty()) {
+    std::fill(scores.begin(), scores.end(), -std::numeric_limits<float>::infinity());
+    for (const IdRange& range : ids_)
+      std::copy(logits.begin() + range.begin, logits.begin() + range.end, scores.begin() + range.begin);
+  }
   if (options_.repetition_penalty != 1.0)
     penalize(scores, history, static_cast<float>(options_.repetition_penalty));
-  const int64_t best = argmax(scores);
+  const int64_t best = argmax(scores, ids_);
   if (options_.is_greedy()) {
     std::fill(scores.begin(), scores.end(), 0.0f);
     scores[static_cast<size_t>(best)] = 1.0f;
@@ -106,7 +116,7 @@ std::vector<float> Sampler::probabilities(std::span<const float> logits,
 }
 
 int64_t Sampler::sample(std::span<const float> logits, std::span<const int64_t> history) {
-  if (options_.is_greedy() && options_.repetition_penalty == 1.0) return argmax(logits);
+  if (options_.is_greedy() && options_.repetition_penalty == 1.0) return argmax(logits, ids_);
   return draw(probabilities(logits, history));
 }
 

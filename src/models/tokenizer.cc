@@ -71,7 +71,7 @@ std::string Tokenizer::decode(const std::vector<int64_t>& ids) const {
   std::string bytes;
   bool is_first = strips_first_space();
   for (const int64_t id : ids) {
-    if (is_special(id)) continue;
+    if (is_special(id) || id >= vocab_size()) continue;
     std::string token = token_bytes(id);
     if (is_first && token.starts_with(' ')) token.erase(0, 1);
     is_first = false;
@@ -81,7 +81,7 @@ std::string Tokenizer::decode(const std::vector<int64_t>& ids) const {
 }
 
 std::string StreamDecoder::push(int64_t id) {
-  if (tokenizer_->is_special(id)) return "";
+  if (tokenizer_->is_special(id) || id >= tokenizer_->vocab_size()) return "";
   std::string token = tokenizer_->token_bytes(id);
   if (is_first_ && tokenizer_->strips_first_space() && token.starts_with(' ')) token.erase(0, 1);
   is_first_ = false;

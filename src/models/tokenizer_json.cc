@@ -34,6 +34,9 @@ class JsonTokenizer : public Tokenizer {
   }
 
   int64_t vocab_size() const override { return static_cast<int64_t>(tokens_.size()); }
+  bool has_token(int64_t id) const override {
+    return Tokenizer::has_token(id) && (!tokens_[static_cast<size_t>(id)].empty() || token_id("") == id);
+  }
 
   std::vector<int64_t> encode(std::string_view text, bool add_bos, bool special) const override {
     WEFT_CHECK(is_utf8(text), "encode: the text is not valid UTF-8");

@@ -43,7 +43,8 @@ Engine::Engine(std::shared_ptr<const models::Llama> model, std::shared_ptr<const
     : model_(std::move(model)),
       tokenizer_(std::move(tokenizer)),
       options_(completed(options, *model_)),
-      ends_(models::end_tokens(*model_, *tokenizer_)) {
+      ends_(models::end_tokens(*model_, *tokenizer_)),
+      ids_(models::used_ids(*model_, *tokenizer_)) {
   models::check_tokenizer(*model_, *tokenizer_, "");
   const int64_t pages = options_.cache_tokens / options_.page_tokens;
   batch_ = std::make_unique<models::LlamaBatch>(model_, pages, options_.page_tokens,
@@ -147,9 +148,14 @@ void Engine::take_commands() {
     cancelled.swap(cancelled_);
   }
   for (const auto& job : submitted) {
-    auto text = std::make_unique<Text>(job, 0, tokenizer_);
-    text->unborn = job->request.choices - 1;
-    waiting_.push_back(std::move(text));
+    try {
+      tell(EngineStep::Begin, job->number);
+      auto text = std::make_unique<Text>(job, 0, tokenizer_, ids_);
+      text->unborn = job->request.choices - 1;
+      waiting_.push_back(std::move(text));
+    } catch (const std::exception& failure) {
+      fail(*job, 0, job->left, failure.what());
+    }
   }
   for (const uint64_t request : cancelled) remove_job(request);
 }
@@ -199,7 +205,15 @@ void Engine::admit() {
   while (!waiting_.empty()) {
     int64_t texts = 1 + waiting_.front()->unborn;
     for (const auto& text : running_) texts += 1 + text->unborn;
-    if (texts > options_.max_batch || !admit(waiting_.front())) return;
+    if (texts > options_.max_batch) return;
+    bool is_admitted = false;
+    Text& first = *waiting_.front();
+    if (!attempt(first, EngineStep::Admit, [&] { is_admitted = admit(waiting_.front()); })) {
+      // What fails once it is among those that run is removed with them.
+      if (waiting_.front() != nullptr) fail(first);
+      is_admitted = true;
+    }
+    if (!is_admitted) return;
     waiting_.pop_front();
   }
 }
@@ -267,7 +281,10 @@ void Engine::preempt_last() {
 }
 
 void Engine::plan_rows(Text& text, int64_t count) {
-  while (text.rows < count && make_room(text, text.computed + text.rows)) ++text.rows;
+  attempt(text, EngineStep::Plan, [&] {
+    while (text.rows < count && make_room(text, text.computed + text.rows)) ++text.rows;
+  });
+  if (!text.error.empty()) text.rows = 0;
 }
 
 // One token of every text that is being written; then parts of prompts, shorter ones first, of which each
@@ -278,7 +295,7 @@ void Engine::plan_step() {
   for (size_t i = 0; i < running_.size(); ++i) {
     if (running_[i]->uncomputed() != 1) continue;
     plan_rows(*running_[i], 1);
-    while (i < running_.size() && running_[i]->rows == 0) {
+    while (i < running_.size() && running_[i]->rows == 0 && running_[i]->error.empty()) {
       preempt_last();
       if (i < running_.size()) plan_rows(*running_[i], 1);
     }
@@ -323,8 +340,10 @@ void Engine::note_computed(Text& text) {
 // The request's other texts begin with the prompt's pages and logits.
 void Engine::fork(size_t index) {
   Text& first = *running_[index];
+  running_.reserve(running_.size() + static_cast<size_t>(first.unborn));
   for (; first.unborn > 0; --first.unborn) {
-    auto text = std::make_unique<Text>(first.job, first.unborn, tokenizer_);
+    auto text = std::make_unique<Text>(first.job, first.unborn, tokenizer_, ids_);
+    text->pages.reserve(first.pages.size());
     for (const int32_t page : first.pages) pool_->hold(page);
     text->pages = first.pages;
     text->computed = first.computed;
@@ -334,48 +353,76 @@ void Engine::fork(size_t index) {
   }
 }
 
+// All rows together; where that throws, those of each text by themselves, so that the one it is for is known.
+void Engine::compute() {
+  std::vector<Text*> texts;
+  for (auto& text : running_)
+    if (text->rows > 0) texts.push_back(text.get());
+  std::span<const float> logits;
+  bool is_separate = false;
+  try {
+    for (const Text* text : texts) tell(EngineStep::Compute, text->job->number);
+    logits = batch_->forward(rows_);
+  } catch (const std::exception&) {
+    is_separate = true;
+  }
+  const float* next = logits.data();
+  auto first_row = rows_.cbegin();
+  for (Text* text : texts) {
+    const auto row = first_row;
+    first_row += text->rows;
+    const bool is_read = text->computed + text->rows == text->length();
+    if (is_separate) {
+      const auto run = [&] {
+        const auto own = batch_->forward(std::span(row, static_cast<size_t>(text->rows)));
+        text->own_logits.assign(own.begin(), own.end());
+      };
+      if (!attempt(*text, EngineStep::Compute, run)) continue;
+    }
+    const float* const own = is_separate ? text->own_logits.data() : next;
+    if (is_read && !is_separate) next += model_->config().vocab_size;
+    if (attempt(*text, EngineStep::Publish, [&] { note_computed(*text); }) && is_read) text->logits = own;
+  }
+  for (size_t i = 0; i < running_.size(); ++i) {
+    Text& text = *running_[i];
+    if (text.logits != nullptr && text.unborn > 0) attempt(text, EngineStep::Fork, [&] { fork(i); });
+  }
+}
+
 bool Engine::step() {
+  try {
+    return run_step();
+  } catch (const std::exception& failure) {
+    fail_all(failure.what());
+    return false;
+  }
+}
+
+bool Engine::run_step() {
+  tell(EngineStep::Commands, 0);
   take_commands();
   admit();
+  remove_failed();
   if (running_.empty()) {
     note_figures(0);
     return !waiting_.empty();
   }
   plan_step();
+  remove_failed();
   if (rows_.empty()) {
-    preempt_last();
+    if (!running_.empty()) preempt_last();
     return true;
   }
   const auto start = Clock::now();
-  std::span<const float> logits;
-  std::string error;
-  try {
-    logits = batch_->forward(rows_);
-  } catch (const std::exception& failure) {
-    error = failure.what();
-  }
-  const float* next = logits.data();
-  for (auto& text : running_) {
-    text->logits = nullptr;
-    text->error = error;
-    if (text->rows == 0 || !error.empty()) continue;
-    note_computed(*text);
-    if (text->uncomputed() > 0) continue;
-    text->logits = next;
-    next += model_->config().vocab_size;
-  }
-  for (size_t i = 0; i < running_.size(); ++i)
-    if (running_[i]->logits != nullptr) fork(i);
+  for (auto& text : running_) text->logits = nullptr;
+  compute();
   sample();
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  for (size_t i = 0; i < running_.size();) {
-    Text& text = *running_[i];
-    if (text.logits != nullptr || !text.error.empty()) deliver(text, text.error);
-    if (text.is_over)
-      running_.erase(running_.begin() + static_cast<ptrdiff_t>(i));
-    else
-      ++i;
-  }
+  for (auto& text : running_)
+    if (text->logits != nullptr && text->error.empty()) deliver(*text);
+  remove_failed();
+  std::erase_if(running_, [](const auto& text) { return text->is_over; });
+  tell(EngineStep::Figures, 0);
   note_figures(seconds);
   return true;
 }

@@ -6,7 +6,8 @@
 //
 // A step computes one token of each text that is being written, and a part of prompts that are not read yet;
 // it reads the weights once. Keys and values lie in pages of one cache, whose size is set at the start. A
-// request's text is the one it would have alone: what a row gives does not depend on the others.
+// request's text is the one it would have alone: what a row gives does not depend on the others. What a step
+// throws for a request ends that request, with an error event and a line in the log.
 #pragma once
 
 #include <condition_variable>
@@ -27,6 +28,21 @@
 
 namespace weft::serve {
 
+// What an engine does for its requests: Commands and Figures for all of them, the rest for each.
+enum class EngineStep : uint8_t {
+  Commands,
+  Begin,
+  Admit,
+  Plan,
+  Compute,
+  Publish,
+  Fork,
+  Sample,
+  Write,
+  Figures,
+  kCount
+};
+
 struct EngineOptions {
   int64_t max_batch = 16;    // texts written at once
   int64_t context = 0;       // tokens of a text, its prompt included; 0: the model's positions
@@ -35,6 +51,9 @@ struct EngineOptions {
   int64_t prompt_tokens = 64;         // of prompts in a step in which texts are written
   int64_t prompt_tokens_alone = 256;  // in others
   int64_t max_queue = 256;            // requests that wait
+  // Called before each step, with the request that it is for; 0: for all. What it throws ends what a step
+  // that throws ends. By several threads at once.
+  std::function<void(EngineStep step, uint64_t request)> on_step = nullptr;
 };
 
 struct Likelihood {
@@ -66,7 +85,7 @@ struct Request {
   bool ignore_eos = false;
   int64_t choices = 1;                           // texts
   std::optional<int64_t> likeliest_tokens = {};  // log probabilities, with so many alternatives
-  // Called by the thread that steps, between two steps.
+  // Called by the thread that steps, between two steps. What it throws ends the request.
   std::function<void(const Event&)> on_event = nullptr;
 };
 
@@ -102,6 +121,7 @@ class Engine {
   struct Text;
   using Texts = std::vector<std::unique_ptr<Text>>;
 
+  bool run_step();
   void take_commands();
   void remove_job(uint64_t request);
   void admit();
@@ -114,15 +134,26 @@ class Engine {
   void plan_rows(Text& text, int64_t count);
   void note_computed(Text& text);
   void fork(size_t index);
+  void compute();
   void sample();
-  void deliver(Text& text, std::string error = "");
+  Event written_event(Text& text);
+  void deliver(Text& text);
   void release(Text& text);
+  void tell(EngineStep step, uint64_t request) const;
+  // Runs a step of the text, whose error is then what it throws; false with an error.
+  bool attempt(Text& text, EngineStep step, const std::function<void()>& run) const;
+  // Ends the text, and those of its request that have not begun, with its error.
+  void fail(Text& text);
+  void fail(Job& job, int64_t choice, int64_t texts, const std::string& error);
+  void fail_all(const std::string& error);
+  void remove_failed();
   void note_figures(double seconds);
 
   std::shared_ptr<const models::Llama> model_;
   std::shared_ptr<const models::Tokenizer> tokenizer_;
   EngineOptions options_;
   std::vector<int64_t> ends_;
+  std::vector<models::IdRange> ids_;  // that may be written
   std::unique_ptr<models::LlamaBatch> batch_;
   std::unique_ptr<models::PagePool> pool_;
   Metrics metrics_;

@@ -1,7 +1,7 @@
 // What an engine makes of a step's logits: tokens, text, events.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <limits>
 
 #include "serve/engine_text.h"
 #include "weft/parallel.h"
@@ -9,22 +9,27 @@
 namespace weft::serve {
 namespace {
 
-// log(sum of exp(logits)).
-double log_sum(std::span<const float> logits) {
-  const float largest = *std::max_element(logits.begin(), logits.end());
+// log(sum of exp(logits)) over `ids`.
+double log_sum(std::span<const float> logits, const std::vector<int64_t>& ids) {
+  float largest = -std::numeric_limits<float>::infinity();
+  for (const int64_t id : ids) largest = std::max(largest, logits[static_cast<size_t>(id)]);
   double sum = 0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit - largest));
+  for (const int64_t id : ids)
+    sum += std::exp(static_cast<double>(logits[static_cast<size_t>(id)] - largest));
   return std::log(sum) + largest;
 }
 
-WrittenToken with_likelihoods(std::span<const float> logits, int64_t token, int64_t count) {
-  const double all = log_sum(logits);
+// Of the tokens that may be written.
+WrittenToken with_likelihoods(std::span<const float> logits, std::span<const models::IdRange> ids,
+                              int64_t token, int64_t count) {
+  std::vector<int64_t> order;
+  for (const models::IdRange& range : ids)
+    for (int64_t id = range.begin; id < range.end; ++id) order.push_back(id);
+  const double all = log_sum(logits, order);
   const auto likelihood = [&](int64_t id) {
     return Likelihood{id, static_cast<float>(logits[static_cast<size_t>(id)] - all)};
   };
-  std::vector<int64_t> order(logits.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto kept = static_cast<ptrdiff_t>(std::min<size_t>(static_cast<size_t>(count), logits.size()));
+  const auto kept = static_cast<ptrdiff_t>(std::min<size_t>(static_cast<size_t>(count), order.size()));
   std::partial_sort(order.begin(), order.begin() + kept, order.end(), [&](int64_t a, int64_t b) {
     const float left = logits[static_cast<size_t>(a)], right = logits[static_cast<size_t>(b)];
     return left > right || (left == right && a < b);
@@ -39,54 +44,56 @@ WrittenToken with_likelihoods(std::span<const float> logits, int64_t token, int6
 void Engine::sample() {
   std::vector<Text*> texts;
   for (auto& text : running_)
-    if (text->logits != nullptr) texts.push_back(text.get());
+    if (text->logits != nullptr && text->error.empty()) texts.push_back(text.get());
   parallel_for(0, static_cast<int64_t>(texts.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       Text& text = *texts[static_cast<size_t>(i)];
       const std::span logits(text.logits, static_cast<size_t>(model_->config().vocab_size));
-      try {
+      attempt(text, EngineStep::Sample, [&] {
         text.sampled = text.sampler.sample(logits, text.tokens);
         if (text.job->request.likeliest_tokens)
-          text.written = with_likelihoods(logits, text.sampled, *text.job->request.likeliest_tokens);
-      } catch (const std::exception& failure) {
-        text.error = failure.what();
-      }
+          text.written = with_likelihoods(logits, ids_, text.sampled, *text.job->request.likeliest_tokens);
+      });
     }
   });
 }
 
-void Engine::deliver(Text& text, std::string error) {
+// What the token that was sampled gives, and the text with it.
+Event Engine::written_event(Text& text) {
   using models::FinishReason;
-  Job& job = *text.job;
-  const Request& request = job.request;
-  Event event{.choice = text.choice, .error = std::move(error)};
-  const auto now = Clock::now();
-  if (event.error.empty()) {
-    const bool is_end =
-        !request.ignore_eos && std::find(ends_.begin(), ends_.end(), text.sampled) != ends_.end();
-    text.tokens.push_back(text.sampled);
-    if (is_end) {
-      event.finish = FinishReason::EndToken;
-    } else {
-      ++text.generated;
-      if (request.likeliest_tokens) event.tokens.push_back(std::move(text.written));
-      if (text.generated >= request.max_tokens)
-        event.finish = FinishReason::Length;
-      else if (text.length() >= options_.context)
-        event.finish = FinishReason::ContextFull;
-    }
-    std::string piece = is_end ? "" : text.decoder.push(text.sampled);
-    if (event.finish != FinishReason::None) piece += text.decoder.finish();
-    event.text = text.stop.push(piece, event.finish != FinishReason::None);
-    if (text.stop.is_stopped()) event.finish = FinishReason::StopText;
+  const Request& request = text.job->request;
+  Event event{.choice = text.choice};
+  const bool is_end =
+      !request.ignore_eos && std::find(ends_.begin(), ends_.end(), text.sampled) != ends_.end();
+  text.tokens.push_back(text.sampled);
+  if (is_end) {
+    event.finish = FinishReason::EndToken;
+  } else {
+    ++text.generated;
+    if (request.likeliest_tokens) event.tokens.push_back(std::move(text.written));
+    if (text.generated >= request.max_tokens)
+      event.finish = FinishReason::Length;
+    else if (text.length() >= options_.context)
+      event.finish = FinishReason::ContextFull;
   }
+  std::string piece = is_end ? "" : text.decoder.push(text.sampled);
+  if (event.finish != FinishReason::None) piece += text.decoder.finish();
+  event.text = text.stop.push(piece, event.finish != FinishReason::None);
+  if (text.stop.is_stopped()) event.finish = FinishReason::StopText;
   event.generated_tokens = text.generated;
-  const bool is_over = event.finish != FinishReason::None || !event.error.empty();
-  if (is_over) {
+  return event;
+}
+
+void Engine::deliver(Text& text) {
+  Job& job = *text.job;
+  const auto now = Clock::now();
+  Event event;
+  if (!attempt(text, EngineStep::Write, [&] { event = written_event(text); })) return;
+  if (event.finish != models::FinishReason::None) {
     release(text);
+    text.is_over = true;
     event.is_last = --job.left == 0;
   }
-  job.has_failed = job.has_failed || !event.error.empty();
   metrics_.update([&](Metrics& metrics) {
     const auto seconds = [&](Clock::time_point since) {
       return std::chrono::duration<double>(now - since).count();
@@ -95,14 +102,13 @@ void Engine::deliver(Text& text, std::string error) {
       metrics.first_token.add(seconds(job.arrival));
     else if (text.last_token != Clock::time_point{})
       metrics.between_tokens.add(seconds(text.last_token));
-    metrics.now.generated_tokens += event.error.empty() ? 1 : 0;
+    metrics.now.generated_tokens += 1;
     if (!event.is_last) return;
     ++(job.has_failed ? metrics.now.failed : metrics.now.finished);
     metrics.whole_request.add(seconds(job.arrival));
   });
   text.last_token = now;
-  if (request.on_event) request.on_event(event);
-  text.is_over = is_over;
+  if (job.request.on_event) attempt(text, EngineStep::Write, [&] { job.request.on_event(event); });
 }
 
 void Engine::note_figures(double seconds) {

@@ -21,15 +21,18 @@ struct Engine::Job {
 };
 
 struct Engine::Text {
-  Text(std::shared_ptr<Job> of, int64_t number, std::shared_ptr<const models::Tokenizer> tokenizer)
+  Text(std::shared_ptr<Job> of, int64_t number, std::shared_ptr<const models::Tokenizer> tokenizer,
+       const std::vector<models::IdRange>& ids)
       : job(std::move(of)),
         choice(number),
         tokens(job->request.prompt),
-        sampler([this] {
-          models::SamplingOptions sampling = job->request.sampling;
-          sampling.seed += static_cast<uint64_t>(choice);
-          return sampling;
-        }()),
+        sampler(
+            [this] {
+              models::SamplingOptions sampling = job->request.sampling;
+              sampling.seed += static_cast<uint64_t>(choice);
+              return sampling;
+            }(),
+            ids),
         decoder(tokenizer, tokens.size() == 1 && tokenizer->bos_id() == tokens[0]),
         stop(job->request.stop) {}
 
@@ -54,6 +57,7 @@ struct Engine::Text {
   // Of a step.
   int64_t rows = 0;
   const float* logits = nullptr;
+  std::vector<float> own_logits;  // where its rows were computed by themselves
   int64_t sampled = 0;
   WrittenToken written;
   std::string error;

@@ -6,6 +6,8 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
 
+#include "runtime/log.h"
+
 namespace weft::serve {
 
 namespace net = boost::asio;
@@ -57,7 +59,12 @@ class ConnectionExchange : public Exchange {
   }
   void post(std::function<void()> task) override {
     run([this_ = connection_, number = number_, task = std::move(task)] {
-      if (this_->exchange_ == number && this_->is_active_) task();
+      if (this_->exchange_ != number || !this_->is_active_) return;
+      try {
+        task();
+      } catch (const std::exception& failure) {
+        this_->fail(number, failure.what());
+      }
     });
   }
   void on_end(std::function<void(ExchangeEnd)> told) override {
@@ -167,8 +174,15 @@ void Connection::handle() {
   try {
     service_.handle(request, std::make_shared<ConnectionExchange>(shared_from_this(), exchange_));
   } catch (const std::exception& failure) {
-    respond(exchange_, service_.refusal(500, failure.what()));
+    fail(exchange_, failure.what());
   }
+}
+
+// An answer that has begun can only be cut off.
+void Connection::fail(uint64_t exchange, const std::string& why) {
+  log::warning("serve: a request ends with an error: " + why);
+  if (exchange == exchange_ && is_streaming_) return drop();
+  respond(exchange, service_.refusal(500, why));
 }
 
 // Notices a client that goes away while it is answered.

@@ -33,6 +33,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void handle();
   void watch();
   void end_exchange(ExchangeEnd end);
+  void fail(uint64_t exchange, const std::string& why);
 
   void respond(uint64_t exchange, HttpResponse response);
   void begin(uint64_t exchange, const std::string& content_type);

@@ -9,6 +9,7 @@
 
 #include "core/printable.h"
 #include "serve/http.h"
+#include "runtime/log.h"
 #include "serve/http_connection.h"
 #include "weft/error.h"
 
@@ -45,7 +46,15 @@ class HttpServer::Listener {
     for (const int signal : {SIGINT, SIGTERM}) signals_.add(signal);
     wait_for_signal();
     accept();
-    context_.run();
+    // What a handler throws is its connection's matter, which its deadline ends.
+    for (bool is_over = false; !is_over;) {
+      try {
+        context_.run();
+        is_over = true;
+      } catch (const std::exception& failure) {
+        log::warning(fmt::format("serve: a connection's step failed: {}", failure.what()));
+      }
+    }
   }
   void stop() {
     net::post(context_, [this] { begin_to_stop(); });

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <random>
 
+#include "runtime/log.h"
 #include "serve/api_reply.h"
 #include "serve/api_request.h"
 #include "serve/api_service.h"
@@ -38,11 +39,16 @@ struct Call {
   void add(const Event& event) {
     if (is_over) return;
     if (!event.error.empty()) return fail(ApiError(500, event.error));
-    const std::string piece = reply.add(event);
-    if (is_stream) exchange->write(piece);
-    is_over = reply.is_finished();
-    if (!is_over) return;
-    is_stream ? exchange->finish() : exchange->respond({.body = reply.whole()});
+    try {
+      const std::string piece = reply.add(event);
+      if (is_stream) exchange->write(piece);
+      is_over = reply.is_finished();
+      if (!is_over) return;
+      is_stream ? exchange->finish() : exchange->respond({.body = reply.whole()});
+    } catch (const std::exception& failure) {
+      log::warning(fmt::format("serve: an answer cannot be written: {}", failure.what()));
+      fail(ApiError(500, failure.what()));
+    }
   }
   void end(ExchangeEnd end) {
     if (is_over) return;

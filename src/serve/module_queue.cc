@@ -1,8 +1,11 @@
 #include "serve/module_queue.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "io/arguments.h"
+#include "runtime/log.h"
 #include "serve/joined_arguments.h"
 #include "serve/metrics_text.h"
 #include "serve/moved_values.h"
@@ -256,7 +259,13 @@ std::vector<ModuleAnswer> ModuleQueue::answers_of(const Calls& calls) {
 void ModuleQueue::answer(const Calls& calls) {
   int64_t rows = 0;
   for (const auto& member : calls) rows += std::max<int64_t>(member->rows, 1);
-  std::vector<ModuleAnswer> answers = answers_of(calls);
+  std::vector<ModuleAnswer> answers;
+  try {
+    answers = answers_of(calls);
+  } catch (const std::exception& failure) {
+    log::warning(fmt::format("serve: calls end with an error: {}", failure.what()));
+    answers.assign(calls.size(), {.error = failure.what(), .kind = ErrorKind::Runtime});
+  }
   {
     const std::scoped_lock lock(mutex_);
     rows_.add(static_cast<double>(rows));
@@ -266,7 +275,13 @@ void ModuleQueue::answer(const Calls& calls) {
       request_seconds_.add(seconds_since(calls[i]->arrived));
     }
   }
-  for (size_t i = 0; i < calls.size(); ++i) calls[i]->told(std::move(answers[i]));
+  for (size_t i = 0; i < calls.size(); ++i) {
+    try {
+      calls[i]->told(std::move(answers[i]));
+    } catch (const std::exception& failure) {
+      log::warning(fmt::format("serve: a call could not be told its answer: {}", failure.what()));
+    }
+  }
 }
 
 std::string ModuleQueue::metrics() const {

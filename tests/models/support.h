@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "support/tests_dir.h"
 #include "weft/error.h"
@@ -63,6 +65,16 @@ std::string error_of(F&& f) {
 inline std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// tokenizer.json of `tokens` words "w0 ", "w1 ", …, of which `gaps` are none.
+inline std::string tokenizer_text(int64_t tokens, const std::vector<int64_t>& gaps = {}) {
+  std::string vocabulary;
+  for (int64_t id = 0; id < tokens; ++id)
+    if (std::find(gaps.begin(), gaps.end(), id) == gaps.end())
+      vocabulary +=
+          (vocabulary.empty() ? "" : ", ") + ("\"w" + std::to_string(id)) + " \": " + std::to_string(id);
+  return R"({"model": {"type": "BPE", "vocab": {)" + vocabulary + R"(}, "merges": []}, "added_tokens": []})";
 }
 
 // A model of few weights, with what a family has and the stories have not.

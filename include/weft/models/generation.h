@@ -32,6 +32,8 @@ struct GenerationOptions {
   SamplingOptions sampling = {};
   std::vector<int64_t> eos_token_ids = {};  // those of the configuration where empty
   bool ignore_eos = false;
+  // The ids that may be written, in order; all where empty. TextGeneration: those of the tokenizer.
+  std::vector<IdRange> ids = {};
   // Speculative decoding: a smaller model of the same vocabulary, or tokens looked up in the text so far.
   std::shared_ptr<const Llama> draft = nullptr;
   bool prompt_lookup = false;
@@ -123,6 +125,10 @@ class StopText {
 
 // The tokens that end a text: the configuration's and the tokenizer's.
 std::vector<int64_t> end_tokens(const Llama& model, const Tokenizer& tokenizer);
+
+// The model's ids that stand for tokens. Its vocabulary may be padded, and the tokenizer's have gaps: such
+// ids are never written.
+std::vector<IdRange> used_ids(const Llama& model, const Tokenizer& tokenizer);
 
 // A Generation as text: whole characters, and nothing of a stop string.
 class TextGeneration {

@@ -20,9 +20,15 @@ struct SamplingOptions {
   void check() const;  // ValueError naming the option
 };
 
+// Ids from begin to end - 1.
+struct IdRange {
+  int64_t begin = 0, end = 0;
+};
+
 class Sampler {
  public:
-  explicit Sampler(const SamplingOptions& options);
+  // ids: those that may be drawn, in order; all where empty.
+  explicit Sampler(const SamplingOptions& options, std::vector<IdRange> ids = {});
   const SamplingOptions& options() const { return options_; }
 
   // In this order: repetition penalty over the tokens of `history`, temperature, top-k, top-p, min-p. Greedy:
@@ -35,10 +41,12 @@ class Sampler {
 
  private:
   SamplingOptions options_;
+  std::vector<IdRange> ids_;
   std::mt19937_64 engine_;
 };
 
-// The first of the largest; NaN is never largest. ValueError where there is no number.
-int64_t argmax(std::span<const float> logits);
+// The first of the largest, among those of `ids` (all where empty); NaN is never largest. ValueError where
+// there is no number.
+int64_t argmax(std::span<const float> logits, std::span<const IdRange> ids = {});
 
 }  // namespace weft::models

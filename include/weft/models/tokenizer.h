@@ -19,6 +19,8 @@ class Tokenizer {
   virtual ~Tokenizer() = default;
 
   virtual int64_t vocab_size() const = 0;
+  // Does the id stand for a token? Not in a gap of the vocabulary, and not beyond it.
+  virtual bool has_token(int64_t id) const { return id >= 0 && id < vocab_size(); }
   // Special tokens written in the text ("<|eot_id|>") become their ids only with `special`. ValueError for
   // text that is not UTF-8.
   virtual std::vector<int64_t> encode(std::string_view text, bool add_bos = true,
@@ -26,7 +28,8 @@ class Tokenizer {
   // The bytes of one token as they stand inside a text; may be a part of a character. IndexError for another
   // id.
   virtual std::string token_bytes(int64_t id) const = 0;
-  // Special tokens are left out. Bytes that are no UTF-8 become U+FFFD.
+  // Special tokens are left out, and so are ids beyond the vocabulary, which pad models. Bytes that are no
+  // UTF-8 become U+FFFD. IndexError for a negative id.
   std::string decode(const std::vector<int64_t>& ids) const;
   virtual std::optional<int64_t> token_id(std::string_view token) const = 0;
   virtual bool is_special(int64_t id) const = 0;
