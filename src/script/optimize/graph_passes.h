@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <unordered_map>
 
 #include "ir/graph.h"
@@ -9,6 +10,11 @@
 
 namespace weft::jit {
 
+class Function;
+struct Builtin;
+
+// What a call node calls; null for an interface's method, and for what is no call.
+std::shared_ptr<Function> called_function(const ir::Node& node);
 // Calls of functions and methods become the bodies of what they call; a function within itself stays a call.
 // `may_inline`: the ones wanted; all by default.
 void inline_calls(ir::Graph& graph, const std::function<bool(const Function&)>& may_inline = {});
@@ -22,6 +28,16 @@ ir::Node* copy_node(const ir::Node& node, ir::Block& to, ir::Node* before, Value
 const IValue* known_constant(const ir::Value* value);
 ir::Value* add_constant(ir::Graph& graph, ir::Block& block, IValue value, const jit::TypePtr& type,
                         ir::Node* before);
+
+// A constant tensor that is a number to the operators that take one: without dimensions, and real.
+bool is_number_constant(const ir::Value* value);
+// Does the builtin take its second operand as a number where that is such a constant?
+bool takes_number(const Builtin& builtin);
+// They get the numbers, as PyTorch's executor has it.
+void replace_number_constants(ir::Graph& graph);
+// A copy that has been changed so; functions that are given such constants become part of it, for what they
+// compute follows from them. Null where there are none.
+std::unique_ptr<ir::Graph> with_number_constants(const ir::Graph& graph);
 
 // Pure builtins of constants become constants (no tensors), conditions that are known choose their branch,
 // tuples and lists that are taken apart where they were made disappear.

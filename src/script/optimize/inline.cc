@@ -20,15 +20,6 @@ void copy_block(const Block& from, Block& to, ValueMap& values) {
   for (const Value* value : from.returns) to.graph->add_return(to, values.at(value));
 }
 
-// What a call node calls; null for an interface's method, and for what is no call.
-std::shared_ptr<Function> callee(const Node& node) {
-  if (node.script != &prim::kCallFunction && node.script != &prim::kCallMethod) return nullptr;
-  if (node.payload->function) return node.payload->function;
-  const jit::TypePtr& object = node.inputs[0]->type.script;
-  if (!object->is(TypeKind::Class)) return nullptr;
-  return static_cast<const ClassType&>(*object).find_method(node.payload->text);
-}
-
 class Inliner {
  public:
   Inliner(Graph& graph, const std::function<bool(const Function&)>& may_inline)
@@ -39,7 +30,7 @@ class Inliner {
       Node& node = **it;
       ++it;
       for (const auto& inner : node.blocks) run(*inner);
-      const std::shared_ptr<Function> function = callee(node);
+      const std::shared_ptr<Function> function = called_function(node);
       const bool recursive = std::find(active_.begin(), active_.end(), function.get()) != active_.end();
       if (!function || recursive || (may_inline_ && !may_inline_(*function))) continue;
       inline_call(node, *function);
@@ -70,7 +61,7 @@ class Inliner {
       Node& copied = **it;
       ++it;
       for (const auto& inner : copied.blocks) run(*inner);
-      const std::shared_ptr<Function> called = callee(copied);
+      const std::shared_ptr<Function> called = called_function(copied);
       const bool recursive = std::find(active_.begin(), active_.end(), called.get()) != active_.end();
       if (called && !recursive && (!may_inline_ || may_inline_(*called))) inline_call(copied, *called);
     }
@@ -103,6 +94,14 @@ class Inliner {
 };
 
 }  // namespace
+
+std::shared_ptr<Function> called_function(const Node& node) {
+  if (node.script != &prim::kCallFunction && node.script != &prim::kCallMethod) return nullptr;
+  if (node.payload->function) return node.payload->function;
+  const jit::TypePtr& object = node.inputs[0]->type.script;
+  if (!object->is(TypeKind::Class)) return nullptr;
+  return static_cast<const ClassType&>(*object).find_method(node.payload->text);
+}
 
 Node* copy_node(const Node& node, Block& to, Node* before, ValueMap& values) {
   Graph& graph = *to.graph;

@@ -26,6 +26,7 @@ std::shared_ptr<const Code> optimize(const FunctionImpl& function, const ir::Gra
   const std::unique_ptr<ir::Graph> graph = original.clone();
   graph->name = function.qualified_name;
   inline_calls(*graph);
+  replace_number_constants(*graph);
   fold_script_constants(*graph);
   fold_size_tensors(*graph);
   relax_views(*graph);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "script/optimize/graph_passes.h"
 #include "script/run/code.h"
 #include "script/run/interpreter.h"
 
@@ -43,9 +44,12 @@ void FunctionImpl::forget() {
 
 const Code& FunctionImpl::get_code() {
   if (const Code* made = ready.load(std::memory_order_acquire)) return *made;
+  const ir::Graph& original = get_graph();
+  // Without the lock: it may ask others for their graphs.
+  const std::unique_ptr<ir::Graph> changed = with_number_constants(original);
   const std::lock_guard lock(mutex);
   if (!code) {
-    code = std::make_shared<const Code>(get_graph(), name);
+    code = std::make_shared<const Code>(changed ? *changed : original, name);
     ready.store(code.get(), std::memory_order_release);
   }
   return *code;

@@ -238,10 +238,21 @@ Traced Trace::dict(std::vector<std::pair<Traced, Traced>> items) {
 }
 
 // ---- operations ------------------------------------------------------------------------------------------
+// What runs a program takes some constants for numbers, which promote otherwise (is_number_constant): one
+// that was a tensor in this run passes through an operator.
+ir::Value* Trace::kept_tensor(ir::Value* value) {
+  return is_number_constant(value) ? emitter_.builtin("aten::detach", {value}, range_) : value;
+}
+
 CallArguments Trace::call_arguments(const std::vector<Argument>& arguments) const {
   CallArguments result;
   for (const Argument& argument : arguments) result.push_back({argument.name, argument.value.value, range_});
   return result;
+}
+
+CallArguments Trace::kept_tensors(CallArguments arguments) {
+  for (auto& argument : arguments) argument.value = kept_tensor(argument.value);
+  return arguments;
 }
 
 std::vector<Traced> Trace::call(const std::string& name, const std::vector<Argument>& arguments) {
@@ -267,6 +278,7 @@ std::vector<Traced> Trace::call(const Builtin& builtin, const std::vector<Argume
 
 std::vector<Traced> Trace::add_call(const Builtin& builtin, SchemaMatch match, ir::Node* before,
                                     const std::vector<Argument>& arguments) {
+  if (takes_number(builtin)) match.inputs[1] = kept_tensor(match.inputs[1]);
   emitter_.node(builtin, std::move(match.inputs), std::move(match.returns), range_);
   RunValues known;
   for (const Argument& argument : arguments) known[argument.value.value] = argument.value.now;
@@ -275,7 +287,7 @@ std::vector<Traced> Trace::add_call(const Builtin& builtin, SchemaMatch match, i
 
 Traced Trace::call_function(std::shared_ptr<Function> function, const std::vector<Argument>& arguments) {
   ir::Node* const before = last_node();
-  emitter_.call_function({std::move(function)}, call_arguments(arguments), range_);
+  emitter_.call_function({std::move(function)}, kept_tensors(call_arguments(arguments)), range_);
   RunValues known;
   for (const Argument& argument : arguments) known[argument.value.value] = argument.value.now;
   return run_new_nodes(before, std::move(known)).at(0);
@@ -286,7 +298,7 @@ Traced Trace::call_method(size_t module, const std::string& method, const std::v
   ir::Value*& value = script_modules_[module];
   if (!value) value = attribute({module, ""}, object->type);
   ir::Node* const before = last_node();
-  emitter_.call_method(value, method, call_arguments(arguments), range_);
+  emitter_.call_method(value, method, kept_tensors(call_arguments(arguments)), range_);
   RunValues known = {{value, object}};
   for (const Argument& argument : arguments) known[argument.value.value] = argument.value.now;
   return run_new_nodes(before, std::move(known)).at(0);

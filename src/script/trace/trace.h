@@ -151,6 +151,8 @@ class Trace {
                 bool is_update);
   void bind(const Tensor& tensor, ir::Value* value);
   ir::Node* last_node();
+  ir::Value* kept_tensor(ir::Value* value);
+  CallArguments kept_tensors(CallArguments arguments);
   CallArguments call_arguments(const std::vector<Argument>& arguments) const;
   ir::Value* attribute(TracedModules::Place place, const TypePtr& type);
 
