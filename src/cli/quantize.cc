@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "cli/llm.h"
 #include "cli/progress.h"
@@ -42,31 +44,45 @@ double bytes_of(const Tensor& tensor) {
 
 // config.json in Hugging Face's words, so that the folder stands for itself.
 std::string config_text(const LlamaConfig& config, const QuantizationScheme& scheme) {
-  const auto kind = config.rope_scaling;
-  std::string scaling = "null";
-  if (kind == RopeScaling::Linear)
-    scaling = fmt::format(R"({{"rope_type": "linear", "factor": {}}})", config.rope_factor);
-  if (kind == RopeScaling::Llama3)
-    scaling = fmt::format(
-        R"({{"rope_type": "llama3", "factor": {}, "low_freq_factor": {}, "high_freq_factor": {}, "original_max_position_embeddings": {}}})",
-        config.rope_factor, config.rope_low_freq_factor, config.rope_high_freq_factor,
-        config.rope_original_positions);
-  return fmt::format(
-      "{{\n  \"model_type\": \"{}\",\n  \"hidden_act\": \"silu\",\n  \"vocab_size\": {},\n  \"hidden_size\": "
-      "{},\n  \"intermediate_size\": {},\n"
-      "  \"num_hidden_layers\": {},\n  \"num_attention_heads\": {},\n  \"num_key_value_heads\": {},\n  "
-      "\"head_dim\": {},\n"
-      "  \"max_position_embeddings\": {},\n  \"rms_norm_eps\": {},\n  \"rope_theta\": {},\n  "
-      "\"rope_scaling\": {},\n  \"rope_interleaved\": {},\n"
-      "  \"attention_bias\": {},\n  \"tie_word_embeddings\": {},\n  \"sliding_window\": {},\n  "
-      "\"bos_token_id\": {},\n  \"eos_token_id\": [{}],\n"
-      "  \"torch_dtype\": \"{}\",\n  \"quantization\": \"{}\"\n}}\n",
-      config.model_type, config.vocab_size, config.hidden_size, config.intermediate_size, config.num_layers,
-      config.num_heads, config.num_kv_heads, config.head_dim, config.max_position_embeddings,
-      config.rms_norm_eps, config.rope_theta, scaling, config.rope_interleaved, config.qkv_bias,
-      config.tie_word_embeddings, config.sliding_window ? std::to_string(*config.sliding_window) : "null",
-      config.bos_token_id ? std::to_string(*config.bos_token_id) : "null",
-      fmt::join(config.eos_token_ids, ", "), config.torch_dtype, scheme.name());
+  using Json = nlohmann::ordered_json;
+  Json scaling;
+  if (config.rope_scaling == RopeScaling::Linear)
+    scaling = {{"rope_type", "linear"}, {"factor", config.rope_factor}};
+  if (config.rope_scaling == RopeScaling::Llama3)
+    scaling = {{"rope_type", "llama3"},
+               {"factor", config.rope_factor},
+               {"low_freq_factor", config.rope_low_freq_factor},
+               {"high_freq_factor", config.rope_high_freq_factor},
+               {"original_max_position_embeddings", config.rope_original_positions}};
+  const auto or_null = [](const std::optional<int64_t>& number) { return number ? Json(*number) : Json(); };
+  Json json = {{"model_type", config.model_type},
+               {"hidden_act", "silu"},
+               {"vocab_size", config.vocab_size},
+               {"hidden_size", config.hidden_size},
+               {"intermediate_size", config.intermediate_size},
+               {"num_hidden_layers", config.num_layers},
+               {"num_attention_heads", config.num_heads},
+               {"num_key_value_heads", config.num_kv_heads},
+               {"head_dim", config.head_dim},
+               {"max_position_embeddings", config.max_position_embeddings},
+               {"rms_norm_eps", config.rms_norm_eps},
+               {"rope_theta", config.rope_theta},
+               {"rope_scaling", scaling},
+               {"rope_interleaved", config.rope_interleaved},
+               {"attention_bias", config.qkv_bias},
+               {"mlp_bias", config.mlp_bias},
+               {"tie_word_embeddings", config.tie_word_embeddings},
+               {"sliding_window", or_null(config.sliding_window)},
+               {"bos_token_id", or_null(config.bos_token_id)},
+               {"eos_token_id", config.eos_token_ids},
+               {"torch_dtype", config.torch_dtype},
+               {"quantization", scheme.name()}};
+  if (config.sliding_window) {
+    json["use_sliding_window"] = true;
+    for (int64_t i = 0; i < config.num_layers; ++i)
+      json["layer_types"].push_back(config.window_of(i) ? "sliding_attention" : "full_attention");
+  }
+  return json.dump(2) + "\n";
 }
 
 // The calibration text in pieces that fit into the context, each with the beginning token.
@@ -166,10 +182,15 @@ int quantize(const QuantizeArguments& arguments) {
     linear("mlp.down_proj", config.hidden_size, config.intermediate_size);
     for (const char* name : {"input_layernorm.weight", "post_attention_layernorm.weight"})
       copy(prefix + name, {config.hidden_size});
-    for (const auto& [name, size] :
-         {std::pair{"self_attn.q_proj.bias", heads}, std::pair{"self_attn.k_proj.bias", kv},
-          std::pair{"self_attn.v_proj.bias", kv}})
-      if (config.qkv_bias && checkpoint->has(prefix + name)) copy(prefix + name, {size});
+    for (const auto& [name, size, is_there] :
+         {std::tuple{"self_attn.q_proj.bias", heads, config.qkv_bias},
+          {"self_attn.k_proj.bias", kv, config.qkv_bias},
+          {"self_attn.v_proj.bias", kv, config.qkv_bias},
+          {"self_attn.o_proj.bias", config.hidden_size, config.output_bias},
+          {"mlp.gate_proj.bias", config.intermediate_size, config.mlp_bias},
+          {"mlp.up_proj.bias", config.intermediate_size, config.mlp_bias},
+          {"mlp.down_proj.bias", config.hidden_size, config.mlp_bias}})
+      if (is_there) copy(prefix + name, {size});
     report(std::to_string(i), layer);
   }
   copy("model.norm.weight", {config.hidden_size});

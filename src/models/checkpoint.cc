@@ -236,7 +236,9 @@ std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& folder, bool ver
   if (!fs::is_directory(root, ignored))
     throw_error(ErrorKind::Runtime, fmt::format("'{}': not a folder", folder));
   if (fs::exists(root / "config.json")) {
-    const LlamaConfig config = read_config_json(root / "config.json");
+    LlamaConfig config = read_config_json(root / "config.json");
+    if (fs::exists(root / "generation_config.json"))
+      read_generation_config(root / "generation_config.json", config);
     if (fs::exists(root / "model.safetensors") || fs::exists(root / "model.safetensors.index.json")) {
       WEFT_CHECK(
           !verify,

@@ -8,97 +8,111 @@
 
 #include "core/printable.h"
 #include "core/suggest.h"
-#include "models/json.h"
+#include "models/irrelevant_keys.h"
+#include "models/json_fields.h"
+#include "models/llama_weights.h"
 #include "weft/error.h"
 
 namespace weft::models {
 namespace {
 
-bool is_int64(const Json& value) {
-  return value.is_number_integer() &&
-         (!value.is_number_unsigned() || value.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX));
+// What a dictionary of either name says: rope_scaling as transformers 4 writes it, with rope_theta beside it,
+// or rope_parameters as transformers 5 does, with rope_theta in it.
+void read_rope(const JsonFields& fields, const char* key, LlamaConfig& config) {
+  const JsonFields rope(fields.get(key), fmt::format("{}: {}", fields.where(), key));
+  const std::string type = rope.text("rope_type", rope.text("type", "default"));
+  if (rope.has("type"))
+    WEFT_CHECK(rope.text("type", type) == type,
+               fmt::format("{}: {} has the rope_type '{}' and the type '{}'", fields.where(), key,
+                           printable(type), printable(rope.text("type", type))));
+  WEFT_CHECK(type == "default" || type == "linear" || type == "llama3",
+             fmt::format("{}: {} of type '{}' is not supported; weft has default, linear and llama3",
+                         fields.where(), key, printable(type)));
+  if (rope.has("rope_theta")) {
+    const double theta = rope.real("rope_theta");
+    WEFT_CHECK(!fields.has("rope_theta") || fields.real("rope_theta") == theta,
+               fmt::format("{}: rope_theta is {}, and {} says {}", fields.where(),
+                           fields.real("rope_theta", theta), key, theta));
+    config.rope_theta = theta;
+  }
+  if (type != "default") config.rope_factor = rope.real("factor");
+  if (type == "linear") config.rope_scaling = RopeScaling::Linear;
+  if (type == "llama3") {
+    config.rope_scaling = RopeScaling::Llama3;
+    config.rope_low_freq_factor = rope.real("low_freq_factor", 1.0);
+    config.rope_high_freq_factor = rope.real("high_freq_factor", 4.0);
+    config.rope_original_positions = rope.integer("original_max_position_embeddings", 8192);
+  }
+  static constexpr IrrelevantKey kIrrelevant[] = {
+      {"partial_rotary_factor", "weft rotates whole heads", "1 1.0"}};
+  rope.check_all_understood(kIrrelevant);
 }
 
-// Fields of a JSON object, each checked.
-class JsonFields {
- public:
-  JsonFields(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
-    WEFT_CHECK(object.is_object(), fmt::format("'{}': not a JSON object", path_));
-  }
-  bool has(const char* key) const { return object_.contains(key) && !object_[key].is_null(); }
-  int64_t integer(const char* key, std::optional<int64_t> fallback = std::nullopt) const {
-    if (!has(key) && fallback) return *fallback;
-    const Json& value = get(key);
-    WEFT_CHECK(is_int64(value), wrong(key, "an integer", value));
-    return value.get<int64_t>();
-  }
-  double real(const char* key, std::optional<double> fallback = std::nullopt) const {
-    if (!has(key) && fallback) return *fallback;
-    const Json& value = get(key);
-    WEFT_CHECK(value.is_number(), wrong(key, "a number", value));
-    return value.get<double>();
-  }
-  bool boolean(const char* key, bool fallback) const {
-    if (!has(key)) return fallback;
-    WEFT_CHECK(get(key).is_boolean(), wrong(key, "true or false", get(key)));
-    return get(key).get<bool>();
-  }
-  std::string text(const char* key, const std::string& fallback) const {
-    if (!has(key)) return fallback;
-    WEFT_CHECK(get(key).is_string(), wrong(key, "a text", get(key)));
-    return get(key).get<std::string>();
-  }
-  const Json& get(const char* key) const {
-    WEFT_CHECK(has(key), fmt::format("'{}': no '{}'", path_, key));
-    return object_[key];
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string wrong(const char* key, const char* expected, const Json& value) const {
-    return fmt::format("'{}': '{}' must be {}, got {}", path_, key, expected, printable(value.dump()));
-  }
-  const Json& object_;
-  std::string path_;
-};
-
-void read_rope_scaling(const JsonFields& fields, LlamaConfig& config) {
-  if (!fields.has("rope_scaling")) return;
-  const JsonFields scaling(fields.get("rope_scaling"), fields.path() + "' rope_scaling of '");
-  const std::string type = scaling.text("rope_type", scaling.text("type", "default"));
-  if (type == "default") return;
-  WEFT_CHECK(type == "linear" || type == "llama3",
-             fmt::format("'{}': rope_scaling of type '{}' is not supported; weft has linear and llama3",
-                         fields.path(), printable(type)));
-  config.rope_factor = scaling.real("factor");
-  config.rope_scaling = type == "linear" ? RopeScaling::Linear : RopeScaling::Llama3;
-  if (config.rope_scaling == RopeScaling::Linear) return;
-  config.rope_low_freq_factor = scaling.real("low_freq_factor", 1.0);
-  config.rope_high_freq_factor = scaling.real("high_freq_factor", 4.0);
-  config.rope_original_positions = scaling.integer("original_max_position_embeddings", 8192);
+void read_rope(const JsonFields& fields, LlamaConfig& config) {
+  config.rope_theta = fields.real("rope_theta", 10000.0);
+  const bool has_both = fields.has("rope_scaling") && fields.has("rope_parameters");
+  WEFT_CHECK(!has_both || fields.get("rope_scaling") == fields.get("rope_parameters"),
+             fmt::format("{}: rope_scaling and rope_parameters say different things", fields.where()));
+  for (const char* key : {"rope_scaling", "rope_parameters"})
+    if (fields.has(key)) read_rope(fields, key, config);
 }
 
-std::vector<int64_t> token_ids(const JsonFields& fields, const char* key) {
-  if (!fields.has(key)) return {};
-  const Json& value = fields.get(key);
-  const auto one = [&](const Json& id) {
-    WEFT_CHECK(is_int64(id), fmt::format("'{}': '{}' must be token ids, got {}", fields.path(), key,
-                                         printable(value.dump())));
-    return id.get<int64_t>();
-  };
-  std::vector<int64_t> ids;
-  if (value.is_array())
-    for (const Json& id : value) ids.push_back(one(id));
-  else
-    ids.push_back(one(value));
-  return ids;
+// The layers that see a window alone. source: MistralConfig and Qwen2Config of transformers.
+void read_window(const JsonFields& fields, LlamaConfig& config) {
+  const bool is_mistral = config.model_type == "mistral", is_qwen2 = config.model_type == "qwen2";
+  const bool is_on = is_mistral || fields.boolean("use_sliding_window", false);
+  WEFT_CHECK(is_mistral || is_qwen2 ||
+                 (!is_on && (!fields.has("sliding_window") || fields.has("use_sliding_window"))),
+             fmt::format("{}: a {} model has no sliding_window", fields.where(), config.model_type));
+  if (is_mistral) {
+    WEFT_CHECK(fields.boolean("use_sliding_window", true) || !fields.has("sliding_window"),
+               fmt::format("{}: sliding_window with use_sliding_window false is not supported: a mistral "
+                           "model has its window in any case",
+                           fields.where()));
+    WEFT_CHECK(!fields.has("max_window_layers"),
+               fmt::format("{}: a mistral model has no max_window_layers; weft reads its layer_types",
+                           fields.where()));
+  }
+  for (const char* key : {"sliding_window", "max_window_layers"}) fields.pass_over(key);
+  if (is_on && fields.has("sliding_window")) config.sliding_window = fields.integer("sliding_window");
+  if (is_on && fields.is_absent("sliding_window")) config.sliding_window = 4096;
+  const int64_t layers = std::clamp<int64_t>(config.num_layers, 0, int64_t{1} << 16);
+  std::vector<bool> has_window(static_cast<size_t>(layers), config.sliding_window.has_value());
+  if (is_qwen2 && !fields.has("layer_types") && config.sliding_window) {
+    const int64_t full = fields.integer("max_window_layers", 28);
+    for (int64_t i = 0; i < std::min(full, layers); ++i) has_window[static_cast<size_t>(i)] = false;
+  }
+  if (fields.has("layer_types")) {
+    const std::vector<std::string> types = fields.texts("layer_types");
+    WEFT_CHECK(static_cast<int64_t>(types.size()) == config.num_layers,
+               fmt::format("{}: layer_types has {} entries, num_hidden_layers is {}", fields.where(),
+                           types.size(), config.num_layers));
+    has_window.assign(types.size(), false);
+    for (size_t i = 0; i < types.size(); ++i) {
+      has_window[i] = types[i] == "sliding_attention";
+      WEFT_CHECK(has_window[i] || types[i] == "full_attention",
+                 fmt::format("{}: layer_types has '{}' for layer {}; weft has full_attention and "
+                             "sliding_attention",
+                             fields.where(), printable(types[i]), i));
+      WEFT_CHECK(!has_window[i] || config.sliding_window,
+                 fmt::format("{}: layer_types has sliding_attention for layer {}, and there is no "
+                             "sliding_window",
+                             fields.where(), i));
+    }
+  }
+  const auto windows = std::count(has_window.begin(), has_window.end(), true);
+  if (windows == 0)
+    config.sliding_window.reset();
+  else if (windows < layers)
+    config.has_window = std::move(has_window);
 }
 
 }  // namespace
 
 int64_t LlamaConfig::num_parameters() const {
   const int64_t attention = hidden_size * head_dim * (2 * num_heads + 2 * num_kv_heads);
-  const int64_t bias = qkv_bias ? head_dim * (num_heads + 2 * num_kv_heads) : 0;
+  const int64_t bias = (qkv_bias ? head_dim * (num_heads + 2 * num_kv_heads) : 0) +
+                       (output_bias ? hidden_size : 0) + (mlp_bias ? 2 * intermediate_size + hidden_size : 0);
   const int64_t layer = attention + bias + 3 * hidden_size * intermediate_size + 2 * hidden_size;
   return num_layers * layer + hidden_size + vocab_size * hidden_size * (tie_word_embeddings ? 1 : 2);
 }
@@ -139,15 +153,23 @@ void LlamaConfig::check(const std::string& where, bool meta_names) const {
     number("high_freq_factor of rope_scaling", rope_high_freq_factor, rope_low_freq_factor, 1e6);
   }
   if (sliding_window) require(*sliding_window > 0, "sliding_window", "positive", *sliding_window);
+  WEFT_CHECK(
+      has_window.empty() || static_cast<int64_t>(has_window.size()) == num_layers,
+      fmt::format("{}: windows of {} layers, num_hidden_layers is {}", where, has_window.size(), num_layers));
   const std::string ids = fmt::format("an id of the vocabulary, between 0 and {}", vocab_size - 1);
   if (bos_token_id)
     require(*bos_token_id >= 0 && *bos_token_id < vocab_size, "bos_token_id", ids, *bos_token_id);
   for (const int64_t id : eos_token_ids) require(id >= 0 && id < vocab_size, "eos_token_id", ids, id);
 }
 
+std::optional<int64_t> LlamaConfig::window_of(int64_t layer) const {
+  if (!has_window.empty() && !has_window[static_cast<size_t>(layer)]) return std::nullopt;
+  return sliding_window;
+}
+
 LlamaConfig read_config_json(const std::string& path) {
   const Json json = read_json(path);
-  const JsonFields fields(json, path);
+  const JsonFields fields(json, fmt::format("'{}'", path));
   LlamaConfig config;
   config.model_type = fields.text("model_type", "llama");
   WEFT_CHECK(config.model_type == "llama" || config.model_type == "mistral" || config.model_type == "qwen2",
@@ -171,14 +193,19 @@ LlamaConfig read_config_json(const std::string& path) {
   config.head_dim = fields.integer("head_dim", config.hidden_size / config.num_heads);
   config.max_position_embeddings = fields.integer("max_position_embeddings", 2048);
   config.rms_norm_eps = fields.real("rms_norm_eps", 1e-6);
-  config.rope_theta = fields.real("rope_theta", 10000.0);
-  read_rope_scaling(fields, config);
+  read_rope(fields, config);
   config.tie_word_embeddings = fields.boolean("tie_word_embeddings", false);
-  config.qkv_bias = config.model_type == "qwen2" || fields.boolean("attention_bias", false);
-  if (config.model_type == "mistral" || fields.boolean("use_sliding_window", false))
-    if (fields.has("sliding_window")) config.sliding_window = fields.integer("sliding_window");
-  if (const auto bos = token_ids(fields, "bos_token_id"); !bos.empty()) config.bos_token_id = bos[0];
-  config.eos_token_ids = token_ids(fields, "eos_token_id");
+  const bool attention_bias = fields.boolean("attention_bias", false);
+  config.qkv_bias = config.model_type == "qwen2" || attention_bias;
+  config.output_bias = config.model_type == "llama" && attention_bias;
+  config.mlp_bias = fields.boolean("mlp_bias", false);
+  WEFT_CHECK(config.model_type != "mistral" || !attention_bias,
+             fmt::format("'{}': a mistral model has no attention_bias", path));
+  WEFT_CHECK(config.model_type == "llama" || !config.mlp_bias,
+             fmt::format("'{}': a {} model has no mlp_bias", path, config.model_type));
+  read_window(fields, config);
+  if (const auto bos = fields.token_ids("bos_token_id"); !bos.empty()) config.bos_token_id = bos[0];
+  config.eos_token_ids = fields.token_ids("eos_token_id");
   config.rope_interleaved = fields.boolean("rope_interleaved", false);
   const char* const dtype_key = fields.has("torch_dtype") ? "torch_dtype" : "dtype";
   config.torch_dtype = fields.text(dtype_key, "float32");
@@ -186,13 +213,26 @@ LlamaConfig read_config_json(const std::string& path) {
   WEFT_CHECK(std::find(dtypes.begin(), dtypes.end(), config.torch_dtype) != dtypes.end(),
              fmt::format("'{}': {} must be {}, got '{}'{}", path, dtype_key, fmt::join(dtypes, ", "),
                          printable(config.torch_dtype), did_you_mean(config.torch_dtype, dtypes)));
+  fields.pass_over("dtype");                                   // torch_dtype goes before it
+  QuantizationScheme::parse(fields.text("quantization", ""));  // the weights' file says it as well
+  fields.check_all_understood(irrelevant_config_keys());
   config.check(fmt::format("'{}'", path));
   return config;
 }
 
+void read_generation_config(const std::string& path, LlamaConfig& config) {
+  const Json json = read_json(path);
+  const JsonFields fields(json, fmt::format("'{}'", path));
+  for (const int64_t id : fields.token_ids("eos_token_id"))
+    if (std::find(config.eos_token_ids.begin(), config.eos_token_ids.end(), id) == config.eos_token_ids.end())
+      config.eos_token_ids.push_back(id);
+  fields.check_all_understood(irrelevant_generation_keys());
+  config.check(fmt::format("'{}'", path));
+}
+
 LlamaConfig read_params_json(const std::string& path) {
   const Json json = read_json(path);
-  const JsonFields fields(json, path);
+  const JsonFields fields(json, fmt::format("'{}'", path));
   LlamaConfig config;
   config.rope_interleaved = true;
   config.hidden_size = fields.integer("dim");
@@ -228,6 +268,7 @@ LlamaConfig read_params_json(const std::string& path) {
     config.rope_scaling = RopeScaling::Llama3;
     config.rope_factor = fields.real("rope_scaling_factor", 8.0);
   }
+  fields.check_all_understood(irrelevant_params_keys());
   return config;
 }
 

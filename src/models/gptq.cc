@@ -206,6 +206,8 @@ Gptq::~Gptq() = default;
 std::shared_ptr<const Llama> Gptq::one_layer(const std::map<std::string, GptqWeight>& quantized) const {
   LlamaConfig config = config_;
   config.num_layers = config.vocab_size = 1;
+  config.sliding_window = config_.window_of(layer_);
+  config.has_window.clear();
   config.bos_token_id.reset();
   config.eos_token_ids.clear();
   config.tie_word_embeddings = true;

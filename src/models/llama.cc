@@ -115,13 +115,16 @@ Llama::Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights)
         weights.linear(prefix + "self_attn.q_proj", heads, hidden, config_.qkv_bias, rows(query_rows)),
         weights.linear(prefix + "self_attn.k_proj", kv, hidden, config_.qkv_bias, rows(kv_rows)),
         weights.linear(prefix + "self_attn.v_proj", kv, hidden, config_.qkv_bias, rows(kv_rows))});
-    layer.output =
-        PackedLinear(weights.linear(prefix + "self_attn.o_proj", hidden, heads, false, columns(query_rows)));
+    // What is added over the ranks has its bias once.
+    const bool output_bias = config_.output_bias && share_.rank == 0,
+               down_bias = config_.mlp_bias && share_.rank == 0;
+    layer.output = PackedLinear(
+        weights.linear(prefix + "self_attn.o_proj", hidden, heads, output_bias, columns(query_rows)));
     layer.gate_up = PackedLinear::gated(
-        weights.linear(prefix + "mlp.gate_proj", intermediate, hidden, false, rows(between)),
-        weights.linear(prefix + "mlp.up_proj", intermediate, hidden, false, rows(between)));
-    layer.down =
-        PackedLinear(weights.linear(prefix + "mlp.down_proj", hidden, intermediate, false, columns(between)));
+        weights.linear(prefix + "mlp.gate_proj", intermediate, hidden, config_.mlp_bias, rows(between)),
+        weights.linear(prefix + "mlp.up_proj", intermediate, hidden, config_.mlp_bias, rows(between)));
+    layer.down = PackedLinear(
+        weights.linear(prefix + "mlp.down_proj", hidden, intermediate, down_bias, columns(between)));
     layers_.push_back(std::move(layer));
     if (options_.progress) options_.progress(i + 1, steps);
   }
@@ -279,8 +282,8 @@ Tensor Llama::run_layer(size_t i, const Tensor& x, KVCache& cache, bool static_c
   return result;
 }
 
-kernels::CachedAttention Llama::cached_attention(const Tensor& qkv, const Tensor& keys, const Tensor& values,
-                                                 const Tensor& output) const {
+kernels::CachedAttention Llama::cached_attention(size_t layer, const Tensor& qkv, const Tensor& keys,
+                                                 const Tensor& values, const Tensor& output) const {
   return {.qkv = qkv.data_as<float>(),
           .rope = rope_.data_as<float>(),
           .key_cache = keys.data(),
@@ -293,7 +296,7 @@ kernels::CachedAttention Llama::cached_attention(const Tensor& qkv, const Tensor
           .capacity = keys.size(1),
           .position = 0,
           .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config_.head_dim))),
-          .sliding_window = config_.sliding_window,
+          .sliding_window = config_.window_of(static_cast<int64_t>(layer)),
           .rope_interleaved = config_.rope_interleaved,
           .output = output.data_as<float>(),
           .may_round = precision_ == InputPrecision::BFloat16};
@@ -303,10 +306,11 @@ Tensor Llama::attend_static(const Tensor& qkv, KVCache& cache, size_t i) const {
   const Tensor &keys = cache.keys[i], &values = cache.values[i];
   if (precision_ != InputPrecision::BFloat16)
     return attention_with_kv_cache(qkv, keys, values, Tensor::scalar(cache.length, DType::I64), rope_,
-                                   std::nullopt, config_.sliding_window, config_.rope_interleaved);
+                                   std::nullopt, config_.window_of(static_cast<int64_t>(i)),
+                                   config_.rope_interleaved);
   // The operator does not round.
   const Tensor output = Tensor::empty({qkv.size(0), share_.heads * config_.head_dim}, DType::F32);
-  kernels::CachedAttention call = cached_attention(qkv, keys, values, output);
+  kernels::CachedAttention call = cached_attention(i, qkv, keys, values, output);
   call.position = cache.length;
   const WriteNote of_keys(*keys.storage()), of_values(*values.storage());
   kernels::attention_with_kv_cache(call);
@@ -345,7 +349,8 @@ Tensor Llama::attend_growing(const Tensor& qkv, KVCache& cache, size_t i) const 
           .to(DType::F32);
   const Tensor row = unsqueeze(arange(past, total), 1), column = arange(0, total);
   Tensor mask = row >= column;  // [tokens, total]
-  if (config_.sliding_window) mask = logical_and(mask, row - column < *config_.sliding_window);
+  if (const auto window = config_.window_of(static_cast<int64_t>(i)))
+    mask = logical_and(mask, row - column < *window);
   const Tensor attended =
       scaled_dot_product_attention(query, keys, values, mask, 0.0, false, std::nullopt, true);
   return reshape(transpose(attended, 0, 1), {tokens, heads * dim});

@@ -130,7 +130,7 @@ void LlamaBatch::run_layer(size_t index, int64_t rows) {
        .pages = pages_,
        .page_positions = page_tokens_,
        .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))),
-       .sliding_window = config.sliding_window,
+       .sliding_window = config.window_of(static_cast<int64_t>(index)),
        .rope_interleaved = config.rope_interleaved,
        .output = attended_.data_as<float>()});
   multiply(layer.output, attended, x, LinearActivation::None, true);

@@ -52,10 +52,10 @@ LlamaDevice::LlamaDevice(const LlamaConfig& config, const LlamaOptions& options,
                        .query = linear("self_attn.q_proj", heads, hidden, config.qkv_bias),
                        .key = linear("self_attn.k_proj", kv, hidden, config.qkv_bias),
                        .value = linear("self_attn.v_proj", kv, hidden, config.qkv_bias),
-                       .output = linear("self_attn.o_proj", hidden, heads, false),
-                       .gate = linear("mlp.gate_proj", intermediate, hidden, false),
-                       .up = linear("mlp.up_proj", intermediate, hidden, false),
-                       .down = linear("mlp.down_proj", hidden, intermediate, false)});
+                       .output = linear("self_attn.o_proj", hidden, heads, config.output_bias),
+                       .gate = linear("mlp.gate_proj", intermediate, hidden, config.mlp_bias),
+                       .up = linear("mlp.up_proj", intermediate, hidden, config.mlp_bias),
+                       .down = linear("mlp.down_proj", hidden, intermediate, config.mlp_bias)});
     tell(i + 1);
   }
   norm_ = moved(weights.vector("model.norm.weight", hidden));
@@ -87,10 +87,10 @@ Tensor LlamaDevice::hidden(std::span<const int64_t> tokens,
   return x;
 }
 
-Tensor LlamaDevice::attend(const Tensor& qkv, const Tensor& keys, const Tensor& values,
+Tensor LlamaDevice::attend(size_t layer, const Tensor& qkv, const Tensor& keys, const Tensor& values,
                            const Tensor& position) const {
-  return attention_with_kv_cache(qkv, keys, values, position, rope_, std::nullopt, config_.sliding_window,
-                                 config_.rope_interleaved);
+  return attention_with_kv_cache(qkv, keys, values, position, rope_, std::nullopt,
+                                 config_.window_of(static_cast<int64_t>(layer)), config_.rope_interleaved);
 }
 
 Tensor LlamaDevice::logits(const Tensor& x) const {
@@ -100,7 +100,7 @@ Tensor LlamaDevice::logits(const Tensor& x) const {
 Tensor LlamaDevice::run(std::span<const int64_t> tokens, KVCache& cache, bool all_logits) const {
   const Tensor position = Tensor::scalar(cache.length, DType::I64).to(device_);
   Tensor x = hidden(tokens, [&](size_t layer, const Tensor& qkv) {
-    return attend(qkv, cache.keys[layer], cache.values[layer], position);
+    return attend(layer, qkv, cache.keys[layer], cache.values[layer], position);
   });
   if (!all_logits) x = slice(x, 0, x.size(0) - 1, x.size(0));
   return logits(x);

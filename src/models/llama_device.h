@@ -25,7 +25,8 @@ class LlamaDevice {
   Tensor hidden(std::span<const int64_t> tokens,
                 const std::function<Tensor(size_t layer, const Tensor& qkv)>& attention) const;
   // Of tokens that begin at `position`, beside the keys and values of those before; theirs are added.
-  Tensor attend(const Tensor& qkv, const Tensor& keys, const Tensor& values, const Tensor& position) const;
+  Tensor attend(size_t layer, const Tensor& qkv, const Tensor& keys, const Tensor& values,
+                const Tensor& position) const;
   Tensor logits(const Tensor& x) const;  // on the host
   const LlamaConfig& config() const { return config_; }
   Device device() const { return device_; }

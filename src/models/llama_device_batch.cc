@@ -58,7 +58,7 @@ Tensor LlamaDeviceBatch::attend(size_t layer, const Tensor& qkv, const std::vect
   for (const Text& text : texts) {
     const Tensor keys = gathered(keys_[layer], text), values = gathered(values_[layer], text);
     parts.push_back(
-        model_.attend(slice(qkv, 0, text.first, text.first + text.count), keys, values, text.start));
+        model_.attend(layer, slice(qkv, 0, text.first, text.first + text.count), keys, values, text.start));
     put_back(keys_[layer], keys, text);
     put_back(values_[layer], values, text);
   }

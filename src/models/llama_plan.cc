@@ -69,7 +69,7 @@ std::unique_ptr<LlamaPlan::Step> LlamaPlan::make_step(const Llama& model, int64_
     norm(x, layer.attention_norm, normed);
     product(layer.qkv, normed, qkv, Then::Nothing);
     calls.push_back(
-        [this, attention = model.cached_attention(qkv, keys_[i], values_[i], attended)]() mutable {
+        [this, attention = model.cached_attention(i, qkv, keys_[i], values_[i], attended)]() mutable {
           attention.position = position_;
           kernels::attention_with_kv_cache(attention);
         });

@@ -88,8 +88,7 @@ class CheckpointWeights : public LlamaWeights {
     LinearWeight weight = checkpoint_->has(name + ".scales")
                               ? cut(quantized(name, out, in), name, part)
                               : converted(floating(name + ".weight", {out, in}), name, part);
-    if (bias && checkpoint_->has(name + ".bias"))
-      weight.bias = cut(floating(name + ".bias", {out}), 0, part.rows).to(DType::F32);
+    if (bias) weight.bias = cut(floating(name + ".bias", {out}), 0, part.rows).to(DType::F32);
     return weight;
   }
   Tensor embedding(const std::string& name, int64_t rows, int64_t columns) override {
@@ -260,9 +259,11 @@ void check_tensors(const Checkpoint& checkpoint) {
       "mlp.gate_proj",    "mlp.up_proj",      "mlp.down_proj"};
   static const auto& kOthers = *new std::set<std::string>{
       "input_layernorm.weight", "post_attention_layernorm.weight", "self_attn.rotary_emb.inv_freq"};
-  static const auto& kWithBias =
-      *new std::set<std::string>{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"};
   const LlamaConfig& config = checkpoint.config();
+  const auto has_bias = [&](const std::string& product) {
+    if (product.starts_with("mlp.")) return config.mlp_bias;
+    return product == "self_attn.o_proj" ? config.output_bias : config.qkv_bias;
+  };
   constexpr std::string_view kLayers = "model.layers.";
   for (const std::string& name : checkpoint.names()) {
     if (!name.starts_with(kLayers)) continue;
@@ -277,11 +278,13 @@ void check_tensors(const Checkpoint& checkpoint) {
     const std::string product = part.substr(0, last), kind = part.substr(last);
     const bool is_known = kOthers.contains(part) ||
                           (kLinear.contains(product) && (kind == ".weight" || kind == ".scales")) ||
-                          (kWithBias.contains(product) && kind == ".bias" && config.qkv_bias);
-    WEFT_CHECK(
-        is_known,
-        fmt::format("'{}': a {} model{} has no tensor '{}'", checkpoint.file_of(name), config.model_type,
-                    kind == ".bias" && !config.qkv_bias ? " without attention_bias" : "", printable(name)));
+                          (kLinear.contains(product) && kind == ".bias" && has_bias(product));
+    WEFT_CHECK(is_known, fmt::format("'{}': a {} model{} has no tensor '{}'", checkpoint.file_of(name),
+                                     config.model_type,
+                                     kind != ".bias" || !kLinear.contains(product) ? ""
+                                     : product.starts_with("mlp.")                 ? " without mlp_bias"
+                                                                   : " without attention_bias",
+                                     printable(name)));
   }
 }
 

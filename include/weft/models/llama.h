@@ -142,8 +142,8 @@ class Llama : public std::enable_shared_from_this<Llama> {
   Tensor attend_growing(const Tensor& qkv, KVCache& cache, size_t layer) const;
   Tensor attend_static(const Tensor& qkv, KVCache& cache, size_t layer) const;
   // From position 0, into output [tokens, heads head_dim].
-  kernels::CachedAttention cached_attention(const Tensor& qkv, const Tensor& keys, const Tensor& values,
-                                            const Tensor& output) const;
+  kernels::CachedAttention cached_attention(size_t layer, const Tensor& qkv, const Tensor& keys,
+                                            const Tensor& values, const Tensor& output) const;
 
   LlamaConfig config_;
   LlamaOptions options_;

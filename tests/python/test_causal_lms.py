@@ -1,0 +1,237 @@
+"""Small models of 28 families as transformers 5 writes them: those that weft has give its tokens, others are refused."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import serving
+import weft
+import weft.models
+from causal_lm_reference import Reference, load
+from test_distributed import command, needs_mpi
+
+SHARED = pathlib.Path(
+    os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data")
+)
+FAMILIES = SHARED / "causal_lms"
+pytestmark = pytest.mark.skipif(not FAMILIES.is_dir(), reason="no shared data (WEFT_SHARED_DATA)")
+FOLDERS = sorted(folder for folder in FAMILIES.iterdir()) if FAMILIES.is_dir() else []
+
+
+def config_of(folder):
+    return json.loads((folder / "config.json").read_text())
+
+
+def is_supported(folder):
+    return config_of(folder)["model_type"] in ("llama", "mistral", "qwen2")
+
+
+SUPPORTED = [folder for folder in FOLDERS if is_supported(folder)]
+OTHERS = [folder for folder in FOLDERS if not is_supported(folder)]
+by_name = {"ids": lambda folder: folder.name}
+
+
+def test_there_are_both():
+    assert [folder.name for folder in SUPPORTED] == ["llama3_rope", "llama_bias", "mistral_window", "qwen2"]
+    assert len(OTHERS) == 24
+
+
+def calls_of(folder):
+    return json.loads((folder / "expected.json").read_text())["calls"]
+
+
+def greedy(model, ids, count):
+    stream = model.stream(ids, max_new_tokens=count, ignore_eos=True)
+    for _ in stream:
+        pass
+    return stream.tokens[len(ids) :]
+
+
+@pytest.mark.parametrize("execution", ["eager", "static", "compiled"])
+@pytest.mark.parametrize("folder", SUPPORTED, **by_name)
+def test_the_tokens_of_transformers(folder, execution):
+    model = weft.models.Llama.from_pretrained(folder, execution=execution)
+    for call in calls_of(folder):
+        assert model.tokenizer.encode(call["prompt"]) == call["ids"]
+        logits = model(call["ids"], model.make_cache(), all_logits=True).numpy()
+        assert logits.argmax(-1).tolist() == call["argmax"]
+        np.testing.assert_allclose(logits[-1], call["logits_last"], rtol=1e-4, atol=1e-4)
+        assert greedy(model, call["ids"], 24) == call["greedy"]
+
+
+@pytest.mark.parametrize("folder", SUPPORTED, **by_name)
+def test_the_server_writes_the_same(folder):
+    with serving.serving("-m", str(folder)) as server:
+        for call in calls_of(folder):
+            decoded = weft.models.Tokenizer.open(str(folder)).decode(call["greedy"])
+            for prompt in (call["prompt"], call["ids"]):
+                body = {"prompt": prompt, "max_tokens": 24, "temperature": 0, "ignore_eos": True}
+                assert server.complete(**body)["choices"][0]["text"] == decoded
+
+
+@needs_mpi
+@pytest.mark.parametrize("folder", SUPPORTED, **by_name)
+def test_two_ranks_write_the_same(folder):
+    for call in calls_of(folder):
+        arguments = [
+            "generate",
+            "-m",
+            str(folder),
+            "-p",
+            call["prompt"],
+            "-n",
+            "24",
+            "--ignore-eos",
+            "--json",
+        ]
+        decoded = weft.models.Tokenizer.open(str(folder)).decode(call["greedy"])
+        assert json.loads(command(2, *arguments).stdout)["text"] == decoded
+
+
+@pytest.mark.parametrize("folder", OTHERS, **by_name)
+def test_other_families_are_refused_by_name(folder):
+    with pytest.raises(ValueError) as raised:
+        weft.models.Llama.from_pretrained(folder)
+    assert f"'{config_of(folder)['model_type']}' is not supported" in str(raised.value)
+    assert "config.json" in str(raised.value)
+
+
+# ---- configurations of other makes, beside a model in NumPy ------------------------------------------------
+def copy_of(folder, target, changes, dtype=None):
+    """The folder with another configuration: keys that are None are taken away."""
+    target.mkdir()
+    for file in ("tokenizer.json", "tokenizer_config.json", "generation_config.json"):
+        shutil.copy(folder / file, target / file)
+    config = {key: value for key, value in (config_of(folder) | changes).items() if value is not None}
+    (target / "config.json").write_text(json.dumps(config))
+    tensors = load(folder / "model.safetensors")
+    if dtype:
+        tensors = {name: tensor.astype(dtype) for name, tensor in tensors.items()}
+    weft.models.save_safetensors(
+        str(target / "model.safetensors"), {name: weft.from_numpy(t.copy()) for name, t in tensors.items()}
+    )
+    return target
+
+
+def reference_of(folder, windows, rope):
+    return Reference(config_of(folder), load(folder / "model.safetensors"), windows, rope)
+
+
+@pytest.mark.parametrize("folder", SUPPORTED, **by_name)
+def test_the_reference_is_one(folder):
+    config = config_of(folder)
+    model = reference_of(folder, [config.get("sliding_window")] * 4, config["rope_parameters"])
+    for call in calls_of(folder):
+        np.testing.assert_allclose(model.logits(call["ids"])[-1], call["logits_last"], rtol=1e-4, atol=1e-4)
+        assert model.greedy(call["ids"], 24)[0] == call["greedy"]
+
+
+DEFAULT = {"rope_type": "default", "rope_theta": 10000.0}
+LINEAR = {"rope_type": "linear", "factor": 3.0, "rope_theta": 500.0}
+LLAMA3 = {
+    "rope_type": "llama3",
+    "factor": 4.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 32,
+    "rope_theta": 5000.0,
+}
+
+
+def version_4(rope):
+    """The same as transformers 4 writes it."""
+    scaling = {key: value for key, value in rope.items() if key != "rope_theta"}
+    if rope["rope_type"] == "default":
+        scaling = None
+    return {"rope_parameters": None, "rope_theta": rope["rope_theta"], "rope_scaling": scaling}
+
+
+def version_4_old(rope):
+    changes = version_4(rope)
+    if changes["rope_scaling"]:
+        changes["rope_scaling"]["type"] = changes["rope_scaling"].pop("rope_type")
+    return changes
+
+
+TYPES = ["full_attention", "sliding_attention", "sliding_attention", "full_attention"]
+WINDOW = {"use_sliding_window": True, "sliding_window": 6}
+OF_OTHER_MAKES = [
+    ("qwen2", WINDOW | {"layer_types": None, "max_window_layers": 0}, [6, 6, 6, 6], DEFAULT),
+    ("qwen2", WINDOW | {"layer_types": None, "max_window_layers": 3}, [None, None, None, 6], DEFAULT),
+    ("qwen2", WINDOW | {"layer_types": None}, [None] * 4, DEFAULT),
+    ("qwen2", WINDOW | {"layer_types": TYPES}, [None, 6, 6, None], DEFAULT),
+    (
+        "qwen2",
+        {"use_sliding_window": False, "sliding_window": 6, "max_window_layers": 0},
+        [None] * 4,
+        DEFAULT,
+    ),
+    ("mistral_window", {"layer_types": TYPES}, [None, 8, 8, None], DEFAULT),
+    ("mistral_window", {"sliding_window": None}, [4096] * 4, DEFAULT),
+] + [
+    (folder, form(rope), [8 if folder == "mistral_window" else None] * 4, rope)
+    for folder in ("llama3_rope", "mistral_window", "qwen2")
+    for rope in (DEFAULT, LINEAR, LLAMA3)
+    for form in (lambda rope: {"rope_parameters": rope}, version_4, version_4_old)
+]
+
+
+@pytest.mark.parametrize("name, changes, windows, rope", OF_OTHER_MAKES, ids=range(len(OF_OTHER_MAKES)))
+def test_other_configurations(name, changes, windows, rope, tmp_path):
+    folder = copy_of(FAMILIES / name, tmp_path / "model", changes)
+    reference = reference_of(FAMILIES / name, windows, rope)
+    ids = calls_of(FAMILIES / name)[1]["ids"]
+    expected, margin = reference.greedy(ids, 24)
+    assert margin > 1e-4  # what rounding does not change
+    for execution in ("eager", "static", "compiled"):
+        model = weft.models.Llama.from_pretrained(folder, execution=execution)
+        logits = model(ids, model.make_cache(), all_logits=True).numpy()
+        np.testing.assert_allclose(logits, reference.logits(ids), rtol=1e-3, atol=1e-3)
+        assert greedy(model, ids, 24) == expected
+
+
+def quantized_folder_says_the_same(folder, target):
+    command = [sys.executable, "-m", "weft", "quantize", str(folder), str(target), "--scheme", "int8"]
+    subprocess.run(command, check=True, capture_output=True)
+    written = weft.models.Llama.from_pretrained(target)
+    loaded = weft.models.Llama.from_pretrained(folder, quantize="int8")
+    assert written.config == loaded.config
+    ids = calls_of(FAMILIES / "qwen2")[1]["ids"]
+    logits = [model(ids, model.make_cache(), all_logits=True).numpy() for model in (written, loaded)]
+    assert np.array_equal(*logits)
+    assert greedy(written, ids, 24) == greedy(loaded, ids, 24)
+
+
+@pytest.mark.parametrize("folder", SUPPORTED, **by_name)
+def test_quantized_folders(folder, tmp_path):
+    """What `weft quantize` writes is read as what it was made from."""
+    quantized_folder_says_the_same(folder, tmp_path / "quantized")
+
+
+@pytest.mark.parametrize("name, changes, windows, rope", OF_OTHER_MAKES[:11], ids=range(11))
+def test_quantized_folders_of_other_configurations(name, changes, windows, rope, tmp_path):
+    folder = copy_of(FAMILIES / name, tmp_path / "model", changes)
+    quantized_folder_says_the_same(folder, tmp_path / "quantized")
+
+
+# ---- what the generation's configuration adds --------------------------------------------------------------
+def test_end_tokens_of_the_generation_config(tmp_path):
+    folder = copy_of(FAMILIES / "qwen2", tmp_path / "model", {"eos_token_id": None})
+    call = calls_of(FAMILIES / "qwen2")[1]
+    ids, expected = call["ids"], call["greedy"]
+    for end, count in ((expected[1], 1), ([expected[2], expected[1]], 1), ([expected[2]], 2), (300, 24)):
+        (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": end}))
+        model = weft.models.Llama.from_pretrained(folder)
+        assert model.config["eos_token_id"] == (end if isinstance(end, list) else [end])
+        stream = model.stream(ids, max_new_tokens=24)
+        list(stream)
+        assert stream.stats["generated_tokens"] == count
+        assert stream.finish_reason == ("end_token" if count < 24 else "length")
+    (folder / "generation_config.json").write_text('{"eos_token_id": 300, "suppress_tokens": [4]}')
+    with pytest.raises(ValueError, match=r"generation_config.json': 'suppress_tokens' with the value \[4\]"):
+        weft.models.Llama.from_pretrained(folder)
