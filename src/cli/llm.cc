@@ -46,7 +46,7 @@ void ModelArguments::add_weights_to(CLI::App* command) {
       ->check(one_of(schemes_and({"none"})));
   command
       ->add_option("--cache-dtype", cache_dtype,
-                   "Of the KV cache (default: bfloat16; float32 with float32 weights)")
+                   "Of the KV cache: float32, bfloat16 or float16 (default: the weights')")
       ->check(one_of(weight_dtypes()));
   command->add_option("--threads", threads, "Number of threads (default: all cores)")
       ->check(integer_in(1, 1024));

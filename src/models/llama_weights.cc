@@ -27,8 +27,9 @@ DType weight_dtype(const std::string& name) {
 
 void complete(LlamaOptions& options, const std::string& own_dtype) {
   if (options.dtype.empty()) options.dtype = own_dtype;
-  const DType dtype = weight_dtype(options.dtype);
-  if (options.cache_dtype.empty()) options.cache_dtype = dtype == DType::F32 ? "float32" : "bfloat16";
+  weight_dtype(options.dtype);
+  // What a float16 model computes, bfloat16 would round once more.
+  if (options.cache_dtype.empty()) options.cache_dtype = options.dtype;
   weight_dtype(options.cache_dtype);
   QuantizationScheme::parse(options.quantize);
 }

@@ -56,7 +56,7 @@ struct LlamaOptions {
   // How inputs enter products with quantized weights: "" or "auto", "float32", "int16", "int8"
   // (weft/quantization.h). "int8" makes prefill fastest; weights alone are quantized with the others.
   std::string activations = "";
-  // float32, bfloat16 or float16; "": bfloat16, and float32 where the weights are.
+  // float32, bfloat16 or float16; "": the weights' dtype.
   std::string cache_dtype = "";
   // Compares the checksums of the checkpoint's files first, which reads all of them (.pth and .bin;
   // safetensors files have none, and are refused then).
