@@ -287,6 +287,7 @@ void check_usage(const GenerateArguments& arguments) {
   check(!arguments.prompt || arguments.prompt_file.empty(), "give --prompt or --prompt-file, not both");
   check(arguments.draft.empty() || arguments.draft_model.empty(), "give --draft or --draft-model, not both");
   const bool is_chat = arguments.chat || arguments.interactive;
+  check(!arguments.special || !is_chat, "--special is for prompts without --chat and --interactive");
   check(arguments.system.empty() || is_chat, "--system needs --chat or --interactive");
   check(arguments.chat_template.empty() || is_chat, "--chat-template needs --chat or --interactive");
   struct stat input{};
@@ -354,7 +355,7 @@ int generate(const GenerateArguments& arguments) {
       messages.push_back({"user", prompt});
       ids = encode_chat(*session.tokenizer, chat, messages);
     } else {
-      ids = session.tokenizer->encode(prompt);
+      ids = session.tokenizer->encode(prompt, true, arguments.special);
     }
     answer = write_answer(arguments, session, std::move(ids), arguments.chat ? "" : prompt);
     if (!arguments.json) std::fputs("\n", stdout);

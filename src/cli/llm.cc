@@ -112,6 +112,8 @@ ModelCommands::ModelCommands(CLI::App& app, CLI::App& bench) {
   generate->add_option("--prompt,-p", generate_.prompt,
                        "What the text begins with (default: standard input)");
   generate->add_option("--prompt-file", generate_.prompt_file, "A file with the prompt");
+  generate->add_flag("--special", generate_.special,
+                     "Special tokens written in the prompt (<|im_start|>) are tokens, not text");
   generate
       ->add_option("--max-new-tokens,-n", generate_.max_new_tokens, "At most so many tokens (default: 256)")
       ->check(integer_in(0, kMostTokens));

@@ -37,7 +37,7 @@ struct GenerateArguments {
   std::optional<std::string> prompt;  // neither it nor a file: standard input
   std::string prompt_file, chat_template, draft_model, draft, profile, system;
   std::vector<std::string> stop;
-  bool chat = false, interactive = false, ignore_eos = false, json = false;
+  bool special = false, chat = false, interactive = false, ignore_eos = false, json = false;
   int64_t max_new_tokens = 256, top_k = 0, speculate_k = 4;
   double temperature = 0.0, top_p = 1.0, min_p = 0.0, repetition_penalty = 1.0;
   uint64_t seed = 0;

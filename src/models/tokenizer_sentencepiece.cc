@@ -3,6 +3,7 @@
 
 #include "core/printable.h"
 #include "models/sentencepiece_check.h"
+#include "models/special_tokens.h"
 #include "models/text_steps.h"
 #include "models/tokenizers.h"
 #include "weft/error.h"
@@ -20,17 +21,25 @@ class SentencePieceTokenizer : public Tokenizer {
     std::vector<int> probe;
     strips_ = processor_.Encode("a", &probe).ok() && !probe.empty() &&
               processor_.IdToPiece(probe[0]).starts_with(kMetaspace);
+    for (int id = 0; id < processor_.GetPieceSize(); ++id)
+      if (processor_.IsControl(id)) special_.add(processor_.IdToPiece(id), {.id = id});
   }
 
   int64_t vocab_size() const override { return processor_.GetPieceSize(); }
-  std::vector<int64_t> encode(std::string_view text, bool add_bos, bool) const override {
+  std::vector<int64_t> encode(std::string_view text, bool add_bos, bool special) const override {
     WEFT_CHECK(is_utf8(text), "encode: the text is not valid UTF-8");
-    std::vector<int> pieces;
-    const auto status = processor_.Encode(absl::string_view(text.data(), text.size()), &pieces);
-    WEFT_CHECK(status.ok(), fmt::format("encode: {}", printable(status.ToString())));
     std::vector<int64_t> ids;
     if (add_bos && bos_id()) ids.push_back(*bos_id());
-    ids.insert(ids.end(), pieces.begin(), pieces.end());
+    for (const auto& [part, id] : special_.split(text, special)) {
+      if (id) {
+        ids.push_back(*id);
+        continue;
+      }
+      std::vector<int> pieces;
+      const auto status = processor_.Encode(absl::string_view(part.data(), part.size()), &pieces);
+      WEFT_CHECK(status.ok(), fmt::format("encode: {}", printable(status.ToString())));
+      ids.insert(ids.end(), pieces.begin(), pieces.end());
+    }
     return ids;
   }
   std::string token_bytes(int64_t id) const override {
@@ -61,6 +70,7 @@ class SentencePieceTokenizer : public Tokenizer {
  private:
   static std::optional<int64_t> known(int id) { return id < 0 ? std::nullopt : std::optional<int64_t>(id); }
   sentencepiece::SentencePieceProcessor processor_;
+  SpecialTokens special_;
   bool strips_ = false;
 };
 

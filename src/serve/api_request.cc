@@ -193,6 +193,9 @@ ApiRequest parse_completion(std::string_view body, bool is_chat) {
     refuse("best_of", "must be n: the best of more is not supported");
   request.echo = !is_chat && fields.flag("echo", false);
   request.ignore_eos = fields.flag("ignore_eos", false);
+  request.add_special_tokens = fields.flag("add_special_tokens", !is_chat);
+  if (is_chat && request.add_special_tokens)
+    refuse("add_special_tokens", "must be false in chats: the template has the special tokens");
   parse_logprobs(fields, request);
   if (request.echo && request.logprobs) refuse("echo", "is not supported with logprobs");
   models::SamplingOptions& sampling = request.sampling;

@@ -21,7 +21,8 @@ struct Prompt {
 
 struct ApiRequest {
   bool is_chat = false, stream = false, include_usage = false, echo = false, ignore_eos = false;
-  std::string model;  // "": whichever there is
+  bool add_special_tokens = true;  // of prompts that are texts: what the tokenizer puts before them
+  std::string model;               // "": whichever there is
   std::vector<Prompt> prompts;
   std::vector<models::ChatMessage> messages;  // of a chat
   std::optional<int64_t> max_tokens;

@@ -86,7 +86,9 @@ class LlmService : public ApiService {
     if (request.is_chat) return {models::encode_chat(*tokenizer_, chat_, request.messages)};
     std::vector<std::vector<int64_t>> prompts;
     for (const Prompt& prompt : request.prompts)
-      prompts.push_back(prompt.tokens.empty() ? tokenizer_->encode(prompt.text) : prompt.tokens);
+      prompts.push_back(prompt.tokens.empty()
+                            ? tokenizer_->encode(prompt.text, request.add_special_tokens, true)
+                            : prompt.tokens);
     return prompts;
   }
 

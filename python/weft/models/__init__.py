@@ -174,14 +174,16 @@ class Llama:
         draft=None,
         speculate_k=4,
         context=None,
+        special=False,
     ):
         """An iterator over pieces of text; its `stats`, `tokens` and `finish_reason` tell more.
 
         prompt: text, token ids, or a conversation as [{'role': …, 'content': …}, …]. temperature 0 takes the most
         likely token. stop: texts before which to end. draft: another Llama, or 'prompt-lookup', whose tokens the
         model checks `speculate_k` at a time. context: a Context of earlier texts; the part of the prompt that it holds
-        is not computed again (`stats["kept_tokens"]`), and a text begun in it earlier cannot go on. ValueError for a
-        prompt that is empty or longer than the model's positions.
+        is not computed again (`stats["kept_tokens"]`), and a text begun in it earlier cannot go on. special: special
+        tokens written in a prompt that is text are tokens. ValueError for a prompt that is empty or longer than the
+        model's positions.
         """
         if self.tokenizer is None:
             raise ValueError("the model's folder has no tokenizer: set model.tokenizer, or use forward()")
@@ -194,7 +196,7 @@ class Llama:
             raise TypeError(f"generate: stop must be a str or a list of str, got {type(stop).__name__}")
         return self._model.stream(
             self.tokenizer,
-            self._ids(prompt),
+            self._ids(prompt, special),
             max_new_tokens,
             temperature,
             top_k,
@@ -214,9 +216,9 @@ class Llama:
         """The text that stream() gives, as one string."""
         return "".join(self.stream(prompt, **options))
 
-    def _ids(self, prompt):
+    def _ids(self, prompt, special):
         if isinstance(prompt, str):
-            return self.tokenizer.encode(prompt)
+            return self.tokenizer.encode(prompt, special=special)
         if isinstance(prompt, (list, tuple)) and prompt and isinstance(prompt[0], dict):
             return self.tokenizer.encode_chat(list(prompt), model_type=self.config["model_type"])
         return _token_ids(prompt, "generate")
