@@ -53,6 +53,7 @@ Json read_json(const std::string& path) {
   const std::optional<std::string> text = runtime::read_file(path);
   if (!text)
     throw_error(ErrorKind::Runtime, fmt::format("'{}': cannot be read: {}", path, std::strerror(errno)));
+  runtime::check_no_lfs_pointer(*text, fmt::format("'{}'", path));
   return parse_json(*text, fmt::format("'{}'", path));
 }
 

@@ -22,6 +22,7 @@ std::string read(const std::string& path) {
   if (!text)
     throw_error(ErrorKind::Runtime,
                 fmt::format("tokenizer '{}': cannot be read: {}", path, std::strerror(errno)));
+  runtime::check_no_lfs_pointer(*text, fmt::format("tokenizer '{}'", path));
   return *text;
 }
 

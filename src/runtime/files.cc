@@ -68,6 +68,15 @@ std::optional<std::string> read_file(const std::string& path) {
   return read_all(file.get());
 }
 
+void check_no_lfs_pointer(std::string_view beginning, const std::string& name) {
+  // source: the specification of Git LFS's pointers.
+  if (beginning.starts_with("version https://git-lfs.github.com/spec/"))
+    throw_error(ErrorKind::Runtime,
+                fmt::format("{}: this is a pointer that Git LFS left in the file's place; `git lfs pull` "
+                            "fetches the file",
+                            name));
+}
+
 std::string file_identity(const std::string& path) {
   char resolved[PATH_MAX];
   struct stat status;

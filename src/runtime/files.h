@@ -39,6 +39,9 @@ class TemporaryFolder {
 bool write_all(int fd, std::string_view bytes);  // errno tells why not
 std::optional<std::string> read_all(int fd);
 std::optional<std::string> read_file(const std::string& path);
+// RuntimeError that says so where the beginning of a file shows a pointer that Git LFS left in its place.
+// `name` begins the message: "safetensors file 'model.safetensors'".
+void check_no_lfs_pointer(std::string_view beginning, const std::string& name);
 // Path, size and modification time of the file behind any links; "" when there is none.
 std::string file_identity(const std::string& path);
 // The shared library that holds this function.

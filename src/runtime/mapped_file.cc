@@ -12,6 +12,7 @@
 
 #include "core/printable.h"
 #include "runtime/files.h"
+#include "runtime/truncated_files.h"
 #include "weft/error.h"
 
 namespace weft::runtime {
@@ -29,7 +30,13 @@ std::shared_ptr<Storage> map_file(const std::string& path, std::string_view what
   if (size == 0) fail("the file is empty", ErrorKind::Value);
   void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.get(), 0);
   if (data == MAP_FAILED) fail(fmt::format("cannot map {} bytes: {}", size, std::strerror(errno)));
-  return Storage::wrap(data, size, [data, size] { munmap(data, size); });
+  MappedRange* const range = watch_range(data, size, printable(path));
+  auto storage = Storage::wrap(data, size, [data, size, range] {
+    forget_range(range);
+    munmap(data, size);
+  });
+  check_no_lfs_pointer({static_cast<const char*>(data), size}, fmt::format("{} '{}'", what, printable(path)));
+  return storage;
 }
 
 OutputFile::OutputFile(const std::string& path, std::string_view what)

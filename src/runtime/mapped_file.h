@@ -11,8 +11,9 @@
 namespace weft::runtime {
 
 // The file's bytes, mapped copy-on-write: what is written to the storage stays out of the file. RuntimeError
-// with `what` ("archive", "safetensors file") and the path where that is not possible; ValueError where the
-// file is empty.
+// with `what` ("archive", "safetensors file") and the path where that is not possible, or the file is a
+// pointer of Git LFS; ValueError where the file is empty. A file may be removed while it is mapped; where one
+// becomes shorter, the process ends with a message that names it (truncated_files.h).
 std::shared_ptr<Storage> map_file(const std::string& path, std::string_view what);
 
 // A new file beside `path` that takes its place when committed, and is removed otherwise. A link stays and
