@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "cli/llm.h"
@@ -66,17 +65,14 @@ int perplexity(const PerplexityArguments& arguments) {
   const double n = static_cast<double>(judged), mean = sum / n,
                variance = std::max(0.0, squares / n - mean * mean);
   const double value = std::exp(mean), error = n > 1 ? value * std::sqrt(variance / (n - 1)) : 0.0;
-  if (arguments.json) {
-    const nlohmann::ordered_json result = {{"perplexity", value},
-                                           {"error", error},
-                                           {"tokens", judged},
-                                           {"context", context},
-                                           {"stride", stride}};
-    std::printf("%s\n", result.dump(2).c_str());
-  } else {
-    fmt::print("perplexity {:.4f} +/- {:.4f} over {} tokens, windows of {} tokens, the last {} judged\n",
-               value, error, judged, context, stride);
-  }
+  const nlohmann::ordered_json result = {
+      {"perplexity", value}, {"error", error}, {"tokens", judged}, {"context", context}, {"stride", stride}};
+  progress.print(
+      arguments.json
+          ? result.dump(2) + "\n"
+          : fmt::format(
+                "perplexity {:.4f} +/- {:.4f} over {} tokens, windows of {} tokens, the last {} judged\n",
+                value, error, judged, context, stride));
   return 0;
 }
 

@@ -12,8 +12,20 @@ using Clock = std::chrono::steady_clock;
 Progress::Progress(std::string what)
     : what_(std::move(what)), is_terminal_(::isatty(STDERR_FILENO) != 0), start_(Clock::now()) {}
 
-Progress::~Progress() {
-  if (is_terminal_) std::fputs("\r\033[K", stderr);
+Progress::~Progress() { clear(); }
+
+void Progress::clear() {
+  if (!is_shown_) return;
+  std::fputs("\r\033[K", stderr);
+  std::fflush(stderr);
+  is_shown_ = false;
+}
+
+void Progress::print(const std::string& text) {
+  clear();
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+  last_ = {};
 }
 
 void Progress::update(int64_t done, int64_t total, const std::string& detail) {
@@ -26,6 +38,7 @@ void Progress::update(int64_t done, int64_t total, const std::string& detail) {
     text += fmt::format(", {:.0f} s left",
                         seconds / static_cast<double>(done) * static_cast<double>(total - done));
   if (!detail.empty()) text += fmt::format("  {}", detail);
+  is_shown_ = true;
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);
 }

@@ -158,11 +158,12 @@ int quantize(const QuantizeArguments& arguments) {
     layer.after += bytes_of(quantized.weight) + bytes_of(quantized.scales);
   };
   Progress progress("quantizing layer");
-  fmt::print("layer      before       after      relative error{}\n", arguments.gptq ? " of outputs" : "");
+  progress.print(fmt::format("layer      before       after      relative error{}\n",
+                             arguments.gptq ? " of outputs" : ""));
   const auto report = [&](const std::string& name, const Layer& layer) {
     before += layer.before;
-    fmt::print("{:<6} {:>10}  {:>10}      {:.5f}\n", name, bytes_text(layer.before), bytes_text(layer.after),
-               layer.error / layer.count);
+    progress.print(fmt::format("{:<6} {:>10}  {:>10}      {:.5f}\n", name, bytes_text(layer.before),
+                               bytes_text(layer.after), layer.error / layer.count));
   };
   const int64_t heads = config.num_heads * config.head_dim, kv = config.num_kv_heads * config.head_dim;
   for (int64_t i = 0; i < config.num_layers; ++i) {
