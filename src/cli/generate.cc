@@ -15,6 +15,7 @@
 #include "cli/ranks.h"
 #include "cli/usage.h"
 #include "runtime/ceilings.h"
+#include "runtime/peaks.h"
 #include "weft/distributed.h"
 #include "weft/error.h"
 #include "weft/models/generation.h"
@@ -123,6 +124,14 @@ struct Summary {
   double seconds = 0;  // since the statistics began
 };
 
+// In GB/s: what this machine was measured at once; with several ranks, what each has while all read. 0 where
+// that is not known, and the user does not wait for it.
+double read_bandwidth(const Llama& model) {
+  if (model.num_ranks() > 1) return interrupted ? 0 : runtime::measure_read_bandwidth();
+  const runtime::Peaks* peaks = interrupted ? runtime::known_peaks() : &runtime::measured_peaks();
+  return peaks == nullptr ? 0 : peaks->bytes_per_ns;
+}
+
 Summary summarize(const Session& session) {
   const GenerationStats& stats = session.stats;
   Summary summary;
@@ -138,7 +147,7 @@ Summary summarize(const Session& session) {
   if (stats.decode_tokens > 0)
     summary.decode_rate = static_cast<double>(stats.decode_tokens) / stats.decode_seconds;
   // Of the process's memory, which the weights of a model on a device are not in.
-  if (session.model->options().device == Device()) summary.read_gbs = runtime::measure_read_bandwidth();
+  if (session.model->options().device == Device()) summary.read_gbs = read_bandwidth(*session.model);
   if (summary.read_gbs > 0)
     summary.utilization = static_cast<double>(session.model->bytes_per_token()) * summary.decode_rate /
                           (summary.read_gbs * 1e9);
@@ -168,13 +177,15 @@ void print_summary(const Session& session, double load_seconds) {
                       summary.prefill_rate, session.first_token_seconds);
   text += fmt::format("decode   {} tokens, {:.2f} tokens/s\n", stats.decode_tokens, summary.decode_rate);
   const std::string weights = bytes_text(static_cast<double>(session.model->bytes_per_token()));
-  text +=
-      session.model->options().device == Device()
-          ? fmt::format("weights  {} per token: {:.1f}% of the {:.1f} GB/s measured here\n", weights,
-                        100 * summary.utilization, summary.read_gbs)
-          : fmt::format("weights  {} per token, on {}: {:.1f} GB/s\n", weights,
+  if (session.model->options().device != Device())
+    text += fmt::format("weights  {} per token, on {}: {:.1f} GB/s\n", weights,
                         session.model->options().device.str(),
                         static_cast<double>(session.model->bytes_per_token()) * summary.decode_rate * 1e-9);
+  else if (summary.read_gbs > 0)
+    text += fmt::format("weights  {} per token: {:.1f}% of the {:.1f} GB/s measured here\n", weights,
+                        100 * summary.utilization, summary.read_gbs);
+  else
+    text += fmt::format("weights  {} per token\n", weights);
   if (stats.rounds > 0)
     text += fmt::format("drafts   {} of {} proposed tokens kept ({:.0f}%), {:.2f} tokens per pass\n",
                         stats.accepted, stats.proposed,

@@ -10,7 +10,7 @@
 #include "cli/progress.h"
 #include "cli/usage.h"
 #include "models/llama_batch.h"
-#include "runtime/ceilings.h"
+#include "runtime/peaks.h"
 #include "serve/engine.h"
 #include "serve/http.h"
 #include "serve/llm_service.h"
@@ -168,7 +168,7 @@ int ServeCommand::serve_model() const {
   const std::shared_ptr<const models::Tokenizer> tokenizer = models::Tokenizer::open(model_.folder);
   models::check_tokenizer(*model, *tokenizer, model_.folder);
   const Device device = model->options().device;
-  const double read_gbs = device == Device() ? runtime::measure_read_bandwidth() : 0;
+  const double read_gbs = device == Device() ? runtime::measured_peaks().bytes_per_ns : 0;
 
   serve::EngineOptions options{.max_batch = max_batch_,
                                .page_tokens = page_tokens_,
