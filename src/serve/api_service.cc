@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <ctime>
+#include <string_view>
 
 #include "core/printable.h"
 #include "weft/error.h"
@@ -22,6 +25,35 @@ bool is_same_secret(const std::string& a, const std::string& b) {
   unsigned char difference = 0;
   for (size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
   return difference == 0;
+}
+
+// What follows the scheme's name, whose letters may be small or large. source: RFC 9110, 11.1 and 11.4.
+std::string bearer_token(const std::string& authorization) {
+  constexpr std::string_view kScheme = "bearer";
+  const size_t end = authorization.find(' ');
+  if (end != kScheme.size() ||
+      !std::equal(kScheme.begin(), kScheme.end(), authorization.begin(),
+                  [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); }))
+    return "";
+  const size_t begin = authorization.find_first_not_of(' ', end);
+  return begin == std::string::npos ? "" : authorization.substr(begin);
+}
+
+// source: RFC 3986, 2.1; what is no such sequence stays as it is.
+std::string percent_decoded(const std::string& text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned byte = 0;
+    const char* const digits = text.data() + i + 1;
+    if (text[i] == '%' && i + 2 < text.size() && std::isxdigit(static_cast<unsigned char>(digits[0])) &&
+        std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+      decoded += static_cast<char>(byte);
+      i += 2;
+    } else {
+      decoded += text[i];
+    }
+  }
+  return decoded;
 }
 
 HttpResponse page_of(const std::string& html) {
@@ -93,13 +125,13 @@ void ApiService::route(const HttpRequest& request, const std::shared_ptr<Exchang
     return exchange->respond({.body = metrics(), .content_type = "text/plain; version=0.0.4; charset=utf-8"});
   if (path == models_path())
     return exchange->respond({.body = Json{{"object", "list"}, {"data", Json::array({model()})}}.dump()});
-  check_model(path.substr(of_model.size()));
+  check_model(percent_decoded(path.substr(of_model.size())));
   exchange->respond({.body = model().dump()});
 }
 
 void ApiService::check_key(const HttpRequest& request) const {
   if (options_.api_key.empty()) return;
-  if (!is_same_secret(request.authorization, "Bearer " + options_.api_key))
+  if (!is_same_secret(bearer_token(request.authorization), options_.api_key))
     throw ApiError(401, "the API key is missing or wrong: Authorization: Bearer KEY", "", "invalid_api_key");
 }
 

@@ -5,11 +5,12 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <cctype>
 #include <csignal>
 
 #include "core/printable.h"
-#include "serve/http.h"
 #include "runtime/log.h"
+#include "serve/http.h"
 #include "serve/http_connection.h"
 #include "weft/error.h"
 
@@ -19,16 +20,33 @@ namespace net = boost::asio;
 using boost::system::error_code;
 using Tcp = net::ip::tcp;
 
+namespace {
+
+// Of a number or a name such as localhost; of a name that has several, one of IPv4.
+net::ip::address address_of(const std::string& text) {
+  error_code error;
+  if (const auto address = net::ip::make_address(text, error); !error) return address;
+  net::io_context context;
+  const auto found = Tcp::resolver(context).resolve(text, "", error);
+  // Resolvers take 1.2.3 for 1.2.0.3.
+  const bool is_name = std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::isalpha(c); });
+  WEFT_CHECK(is_name && !error && !found.empty(),
+             fmt::format("serve: '{}' is no address of a network interface, such as 127.0.0.1 or ::, nor the "
+                         "name of one",
+                         printable(text)));
+  for (const auto& entry : found)
+    if (entry.endpoint().address().is_v4()) return entry.endpoint().address();
+  return found.begin()->endpoint().address();
+}
+
+}  // namespace
+
 class HttpServer::Listener {
  public:
   Listener(HttpOptions options, std::shared_ptr<Service> service)
       : options_(std::move(options)), service_(std::move(service)), acceptor_(context_), signals_(context_) {
     error_code error;
-    const auto address = net::ip::make_address(options_.address, error);
-    WEFT_CHECK(!error,
-               fmt::format("serve: '{}' is no address of a network interface, such as 127.0.0.1 or ::",
-                           printable(options_.address)));
-    const Tcp::endpoint endpoint(address, options_.port);
+    const Tcp::endpoint endpoint(address_of(options_.address), options_.port);
     const auto check = [&] {
       if (error)
         throw_error(ErrorKind::Runtime, fmt::format("serve: cannot listen on {}, port {}: {}",
