@@ -75,7 +75,6 @@ Evaluator::Evaluator(const State& state, History& history, const Settings& setti
     if (frame.extra) frame.extra = unify(frame.extra);
     frames_.push_back(std::move(frame));
   }
-  num_given_frames_ = frames_.size();
 }
 
 std::shared_ptr<Variant> Evaluator::evaluate() {

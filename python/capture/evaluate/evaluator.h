@@ -359,7 +359,6 @@ class Evaluator {
   std::shared_ptr<Variant> variant_;
   ir::GraphTracer tracer_;
   std::vector<AbstractFrame> frames_;
-  size_t num_given_frames_ = 0;                  // of the segment's start
   std::unordered_map<PyObject*, V> known_;       // outside objects with identity, by address
   std::vector<V> tracked_;                       // the same, in the order they were met
   std::unordered_map<PyObject*, V> namespaces_;  // dicts of outside objects whose attributes are known

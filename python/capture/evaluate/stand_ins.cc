@@ -51,9 +51,8 @@ bool is_call_of_custom_operator(PyFunctionObject* function) {
 
 // Where a graph would end within an operator that the program has made, the whole call is Python's.
 void Evaluator::leave_custom_operator(size_t depth) {
-  const auto first =
-      std::find_if(frames_.begin() + static_cast<std::ptrdiff_t>(num_given_frames_), frames_.end(),
-                   [](const AbstractFrame& at) { return at.is_custom_operator; });
+  const auto first = std::find_if(frames_.begin(), frames_.end(),
+                                  [](const AbstractFrame& at) { return at.is_custom_operator; });
   if (first == frames_.end() || first > frames_.begin() + static_cast<std::ptrdiff_t>(depth)) return;
   const AbstractFrame& caller = *(first - 1);
   const Lesson lesson = {Lesson::Kind::CustomOperator, {caller.code, caller.ip - 1}};
@@ -62,8 +61,8 @@ void Evaluator::leave_custom_operator(size_t depth) {
 
 void Evaluator::leave_to_numpy(size_t depth) {
   leave_custom_operator(depth);
-  const auto first = std::find_if(frames_.begin() + static_cast<std::ptrdiff_t>(num_given_frames_),
-                                  frames_.end(), [](const AbstractFrame& at) { return at.stands_for_call; });
+  const auto first = std::find_if(frames_.begin(), frames_.end(),
+                                  [](const AbstractFrame& at) { return at.stands_for_call; });
   if (first == frames_.end() || first > frames_.begin() + static_cast<std::ptrdiff_t>(depth)) return;
   if (!std::all_of(first, frames_.end(), is_of_numpy)) return;
   const AbstractFrame& caller = *(first - 1);
