@@ -4,15 +4,16 @@
 #include <functional>
 
 #include "capture/builtins/builtins.h"
+#include "capture/builtins/device_tensors.h"
 #include "capture/builtins/enums.h"
 #include "capture/builtins/named_tuples.h"
-#include "capture/builtins/device_tensors.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/bytecode/entered.h"
 #include "capture/evaluate/entering.h"
 #include "capture/evaluate/evaluator.h"
 #include "capture/evaluate/frame_readers.h"
 #include "capture/evaluate/mappings.h"
+#include "capture/numpy/foreign_arrays.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
 #include "capture/objects/host_tensors.h"
@@ -354,10 +355,13 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   }
   if (joins_long_list(object, args))
     throw GraphBreak{.reason = "an array of a long list", .is_planned = true};
-  if (callable_name(object).starts_with("numpy.")) take_for_arrays(*this, args);
+  const std::string called = callable_name(object);
+  const bool is_numpys = called.starts_with("numpy.");
+  if (is_numpys) take_for_arrays(*this, args);
   if (is_ufunc(object) && has_tensor_value(*this, args)) return ufunc_of_tensors(*this, object, args);
   // A Python source stands in for what the lowering cannot do.
   PyObject* replacement = find_replacement(object);
+  if (is_numpys || (replacement && called.starts_with("copy."))) refuse_foreign_arrays(*this, called, args);
   if (Lowering lowering = find_lowering(object)) {
     CallArgs given = args;
     if (is_ufunc(object))
@@ -453,6 +457,7 @@ V Evaluator::call_bound(const V& bound, CallArgs args) {
     Lowering lowering = find_array_method(bound->name);
     PyObject* replacement = find_method_replacement(bound->name);
     if (!lowering && !replacement) graph_break(fmt::format("a call of the array method '{}'", bound->name));
+    refuse_foreign_arrays(*this, fmt::format("the array method '{}'", bound->name), args);
     args.args.insert(args.args.begin(), self);
     CallArgs given = args;
     const auto lower = [&] { return with_default_float(distinct(lowering(*this, given), args), args); };
@@ -513,6 +518,7 @@ V Evaluator::call(const V& callable, CallArgs args) {
       if (method && PyFunction_Check(method)) {
         args.args.insert(args.args.begin(), callable);
         PyObject* replacement = find_replacement(method);
+        if (replacement) refuse_foreign_arrays(*this, callable_name(method), args);
         enter(replacement ? replacement : method, std::move(args));
         return nullptr;
       }

@@ -8,6 +8,7 @@
 #include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
 #include "capture/guards/computed.h"
+#include "capture/numpy/foreign_arrays.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/made_once.h"
 #include "capture/objects/numpy_api.h"
@@ -334,6 +335,7 @@ bool Evaluator::enter_subscript(const V& container, const V& key) {
     if (!function || PyCallable_Check(container->object.get())) return false;
     CallArgs args;
     args.args = {key};
+    refuse_foreign_arrays(*this, callable_name(container->object.get()), args);
     enter(function, std::move(args));
     return true;
   }
@@ -341,6 +343,7 @@ bool Evaluator::enter_subscript(const V& container, const V& key) {
       realize(container->items[0])->kind == Kind::Array) {
     CallArgs args;
     args.args = {container->items[0], key};
+    refuse_foreign_arrays(*this, "ndarray.flat", args);
     enter(find_method_replacement("flat.__getitem__"), std::move(args));
     return true;
   }
@@ -359,6 +362,7 @@ bool Evaluator::enter_store(const V& container, const V& key, const V& value) {
       realize(container->items[0])->kind == Kind::Array) {
     CallArgs args;
     args.args = {container->items[0], key, value};
+    refuse_foreign_arrays(*this, "ndarray.flat", args);
     enter(find_method_replacement("flat.__setitem__"), std::move(args), OnReturn::Discard);
     return true;
   }
@@ -369,6 +373,7 @@ bool Evaluator::enter_store(const V& container, const V& key, const V& value) {
     return false;
   CallArgs args;
   args.args = {container, key, value};
+  refuse_foreign_arrays(*this, "ndarray.__setitem__", args);
   enter(find_method_replacement("__setitem__"), std::move(args), OnReturn::Discard);
   return true;
 }
@@ -379,6 +384,7 @@ bool Evaluator::enter_store_attribute(const V& owner, const std::string& name, c
   if (!function) return false;
   CallArgs args;
   args.args = {owner, value};
+  refuse_foreign_arrays(*this, "the attribute '" + name + "' of an array", args);
   enter(function, std::move(args), OnReturn::Discard);
   return true;
 }

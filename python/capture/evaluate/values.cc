@@ -302,6 +302,8 @@ void Evaluator::realize_container(const V& value) {
   Guards& guards = variant_->guards;
   if (PyArray_CheckExact(object)) {
     add_array_input(value, value->source);
+  } else if (PyObject_TypeCheck(object, &PyGenericArrType_Type) && (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+    value->kind = Kind::Opaque;  // of a program's subclass
   } else if (PyObject_TypeCheck(object, &PyGenericArrType_Type)) {
     Ref descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(object)));
     const auto dtype = dtype_of_descr(reinterpret_cast<PyArray_Descr*>(descr.get()));

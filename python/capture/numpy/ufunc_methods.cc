@@ -1,6 +1,7 @@
 // Methods of NumPy's ufuncs, ufuncs with two results, rounding, and scalar types as casts.
 #include <fmt/format.h>
 
+#include "capture/numpy/foreign_arrays.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/numpy_api.h"
 #include "capture/values/memory_order.h"
@@ -138,6 +139,7 @@ V cast(Evaluator& ev, CallArgs& args) {
 
 V numpy_ufunc_method(Evaluator& ev, PyObject* object, const std::string& method, CallArgs& args) {
   const std::string_view ufunc = reinterpret_cast<PyUFuncObject*>(object)->name;
+  refuse_foreign_arrays(ev, fmt::format("numpy.{}.{}", ufunc, method), args);
   PyObject* replacement = find_method_replacement("ufunc." + method);
   try {
     CallArgs copied = args;

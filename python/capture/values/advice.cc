@@ -17,6 +17,7 @@ const Advice kAdvice[] = {
       "depends on computed numbers", "depends on which float"},
      "compute both sides and choose with numpy.where, or write a loop over the elements, which becomes "
      "native code"},
+    {{"an array of a class of its own"}, "make a plain array of it first: numpy.asarray(x)"},
     {{"native loops do not iterate over"},
      "loop over range(), an array, or a list of numbers, and over its elements one at a time"},
     {{"selects by value", "through a mask", "a mask ", "masks in one index"},
