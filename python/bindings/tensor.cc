@@ -434,7 +434,26 @@ void bind_tensor(nb::module_& m) {
 
 PyTypeObject* array_type = nullptr;
 
+namespace {
+
+// The device of an array, which equals its name, too: NumPy's arrays have that for it.
+struct ArrayDevice : Device {};
+
+void bind_array_device(nb::module_& m) {
+  nb::class_<ArrayDevice, Device>(m, "_ArrayDevice")
+      .def(
+          "__eq__",
+          [](const ArrayDevice& d, nb::handle other) {
+            if (PyUnicode_Check(other.ptr())) return d.str() == text_view(other);
+            return nb::isinstance<Device>(other) && d == nb::cast<Device>(other);
+          },
+          nb::arg().none());
+}
+
+}  // namespace
+
 void bind_array(nb::module_& m) {
+  bind_array_device(m);
   nb::class_<Array, Tensor> c(m, "ndarray", nb::is_final(), nb::is_weak_referenceable(),
                               "weft.numpy's arrays: tensors whose operators follow NumPy's promotion and "
                               "give such arrays. Of a Tensor: "
@@ -443,7 +462,9 @@ void bind_array(nb::module_& m) {
   c.def(nb::init<const Tensor&>(), nb::arg("data"), "The same tensor: its memory is shared.");
   bind_views<Array>(c);
   bind_conversions(c);
-  c.def_prop_ro("shape", [](const Array& x) { return tuple_of(x.shape()); }, "Sizes, as a tuple.");
+  c.def_prop_ro(
+      "shape", [](const Array& x) { return tuple_of(x.shape()); }, "Sizes, as a tuple.");
+  c.def_prop_ro("device", [](const Array& x) { return ArrayDevice{x.device()}; });
   c.def("__index__", [](const Array& x) {
     WEFT_CHECK_TYPE(is_integral(x.dtype()) && x.dim() == 0,
                     fmt::format("index: only 0-d arrays of integers can be an index, got {}", describe(x)));

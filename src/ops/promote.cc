@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <optional>
+#include <string_view>
 
 #include "core/default_dtype.h"
 #include "ops/pointwise.h"
@@ -189,7 +192,45 @@ OpArgs promoted_operands(const OpDef& op, std::span<const Operand> operands, con
 
 }  // namespace
 
+namespace {
+
+// The place of the signed operand where signed integers are compared with unsigned ones of 64 bits: no dtype
+// holds both, and NumPy compares the numbers that they are.
+std::optional<size_t> signed_beside_unsigned(const OpDef& op, std::span<const Operand> operands,
+                                             Promotion rules) {
+  if (rules != Promotion::NumPy || op.dtype_rule != DTypeRule::Bool || operands.size() != 2) return {};
+  static constexpr std::string_view kComparisons[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+  if (std::find(std::begin(kComparisons), std::end(kComparisons), op.name) == std::end(kComparisons))
+    return {};
+  const auto is_of = [&](size_t place, bool is_signed_one) {
+    const Tensor* tensor = std::get_if<Tensor>(&operands[place]);
+    if (tensor == nullptr || !tensor->defined()) return false;
+    return is_signed_one ? is_integral(tensor->dtype()) && is_signed(tensor->dtype())
+                         : tensor->dtype() == DType::U64;
+  };
+  if (is_of(0, true) && is_of(1, false)) return 0;
+  if (is_of(0, false) && is_of(1, true)) return 1;
+  return {};
+}
+
+// What is below zero is below all unsigned numbers, and the rest are such numbers.
+Tensor compare_signed_with_unsigned(const OpDef& op, std::span<const Operand> operands, size_t place) {
+  const Tensor& number = std::get<Tensor>(operands[place]);
+  std::array<Operand, 2> unsigned_ones = {operands[0], operands[1]};
+  unsigned_ones[place] = call1("cast", {number}, {{"dtype", DType::U64}});
+  const bool holds_below_zero = op.name == "ne" || (place == 0 ? op.name == "lt" || op.name == "le"
+                                                               : op.name == "gt" || op.name == "ge");
+  return invoke("where",
+                {invoke("lt", {number, Scalar(int64_t{0})}, Promotion::NumPy), Scalar(holds_below_zero),
+                 invoke(op, unsigned_ones, {}, Promotion::NumPy)},
+                Promotion::NumPy);
+}
+
+}  // namespace
+
 Tensor invoke(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs, Promotion rules) {
+  if (const std::optional<size_t> place = signed_beside_unsigned(op, operands, rules))
+    return compare_signed_with_unsigned(op, operands, *place);
   if (attrs.items().empty()) {
     if (Tensor result = run_small_pointwise(op, operands, rules); result.defined()) return result;
   }
@@ -207,7 +248,7 @@ bool invoke_into(const OpDef& op, std::span<const Operand> operands, const Attrs
     return x.defined() && !x.is_traced() && x.device() == Device() && !is_stored_only(x.dtype());
   };
   if (op.kind != OpKind::Pointwise || op.loops == nullptr || current_tracer() != nullptr ||
-      !is_here(target) || target.storage()->read_only())
+      !is_here(target) || target.storage()->read_only() || signed_beside_unsigned(op, operands, rules))
     return false;
   for (const Operand& operand : operands)
     if (const Tensor* tensor = std::get_if<Tensor>(&operand); tensor && !is_here(*tensor)) return false;

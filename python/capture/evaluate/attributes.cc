@@ -415,6 +415,8 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
       const std::string text = utf8(name);
       if (V value = numpy_attribute(*this, owner, text)) return value;
       if (find_array_method(text) || find_method_replacement(text)) return bound(owner, text);
+      if (text == "resize")  // refused where others refer to the array, as segments do
+        throw GraphBreak{.reason = "the array method 'resize', which counts references", .is_last = true};
       graph_break(fmt::format("attribute '{}' of an array", text));
     }
     case Kind::Tensor: return tensor_attribute(*this, owner, utf8(name));

@@ -68,7 +68,7 @@ bool check_array(const ArrayGuard& guard, PyObject* object, std::vector<int64_t>
   if (PyArray_NDIM(array) != static_cast<int>(guard.dims.size())) return false;
   PyArray_Descr* descr = PyArray_DESCR(array);
   if (descr->type_num != type_number(guard.dtype) && dtype_of_descr(descr) != guard.dtype) return false;
-  if (!PyArray_ISNBO(descr->byteorder) || !PyArray_ISALIGNED(array)) return false;
+  if (!PyArray_ISNBO(descr->byteorder) || is_annotated(descr) || !PyArray_ISALIGNED(array)) return false;
   return check_memory(guard, memory_of(object), symbols);
 }
 

@@ -288,7 +288,7 @@ bool EntryPattern::read_array(PyObject* o, const Expected& expected, LoopEntry& 
   const Array& known = arrays_[index];
   PyArray_Descr* const descr = PyArray_DESCR(array);
   if (descr->type_num != known.type_number || PyArray_NDIM(array) != known.dim ||
-      !PyArray_ISNBO(descr->byteorder) || !PyArray_ISALIGNED(array) ||
+      !PyArray_ISNBO(descr->byteorder) || is_annotated(descr) || !PyArray_ISALIGNED(array) ||
       (PyArray_ISWRITEABLE(array) != 0) != known.writable)
     return false;
   const int64_t item = PyArray_ITEMSIZE(array);

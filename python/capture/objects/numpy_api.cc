@@ -17,7 +17,7 @@ void import_numpy_api() {
 }
 
 std::optional<DType> dtype_of_descr(PyArray_Descr* descr) {
-  if (!PyArray_ISNBO(descr->byteorder)) return std::nullopt;
+  if (!PyArray_ISNBO(descr->byteorder) || is_annotated(descr)) return std::nullopt;
   switch (descr->type_num) {
     case NPY_BOOL: return DType::Bool;
     case NPY_FLOAT16: return DType::F16;

@@ -22,8 +22,12 @@ namespace weft::capture {
 
 // Before anything else of NumPy's API; any number of times.
 void import_numpy_api();
-std::optional<DType> dtype_of_descr(PyArray_Descr* descr);  // native byte order only
-int type_number(DType dtype);                               // NPY_*; -1 where NumPy has no such type
+std::optional<DType> dtype_of_descr(PyArray_Descr* descr);  // native byte order only, not annotated
+// Has it names for parts of its numbers (np.dtype((np.int32, {...}))), or metadata? Arrays of it are NumPy's.
+inline bool is_annotated(PyArray_Descr* descr) {
+  return PyDataType_NAMES(descr) != nullptr || PyDataType_METADATA(descr) != nullptr;
+}
+int type_number(DType dtype);  // NPY_*; -1 where NumPy has no such type
 // A tensor over the array's memory; the caller keeps the array alive while the tensor is used.
 Tensor borrow_array(PyArrayObject* array);
 // A tensor of borrow_array that the caller needs no longer.

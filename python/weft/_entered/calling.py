@@ -17,8 +17,8 @@ def einsum_path(*operands, optimize="greedy", einsum_call=False):
 
 
 def _result_type(function, *arrays):
-    """Of the function's result for the first elements, as NumPy finds it out; None for several, or objects."""
-    first = function(*[array[0].item() for array in arrays])
+    """Of the function's result for the first elements, NumPy's scalars, as NumPy finds it out; None for several, or objects."""
+    first = function(*[array[0] for array in arrays])
     dtype = None if isinstance(first, tuple) else np.asarray(first).dtype
     return dtype if dtype is not None and dtype.kind in "biufc" else None
 

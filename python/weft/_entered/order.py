@@ -78,7 +78,7 @@ def searchsorted(a, v, side="left", sorter=None):
 @replaces("numpy.digitize")
 def digitize(x, bins, right=False):
     x, bins = np.asarray(x), np.asarray(bins)
-    if bins.ndim != 1 or bins.shape[0] < 1 or x.dtype.kind == "c":
+    if bins.ndim != 1 or bins.shape[0] < 1 or "c" in (x.dtype.kind, bins.dtype.kind):
         return plainly(np.digitize, x, bins, right)
     side = "left" if right else "right"
     up, down = (bins[1:] >= bins[:-1]).all(), (bins[1:] <= bins[:-1]).all()
@@ -103,10 +103,13 @@ def lexsort(keys, axis=-1):
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     element, tests = np.asarray(element), np.ravel(test_elements)
     if (
-        kind not in (None, "sort", "table")
+        kind not in (None, "sort")  # a table may be too large
         or tests.size == 0
         or element.dtype.kind == "c"
         or tests.dtype.kind == "c"
+        # Signed and unsigned integers without a common dtype: which ones NumPy takes as floats depends on how many there are.
+        or {element.dtype.kind, tests.dtype.kind} == {"i", "u"}
+        and np.result_type(element, tests).kind == "f"
     ):
         return plainly(np.isin, element, tests, assume_unique, invert)
     ordered = np.sort(tests)

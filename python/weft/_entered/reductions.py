@@ -500,7 +500,8 @@ def _derivative(f, spacing, axis, edge_order):
                 (0.5 / spacing, -2.0 / spacing, 1.5 / spacing),
             ]
     else:
-        steps = np.diff(np.asarray(spacing))
+        places = np.asarray(spacing)
+        steps = np.diff(places.astype(np.float64) if places.dtype.kind in "iu" else places)
         shape = [1] * f.ndim
         shape[axis] = steps.shape[0] - 1
         left, right = steps[:-1].reshape(tuple(shape)), steps[1:].reshape(tuple(shape))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import complex_of, given_out, plainly, replaces, require
+from ._core import complex_of, given_out, laid_out_by, operator, plainly, replaces, require
 
 LOG2_E = 1.4426950408889634
 LN_2 = 0.6931471805599453
@@ -161,12 +161,25 @@ def log1p(x, /, **kwargs):
     return complex_of(np.log(np.hypot(real, x.imag)), np.arctan2(x.imag, real))[()]
 
 
+def _complex_reciprocal(z):
+    """By the larger of both parts, as NumPy divides: of zero it is NaN, of infinities as well."""
+    real, imag = z.real, z.imag
+    by_real = np.abs(imag) <= np.abs(real)
+    ratio = np.where(by_real, imag, real) / np.where(by_real, real, imag)
+    scale = np.where(by_real, real + imag * ratio, real * ratio + imag)
+    one = np.ones((), scale.dtype)
+    real, imag = np.where(by_real, one, ratio) / scale, np.where(by_real, -ratio, -one) / scale
+    return laid_out_by(operator("complex", real, imag), z)
+
+
 @replaces("numpy.reciprocal")
 def reciprocal(x, /, *out, **kwargs):
     array = np.asarray(x)
-    if array.dtype.kind in "fc" and not out and not kwargs:
+    if array.dtype.kind == "c":
+        return plainly(np.reciprocal, x, *out, **kwargs) if out or kwargs else _complex_reciprocal(array)[()]
+    if array.dtype.kind == "f" and not out and not kwargs:
         return 1.0 / array
-    if array.dtype.kind in "fc":
+    if array.dtype.kind == "f":
         return np.divide(np.ones(array.shape, array.dtype), array, *out, **kwargs)
     if array.dtype.kind not in "iu" or out or kwargs:
         return plainly(np.reciprocal, x, *out, **kwargs)
