@@ -370,7 +370,9 @@ segments in this way for `partition` and `argpartition` (the order within the pa
 `unique_values` of floats, the number of bins that a name asks for (`bins="auto"`) and quantiles with weights. `unique_values` of
 integers gives sorted elements, where NumPy's may come in any order. What tells of memory only (flags, strides and base of what is made inside,
 `shares_memory`, `tobytes`, `setflags`, assignments to `shape`) and the assertions of `numpy.testing` are performed by Python between
-two segments, too. Assignments through a `view` of another dtype, or beside one, are run by NumPy.
+two segments, too. Assignments through a `view` of another dtype, or beside one, are run by NumPy. So are functions that are given
+an array of a class of its own (`np.ma`, `np.matrix`, a subclass, an object with `__array__` or `__array_function__`), arrays whose
+dtype names parts of its numbers or carries metadata, and all of a call from `x.resize(...)` on, which counts references.
 
 Results are NumPy's bit for bit, except where NumPy itself promises no order: sums of floating-point numbers and what is
 made of them (`sum`, `mean`, `var`, `dot`, `matmul`, `cumsum`, linear algebra) differ by the rounding of another order, a
@@ -389,11 +391,12 @@ warning once per line (the default), NumPy is asked again after twice as many ru
 nothing new to show, until `warnings.filters` change; with "error" and "always" every time
 (`weft.compiler.stats()["warning_runs"]` counts). A part that updates its arguments in place warns at its first run, and
 later in the run that follows the error. Where a warning is raised as an exception, arrays and objects are as NumPy would have left them.
-Not noticed are: what is computed while a function is captured, or never used; overflow of integer scalars, and of floating ones in
+Not noticed are: what is computed while a function is captured, or never used (under a state that asks for more than warnings, both are); overflow of integer scalars, and of floating ones in
 native loops; `where=` of a ufunc counts like a computation of all elements.
 `numpy.errstate` (as a context manager or a decorator), `seterr` and `geterr` end a segment, without a graph break; compiled code
 runs under the state that then is. Where the state asks for more than a warning ("raise", "call", "print", "log") and a flag is
-raised (for "under", too), NumPy performs that part instead, and all that follows in this call; such loops do not run natively. An
+raised (for "under", too), NumPy performs that part instead, and all that follows in this call; such loops do not run natively,
+no constant is computed beforehand, and what nobody reads is computed as well. An
 `arctanh` beyond 1 raises no flag.
 
 | | names | compiled | compiled but for some calls | run by NumPy | nothing to compile |

@@ -13,6 +13,7 @@
 #include "capture/evaluate/evaluator.h"
 #include "capture/evaluate/frame_readers.h"
 #include "capture/evaluate/mappings.h"
+#include "capture/numpy/error_state.h"
 #include "capture/numpy/foreign_arrays.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
@@ -368,7 +369,7 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
       std::transform(args.args.begin(), args.args.end(), given.args.begin(),
                      [&](const V& arg) { return number_of_member(realize(arg), true); });
     const auto lower = [&] {
-      V result = distinct(lowering(*this, given), args);
+      V result = refuse_known(*this, distinct(lowering(*this, given), args));
       return PyType_Check(object) ? result : with_default_float(std::move(result), args);
     };
     if (!replacement) return lower();
@@ -460,7 +461,9 @@ V Evaluator::call_bound(const V& bound, CallArgs args) {
     refuse_foreign_arrays(*this, fmt::format("the array method '{}'", bound->name), args);
     args.args.insert(args.args.begin(), self);
     CallArgs given = args;
-    const auto lower = [&] { return with_default_float(distinct(lowering(*this, given), args), args); };
+    const auto lower = [&] {
+      return with_default_float(refuse_known(*this, distinct(lowering(*this, given), args)), args);
+    };
     if (!replacement) return lower();
     if (lowering) {
       const Mark before = mark();

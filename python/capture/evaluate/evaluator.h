@@ -181,6 +181,8 @@ class Evaluator {
   void note_effect() { ++num_effects_; }
   void guard_grad_mode();  // the thread's mode at the segment's start
   bool is_whole_graph() const { return settings_.fullgraph; }
+  // Floating-point errors of NumPy's are raised: nothing that may raise one is computed now, or left out.
+  bool keeps_errors() const { return settings_.keeps_errors; }
   // `copy` has the elements of what Python makes a view of `viewed`.
   void note_copied_view(const V& copy, const V& viewed);
   void record_update(const Tensor& view, const Tensor& value);

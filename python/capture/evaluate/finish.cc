@@ -9,6 +9,7 @@
 #include "capture/builtins/sets.h"
 #include "capture/evaluate/evaluator.h"
 #include "capture/guards/executable.h"
+#include "capture/numpy/error_state.h"
 #include "capture/objects/host_tensors.h"
 #include "capture/objects/lifetimes.h"
 #include "capture/objects/made_once.h"
@@ -311,6 +312,8 @@ void Evaluator::finish_graph() {
   take_views_of_inputs();
   Guards& guards = variant_->guards;
   variant_->graph = tracer_.finish(outputs_);
+  const size_t num_results = variant_->graph->outputs().size();
+  if (keeps_errors()) keep_unused(*variant_->graph);
   // What the caller lays out in another order is made in it.
   for (const BuildStep& step : variant_->steps) {
     if (step.op != BuildOp::Output || step.order.empty()) continue;
@@ -349,7 +352,7 @@ void Evaluator::finish_graph() {
   variant_->num_slots = next;
   for (const GraphInput& input : variant_->inputs)
     if (input.reg >= 0) variant_->held_registers.push_back(input.reg);
-  bool does_more = false;  // than giving results
+  bool does_more = variant_->graph->outputs().size() > num_results;  // than giving results
   for (const auto& node : variant_->graph->body().nodes) {
     if (node->op) ++variant_->num_nodes;
     does_more |= node->op && (ops::refuses_by_value(*node->op) || ops::draws(*node->op));

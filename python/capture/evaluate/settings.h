@@ -14,7 +14,8 @@ struct Settings {
   enum class Dynamic : uint8_t { Auto, Always, Never } dynamic = Dynamic::Auto;
   std::string mode = "default";
   DType default_float = DType::F64;
-  Device device;  // that `with weft.device(...)` has chosen
+  Device device;              // that `with weft.device(...)` has chosen
+  bool keeps_errors = false;  // Choices::keeps_errors
   bool on_meta() const { return device.type == DeviceType::Meta; }
   bool is_usual() const { return default_float == DType::F64 && !on_meta(); }
 };

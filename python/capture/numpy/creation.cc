@@ -7,9 +7,17 @@
 #include "capture/numpy/names.h"
 #include "capture/objects/numpy_api.h"
 #include "capture/values/memory_order.h"
+#include "core/memory_limit.h"
 #include "weft/error.h"
 
 namespace weft::capture {
+
+void refuse_beyond_memory(const V& array) {
+  double bytes = static_cast<double>(itemsize(array->tensor.dtype()));
+  for (Sym size : ops::sym_shape(array->tensor)) bytes *= static_cast<double>(size.hint());
+  static const auto most = static_cast<double>(total_memory());
+  if (bytes > most) graph_break("an array that is larger than the machine's memory");
+}
 
 Tensor copy_tensor(const Tensor& tensor, DType dtype) {
   return ops::call1("cast", {tensor}, {{"dtype", dtype}});
@@ -127,12 +135,20 @@ V in_order(Evaluator& ev, const V& array, const V& order) {
   return laid_out(array_value(copy_tensor(array->tensor)), wanted_order(ev, order, array, "K"));
 }
 
+// What copy= says; nothing where it is None or absent.
+std::optional<bool> wants_copy(Evaluator& ev, const V& copy) {
+  if (!given(ev, copy)) return {};
+  if (!copy->is(Py_True) && !copy->is(Py_False)) graph_break("copy= that is no truth value");
+  return copy->is(Py_True);
+}
+
 V asarray(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, dtype, order, *, device, copy");
   ev.realize(bound[0]);
   check_device(ev, bound[3]);
-  const bool copies = bound[4] && !ev.is_none(bound[4]);
-  if (copies && !ev.truth(bound[4])) graph_break("asarray() with copy=False");
+  const std::optional<bool> copy = wants_copy(ev, bound[4]);
+  const bool copies = copy.value_or(false);
+  if (copy && !copies) graph_break("asarray() with copy=False");
   V array = bound[0]->kind == Kind::Array && bound[0]->flavor == Flavor::NdArray
                 ? bound[0]
                 : array_value(as_tensor(ev, bound[0]));
@@ -150,8 +166,9 @@ V array(Evaluator& ev, CallArgs& args) {
   CallArgs plain;
   plain.args = {bound[0], bound[1] ? bound[1] : none_value()};
   V value = asarray(ev, plain);
-  const bool copies = !bound[2] || (!ev.is_none(bound[2]) && ev.truth(bound[2]));
-  if (bound[2] && !ev.is_none(bound[2]) && !copies) graph_break("array() with copy=False");
+  const std::optional<bool> copy = wants_copy(ev, bound[2]);
+  const bool copies = copy.value_or(!bound[2]);
+  if (copy && !copies) graph_break("array() with copy=False");
   if (value == bound[0] && copies) value = copy_of(value, value->tensor.dtype());
   if (bound[3]) value = in_order(ev, value, bound[3]);
   const int64_t ndim = bound[5] ? ev.to_int(bound[5], "ndmin") : 0;
@@ -171,6 +188,7 @@ V filled(Evaluator& ev, CallArgs& args) {
     if (size.hint() < 0) graph_break("a negative size");
   V value = array_value(
       ops::call1("full", {}, {{"shape", shape}, {"value", Scalar(int64_t{kFill == 1})}, {"dtype", dtype}}));
+  refuse_beyond_memory(value);
   return laid_out(value, order_of_new(ev, bound[2], value));
 }
 
@@ -213,6 +231,7 @@ V full(Evaluator& ev, CallArgs& args) {
   std::optional<DType> dtype;
   if (bound[2] && !ev.is_none(bound[2])) dtype = to_dtype(ev, bound[2], "dtype");
   V value = fill_array(ev, shape, bound[1], dtype);
+  refuse_beyond_memory(value);
   return laid_out(value, order_of_new(ev, bound[3], value));
 }
 
@@ -243,6 +262,7 @@ V filled_like(Evaluator& ev, CallArgs& args) {
   const DType dtype =
       bound[1] && !ev.is_none(bound[1]) ? to_dtype(ev, bound[1], "dtype") : form.tensor.dtype();
   V value = array_value(filled_with(form.shape, Scalar(int64_t{kFill == 1}), dtype, form.tensor.device()));
+  refuse_beyond_memory(value);
   return laid_out(value, form.order);
 }
 
@@ -255,6 +275,7 @@ V full_like(Evaluator& ev, CallArgs& args) {
   if (is_complex(as_tensor(ev, bound[1]).dtype()) && !is_complex(dtype))
     graph_break("a cast that discards imaginary parts");
   V value = fill_array(ev, form.shape, bound[1], dtype, form.tensor.device());
+  refuse_beyond_memory(value);
   return laid_out(value, form.order);
 }
 
@@ -276,6 +297,11 @@ V laid_out_by(Evaluator& ev, CallArgs& args) {
   for (const V& operand : args.args) ev.realize(operand);
   return laid_out_as(value->view_of || value->input >= 0 ? array_value(copy_tensor(value->tensor)) : value,
                      {args.args.begin() + 1, args.args.end()});
+}
+
+V is_in_c_order(Evaluator& ev, CallArgs& args) {
+  const V& array = array_argument(ev, args.args.at(0));
+  return bool_value(is_contiguous(array->tensor, false));
 }
 
 V arange(Evaluator& ev, CallArgs& args) {
@@ -344,6 +370,7 @@ void register_numpy_creation() {
   for (const auto& [name, lowering] : functions) register_lowering(name, lowering);
   register_lowering("weft._entered._core.laid_out_like", laid_out_like);
   register_lowering("weft._entered._core.laid_out_by", laid_out_by);
+  register_lowering("weft._entered._core.is_in_c_order", is_in_c_order);
   register_array_method("astype", astype);
   register_array_method("copy", copy<true>);
 }

@@ -148,7 +148,7 @@ V trace(Evaluator& ev, CallArgs& args) {
   if (kLinalg) bound = {bound[0], bound[1], int_value(-2), int_value(-1), bound[2], nullptr};
   if (bound[5] && !ev.is_none(bound[5])) graph_break("trace() with out=");
   const auto number = [&](size_t i, int64_t otherwise) {
-    return Sym(bound[i] ? ev.to_int(bound[i], "an axis") : otherwise);
+    return Sym(bound[i] ? to_axis(ev, bound[i]) : otherwise);
   };
   const Tensor diagonal =
       ops::call1("diagonal", {as_tensor(ev, bound[0])},
@@ -175,7 +175,7 @@ V matrix_power(Evaluator& ev, CallArgs& args) {
 
 V vecdot(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "x1, x2, *, axis");
-  if (bound[2] && ev.to_int(bound[2], "axis") != -1) graph_break("vecdot() over another axis");
+  if (bound[2] && to_axis(ev, bound[2]) != -1) graph_break("vecdot() over another axis");
   const std::vector<Tensor> operands = promoted(ev, {bound[0], bound[1]});
   if (is_complex(operands[0].dtype())) graph_break("vecdot() of complex numbers");
   for (const Tensor& operand : operands)

@@ -43,6 +43,11 @@ Tensor as_tensor(Evaluator& ev, const V& value);
 // Whether NumPy would give a scalar instead of a 0-d array.
 V array_or_scalar(Tensor tensor);
 DType to_dtype(Evaluator& ev, const V& value, const char* what);
+// NumPy asks for the memory of an array when it makes it, whether anything needs it or not.
+void refuse_beyond_memory(const V& array);
+// Where NumPy wants an integer it takes no truth values, or does as it likes.
+void refuse_bool(Evaluator& ev, const V& value, const char* what);
+int64_t to_axis(Evaluator& ev, const V& axis);
 std::vector<int64_t> to_axes(Evaluator& ev, const V& axis, int64_t ndim, const char* op);  // None: all
 SymShape to_shape(Evaluator& ev, const V& shape, const char* what);
 Tensor cast_to(const Tensor& tensor, DType dtype);

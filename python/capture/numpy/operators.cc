@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "capture/builtins/enums.h"
+#include "capture/numpy/error_state.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/numpy_api.h"
 #include "capture/objects/ufuncs.h"
@@ -38,6 +39,13 @@ Scalar weak_placeholder(WeakKind kind) {
     case WeakKind::Complex: return Scalar(std::complex<double>(1, 0));
   }
   return Scalar(1.0);
+}
+
+// Numbers that the dtype has as infinities only: NumPy warns.
+void check_holds(const Scalar& number, DType dtype) {
+  if (!number.is_float() || !std::isfinite(number.to_double()) || !is_floating(dtype)) return;
+  if (!std::isfinite(Tensor::scalar(number, dtype).item().to_double()))
+    graph_break(fmt::format("a number that {} does not hold", name(dtype)));
 }
 
 // NB_* numbers 0 to 12.
@@ -160,12 +168,15 @@ V numpy_pointwise(Evaluator& ev, std::string_view name, std::vector<V> values) {
       operands.emplace_back(std::move(tensor));
     }
   }
+  const ops::PromotedTypes types = ops::promoted_types(op, operands, Promotion::NumPy);
+  for (const ops::Operand& operand : operands)
+    if (const Scalar* number = std::get_if<Scalar>(&operand)) check_holds(*number, types.compute);
   if (!weak.empty()) {
-    const ops::PromotedTypes types = ops::promoted_types(op, operands, Promotion::NumPy);
     for (auto& [index, value] : weak)
       operands[index] = cast_to(within_range(ev, value, types.compute), types.compute);
   }
-  const V result = array_or_scalar(ops::invoke(op, operands, {}, Promotion::NumPy));
+  const V result = refuse_known(ev, array_or_scalar(ops::invoke(op, operands, {}, Promotion::NumPy)));
+  refuse_beyond_memory(result);
   return laid_out(result, iteration_order(arrays, result->tensor.dim()));
 }
 
@@ -205,7 +216,8 @@ V numpy_binary(Evaluator& ev, int op, const V& a, const V& b) {
   if (op == 4) {
     Tensor x = ev.to_tensor(a), y = ev.to_tensor(b);
     const DType dtype = promote_types(x.dtype(), y.dtype(), Promotion::NumPy);
-    const V product = array_or_scalar(ops::call1("matmul", {cast_to(x, dtype), cast_to(y, dtype)}));
+    const V product =
+        refuse_known(ev, array_or_scalar(ops::call1("matmul", {cast_to(x, dtype), cast_to(y, dtype)})));
     return laid_out_in_batches(product, {x, y}, 2);
   }
   if (op == 8 && a->kind == Kind::Array && b->is_const() && !is_integral(a->tensor.dtype())) {
@@ -310,6 +322,14 @@ void refuse_complex(Evaluator& ev, std::string_view op, const std::vector<V>& op
     if (is_complex(as_tensor(ev, operand).dtype())) graph_break(fmt::format("{}() of complex numbers", op));
 }
 
+// NumPy computes in the dtype that it is told, or refuses.
+void check_loop(Evaluator& ev, std::string_view name, const std::vector<V>& operands, DType dtype) {
+  std::vector<ops::Operand> tensors;
+  for (const V& operand : operands) tensors.emplace_back(as_tensor(ev, operand));
+  if (ops::promoted_types(ops::get_op(name), tensors, Promotion::NumPy).compute != dtype)
+    graph_break(fmt::format("{}() with a dtype that it has no loop for", name));
+}
+
 // Whether the ufunc gives truth values: its loops are named by what they take, which dtype= does not tell.
 bool is_predicate(std::string_view op) {
   static constexpr std::string_view kPredicates[] = {
@@ -382,6 +402,7 @@ V ufunc(Evaluator& ev, const CallArgs& args, const char* op) {
       graph_break("absolute() with a complex dtype");
     if (dtype) operand = cast_operand(ev, operand, to_dtype(ev, dtype, "dtype"));
   }
+  if (dtype) check_loop(ev, op, operands, to_dtype(ev, dtype, "dtype"));
   refuse_complex(ev, op, operands);
   if (order == "A") order[0] = are_all_fortran(operands) ? 'F' : 'C';
   V result;

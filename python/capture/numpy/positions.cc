@@ -18,8 +18,7 @@ V take(Evaluator& ev, CallArgs& args) {
   Tensor x = as_tensor(ev, bound[0]);
   if (x.dim() == 0) graph_break("take() from a 0-d array");
   ops::Attrs attrs{{"dim", ops::Attr{}}};
-  if (given(ev, bound[2]))
-    attrs.set("dim", Sym(ops::normalize_dim("take", ev.to_int(bound[2], "axis"), x.dim())));
+  if (given(ev, bound[2])) attrs.set("dim", Sym(ops::normalize_dim("take", to_axis(ev, bound[2]), x.dim())));
   return array_or_scalar(ops::call1("take", {x, positions(ev, bound[1])}, attrs));
 }
 
@@ -31,7 +30,7 @@ V take_along_axis(Evaluator& ev, CallArgs& args) {
   if (ev.is_none(bound[2])) {
     if (index.dim() != 1) graph_break("take_along_axis() of a flattened array at positions with dimensions");
   } else {
-    attrs.set("dim", Sym(ops::normalize_dim("take_along_axis", ev.to_int(bound[2], "axis"), x.dim())));
+    attrs.set("dim", Sym(ops::normalize_dim("take_along_axis", to_axis(ev, bound[2]), x.dim())));
   }
   return array_value(ops::call1("take_along_dim", {x, index}, attrs));
 }

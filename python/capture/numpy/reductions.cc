@@ -8,6 +8,16 @@
 
 namespace weft::capture {
 
+void refuse_bool(Evaluator& ev, const V& value, const char* what) {
+  if (ev.realize(value)->is(Py_True) || value->is(Py_False))
+    graph_break(fmt::format("{} that is a truth value", what));
+}
+
+int64_t to_axis(Evaluator& ev, const V& axis) {
+  refuse_bool(ev, axis, "an axis");
+  return ev.to_int(axis, "an axis");
+}
+
 std::vector<int64_t> to_axes(Evaluator& ev, const V& axis, int64_t ndim, const char* op) {
   std::vector<int64_t> axes;
   if (!axis || ev.is_none(axis)) {
@@ -17,7 +27,7 @@ std::vector<int64_t> to_axes(Evaluator& ev, const V& axis, int64_t ndim, const c
   const bool many = axis->kind == Kind::Tuple || axis->kind == Kind::List ||
                     (axis->is_const() && PyTuple_CheckExact(axis->object.get()));
   for (const V& item : many ? ev.elements(axis) : std::vector<V>{axis})
-    axes.push_back(ops::normalize_dim(op, ev.to_int(item, "axis"), ndim));
+    axes.push_back(ops::normalize_dim(op, to_axis(ev, item), ndim));
   return axes;
 }
 
@@ -234,7 +244,7 @@ V arg_extreme(Evaluator& ev, CallArgs& args) {
     if (sym_eq(size, Sym(0))) graph_break("argmin() of an empty array");
   ops::Attrs attrs{{"keepdim", keepdims}};
   if (bound[1] && !ev.is_none(bound[1]))
-    attrs.set("dim", Sym(ops::normalize_dim(op, ev.to_int(bound[1], "axis"), tensor.dim())));
+    attrs.set("dim", Sym(ops::normalize_dim(op, to_axis(ev, bound[1]), tensor.dim())));
   else
     attrs.set("dim", ops::Attr{});
   return array_or_scalar(ops::call1(op, {tensor}, attrs));

@@ -14,9 +14,13 @@
 namespace weft::capture {
 
 SymShape to_shape(Evaluator& ev, const V& shape, const char* what) {
-  if (ev.is_int(shape)) return {ev.to_sym(shape, what)};
+  const auto size_of = [&](const V& item) {
+    refuse_bool(ev, item, what);
+    return ev.to_sym(item, what);
+  };
+  if (ev.is_int(shape)) return {size_of(shape)};
   SymShape result;
-  for (const V& item : ev.elements(shape)) result.push_back(ev.to_sym(item, what));
+  for (const V& item : ev.elements(shape)) result.push_back(size_of(item));
   return result;
 }
 
@@ -76,8 +80,8 @@ V swapaxes(Evaluator& ev, CallArgs& args) {
   if (ndim == 0) graph_break("swapaxes() of an array without axes");
   std::vector<int64_t> order;
   for (int64_t d = 0; d < ndim; ++d) order.push_back(d);
-  std::swap(order.at(static_cast<size_t>(ops::normalize_dim("swapaxes", ev.to_int(bound[1], "axis"), ndim))),
-            order.at(static_cast<size_t>(ops::normalize_dim("swapaxes", ev.to_int(bound[2], "axis"), ndim))));
+  std::swap(order.at(static_cast<size_t>(ops::normalize_dim("swapaxes", to_axis(ev, bound[1]), ndim))),
+            order.at(static_cast<size_t>(ops::normalize_dim("swapaxes", to_axis(ev, bound[2]), ndim))));
   return permute(array, order);
 }
 
@@ -270,7 +274,7 @@ V concatenate(Evaluator& ev, CallArgs& args) {
   for (Tensor& part : parts) part = cast_to(part, dtype);
   ops::Attrs attrs{{"dim", Sym(0)}};
   if (bound[1] && ev.is_none(bound[1])) graph_break("concatenate() of flattened arrays");
-  if (bound[1]) attrs.set("dim", Sym(ev.to_int(bound[1], "axis")));
+  if (bound[1]) attrs.set("dim", Sym(to_axis(ev, bound[1])));
   return laid_out(array_value(ops::call1("concatenate", parts, attrs)), order);
 }
 

@@ -22,7 +22,7 @@ std::pair<Tensor, int64_t> along_axis(Evaluator& ev, const V& array, const V& ax
   Tensor x = as_tensor(ev, array);
   if (axis ? ev.is_none(axis) : !otherwise) return {flattened(x)->tensor, 0};
   if (x.dim() == 0) graph_break(fmt::format("{}() of a 0-d array", op));
-  return {x, ops::normalize_dim(op, axis ? ev.to_int(axis, "axis") : *otherwise, x.dim())};
+  return {x, ops::normalize_dim(op, axis ? to_axis(ev, axis) : *otherwise, x.dim())};
 }
 
 // Every order of NumPy's gives the same sorted elements.
@@ -89,8 +89,7 @@ V diff(Evaluator& ev, CallArgs& args) {
     if (bound[i]) graph_break("diff() with prepend= or append=");
   const Tensor x = as_tensor(ev, bound[0]);
   if (x.dim() == 0) graph_break("diff() of a 0-d array");
-  const int64_t n = bound[1] ? ev.to_int(bound[1], "n") : 1,
-                axis = bound[2] ? ev.to_int(bound[2], "axis") : -1;
+  const int64_t n = bound[1] ? ev.to_int(bound[1], "n") : 1, axis = bound[2] ? to_axis(ev, bound[2]) : -1;
   if (n < 0) graph_break("diff() of negative order");
   V result = array_value(ops::call1("diff", {x}, {{"n", Sym(n)}, {"dim", Sym(axis)}}));
   return n > 0 ? laid_out_as(result, {bound[0]}) : result;
@@ -210,7 +209,7 @@ template <bool kReadOnly>
 V diagonal(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "a, offset, axis1, axis2");
   const auto number = [&](size_t i, int64_t otherwise) {
-    return Sym(bound[i] ? ev.to_int(bound[i], "an axis") : otherwise);
+    return Sym(bound[i] ? to_axis(ev, bound[i]) : otherwise);
   };
   const Tensor x = as_tensor(ev, bound[0]);
   if (x.dim() < 2) graph_break("the diagonal of an array that is not a matrix");
@@ -252,6 +251,8 @@ V sliding_windows(Evaluator& ev, CallArgs& args) {
 
 V eye(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "N, M, k, dtype");
+  for (const V& size : {bound[0], bound[1]})
+    if (given(ev, size)) refuse_bool(ev, size, "a size");
   const Sym rows = ev.to_sym(bound[0], "a size"),
             columns = given(ev, bound[1]) ? ev.to_sym(bound[1], "a size") : rows;
   const DType dtype = given(ev, bound[3]) ? to_dtype(ev, bound[3], "dtype") : DType::F64;

@@ -55,7 +55,7 @@ V accumulate(Evaluator& ev, std::string_view ufunc, const CallArgs& args) {
   if (given(ev, bound[2])) graph_break("accumulate() with dtype=");
   const Tensor x = as_tensor(ev, bound[0]);
   const ops::OpDef& op = ops::get_op(ufunc == "maximum" ? "cummax" : "cummin");
-  const int64_t dim = ops::normalize_dim(op.name, ev.to_int(axis, "axis"), x.dim());
+  const int64_t dim = ops::normalize_dim(op.name, to_axis(ev, axis), x.dim());
   return laid_out_as(array_value(ops::call(op, {{x}, {{"dim", Sym(dim)}}}).at(0)), {bound[0]});
 }
 

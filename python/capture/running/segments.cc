@@ -103,6 +103,7 @@ std::shared_ptr<Variant> CompiledFunction::capture(Segment& segment, const State
   Settings settings = settings_;
   settings.default_float = chosen.default_float;
   settings.device = chosen.device;
+  settings.keeps_errors = chosen.keeps_errors;
   std::shared_ptr<Variant> variant = Evaluator(state, segment.history, settings).evaluate();
   variant->capture_ms = milliseconds_since(start) - variant->compile_ms;
   ++counters().captures;

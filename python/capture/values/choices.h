@@ -16,10 +16,12 @@ struct Choices {
   Device device;                     // where arrays live
   DType torch_float = DType::F32;    // PyTorch's default dtype
   ops::Autocast autocast;
+  // numpy.errstate asks for more than warnings: whatever may raise is computed when the function runs.
+  bool keeps_errors = false;
 
   bool are_usual() const {
     return default_float == DType::F64 && device == Device{} && torch_float == DType::F32 &&
-           autocast == ops::Autocast{};
+           autocast == ops::Autocast{} && !keeps_errors;
   }
   bool on_meta() const { return device.type == DeviceType::Meta; }
   std::string str() const;  // empty for the usual ones

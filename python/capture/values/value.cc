@@ -84,6 +84,7 @@ V str_value(const std::string& text) {
 }
 
 V array_value(Tensor tensor, Flavor flavor) {
+  if (tensor.dim() > kMostDimensions) graph_break("an array of more dimensions than NumPy's have");
   V value = make_value(Kind::Array);
   // An array of known elements is a value of the graph too: it may be assigned to, and every run has its own.
   if (ops::Tracer* tracer = ops::current_tracer();

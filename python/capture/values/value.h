@@ -136,6 +136,8 @@ struct Value {
   bool is(PyObject* o) const { return kind == Kind::Const && object.get() == o; }
 };
 
+constexpr int64_t kMostDimensions = 64;  // of NumPy's arrays
+
 V make_value(Kind kind);
 V const_value(Ref object);
 V lazy_value(PyObject* object, SourceRef source);

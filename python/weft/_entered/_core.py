@@ -51,6 +51,11 @@ def laid_out_by(value, *arrays):
     return laid_out_like(value, iterator.operands[-1])
 
 
+def is_in_c_order(array):
+    """Whether the array lies in C order, without gaps. Lowered by capture."""
+    return array.flags.c_contiguous
+
+
 def complex_of(real, imag):
     """The complex numbers with these parts, of one shape and type."""
     return laid_out_by(operator("complex", real, imag), real, imag)
@@ -88,7 +93,7 @@ def folded(function, *args, **kwargs):
 
 def axis_of(axis, ndim):
     """The axis from the front; None where there is no such axis."""
-    if not isinstance(axis, int) or not -ndim <= axis < ndim:
+    if not isinstance(axis, int) or isinstance(axis, bool) or not -ndim <= axis < ndim:
         return None
     return axis % ndim
 

@@ -14,6 +14,8 @@ from ._core import (
     require,
 )
 
+LARGEST_INDEX = 2**63 - 1
+
 
 @replaces("numpy.astype")
 def astype(x, dtype, /, *, copy=True, device=None):
@@ -58,11 +60,15 @@ def diag_indices_from(arr):
 
 @replaces("numpy.tril_indices_from")
 def tril_indices_from(arr, k=0):
+    if np.ndim(arr) != 2:
+        return plainly(np.tril_indices_from, arr, k)
     return np.tril_indices(arr.shape[-2], k=k, m=arr.shape[-1])
 
 
 @replaces("numpy.triu_indices_from")
 def triu_indices_from(arr, k=0):
+    if np.ndim(arr) != 2:
+        return plainly(np.triu_indices_from, arr, k)
     return np.triu_indices(arr.shape[-2], k=k, m=arr.shape[-1])
 
 
@@ -304,7 +310,8 @@ def fill_diagonal(a, val, wrap=False):
 def unravel_index(indices, shape, order="C"):
     indices = np.asarray(indices)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    if order != "C" or indices.dtype.kind not in "iu" or product_of(shape) == 0:
+    usual = order == "C" and indices.dtype.kind in "iu" and len(shape) > 0
+    if not usual or not 0 < product_of(shape) <= LARGEST_INDEX:
         return plainly(np.unravel_index, indices, shape, order)
     indices = require(indices, (indices >= 0) & (indices < product_of(shape)))
     return tuple([coordinate[()] for coordinate in _coordinates(indices.astype(np.intp), shape)])
@@ -317,6 +324,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
         or not isinstance(mode, str)
         or not isinstance(dims, tuple)
         or mode not in ("raise", "wrap", "clip")
+        or not 0 < product_of(dims) <= LARGEST_INDEX
     ):
         return plainly(np.ravel_multi_index, multi_index, dims, mode, order)
     result = 0
@@ -454,6 +462,12 @@ def packbits(a, /, axis=None, bitorder="big"):
     return laid_out_like(result, a, "A")
 
 
+def _assembled(results, axis, arr):
+    """What NumPy makes of the function's results, which are arrays of classes of their own."""
+    following = iter(results)
+    return np.apply_along_axis(lambda row: next(following), axis, arr)
+
+
 @replaces("numpy.apply_along_axis")
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     arr = np.asarray(arr)
@@ -466,7 +480,11 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     if not 1 <= count <= 64:
         return plainly(np.apply_along_axis, func1d, axis, arr, *args, **kwargs)
     rows = moved.reshape((count, moved.shape[-1]))
-    results = [np.asarray(func1d(rows[i], *args, **kwargs)) for i in range(count)]
+    given = [func1d(rows[i], *args, **kwargs) for i in range(count)]
+    for one in given:
+        if isinstance(one, np.ndarray) and type(one) is not np.ndarray:
+            return plainly(_assembled, given, axis, arr)
+    results = [np.asarray(one) for one in given]
     ndim = results[0].ndim
     result = np.stack(results).reshape(lead + results[0].shape)
     if ndim == 0:

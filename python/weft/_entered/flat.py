@@ -13,7 +13,7 @@ def _places(a, key):
     """The positions that the subscript selects; None for one that NumPy refuses, or that is no usual one."""
     if isinstance(key, tuple) and len(key) == 1:
         key = key[0]
-    if isinstance(key, bool | np.bool_):
+    if isinstance(key, bool | np.bool_ | tuple):
         return None
     if isinstance(key, int | np.integer):
         return key if -a.size <= key < a.size else None

@@ -17,6 +17,8 @@ def subscript_tuple(key):
 
 @replaces("numpy.mgrid")
 def mgrid(key):
+    if not _are_usual(key):
+        return plainly(np.mgrid.__getitem__, key)
     if not isinstance(key, tuple):
         return _range_of(key)
     grids = np.meshgrid(*[_range_of(one) for one in key], indexing="ij")
@@ -25,6 +27,8 @@ def mgrid(key):
 
 @replaces("numpy.ogrid")
 def ogrid(key):
+    if not _are_usual(key):
+        return plainly(np.ogrid.__getitem__, key)
     if not isinstance(key, tuple):
         return _range_of(key)
     return np.meshgrid(*[_range_of(one) for one in key], indexing="ij", sparse=True)
@@ -38,8 +42,20 @@ def _range_of(key):
     return np.arange(start, key.stop, step)
 
 
+def _are_usual(key):
+    """Of Python's numbers: NumPy's have a say in the dtype, and complex ones of NumPy's count as Python's do."""
+    for part in key if isinstance(key, tuple) else (key,):
+        if isinstance(part, slice):
+            for bound in (part.start, part.stop, part.step):
+                if not (bound is None or is_number(bound) or type(bound) is complex):
+                    return False
+    return True
+
+
 @replaces("numpy.r_")
 def r_(key):
+    if not _are_usual(key):
+        return plainly(np.r_.__getitem__, key)
     parts = key if isinstance(key, tuple) else (key,)
     axis, ndmin, first = 0, 1, -1
     if isinstance(parts[0], str):
@@ -93,6 +109,8 @@ def _with_dimensions(array, given, ndmin, first, is_range):
 
 @replaces("numpy.c_")
 def c_(key):
+    if not _are_usual(key):
+        return plainly(np.c_.__getitem__, key)
     parts = key if isinstance(key, tuple) else (key,)
     joined = _joined(parts, -1, 2, 0)
     return plainly(np.c_.__getitem__, key) if joined is None else joined

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import axis_of, before, into, laid_out_like, plainly, replaces, require
+from ._core import axis_of, before, into, is_in_c_order, laid_out_like, plainly, replaces, require
 
 
 @replaces("numpy.average")
@@ -311,6 +311,8 @@ def cumprod(a, axis=None, dtype=None, out=None):
 
 @replaces("numpy.dot", "nd.dot")
 def dot(a, b, out=None):
+    if out is not None and not is_in_c_order(out):
+        return plainly(np.dot, a, b, out)
     if out is not None:
         result = into(out, np.dot(a, b), np.dot, (a, b))
         return result[()] if result.ndim == 0 else result
@@ -333,7 +335,7 @@ def matmul(x1, x2, /, out=None, **kwargs):
 def diff(a, n=1, axis=-1, prepend=np._NoValue, append=np._NoValue):
     a = np.asarray(a)
     given, axis = axis, axis_of(axis, a.ndim)
-    if axis is None or not isinstance(n, int) or n < 0:
+    if axis is None or not isinstance(n, int) or n <= 0:
         return plainly(np.diff, a, n, given, prepend, append)
     shape = list(a.shape)
     shape[axis] = 1

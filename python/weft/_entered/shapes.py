@@ -102,9 +102,9 @@ def unstack(x, /, *, axis=0):
 @replaces("numpy.rot90")
 def rot90(m, k=1, axes=(0, 1)):
     m = np.asarray(m)
-    if len(axes) != 2 or m.ndim < 2:
+    first, second = [axis_of(axis, m.ndim) for axis in axes] if len(axes) == 2 else (None, None)
+    if first is None or second is None or first == second:
         return plainly(np.rot90, m, k, axes)
-    first, second = axes[0] % m.ndim, axes[1] % m.ndim
     k = k % 4
     if k == 0:
         return m[...]
@@ -171,11 +171,15 @@ def hstack(tup, *, dtype=None, casting="same_kind"):
 
 @replaces("numpy.dstack")
 def dstack(tup):
+    if not isinstance(tup, list | tuple | np.ndarray):
+        return plainly(np.dstack, tup)
     return np.concatenate([np.atleast_3d(array) for array in tup], axis=2)
 
 
 @replaces("numpy.column_stack")
 def column_stack(tup):
+    if not isinstance(tup, list | tuple | np.ndarray):
+        return plainly(np.column_stack, tup)
     arrays = [np.atleast_1d(array) for array in tup]
     return np.concatenate([array if array.ndim > 1 else array.reshape(-1, 1) for array in arrays], axis=1)
 

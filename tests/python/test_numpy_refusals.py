@@ -1,0 +1,129 @@
+"""What NumPy refuses, from compiled functions too, beside what it takes on the other side of each edge."""
+
+import warnings
+
+import numpy as np
+import pytest
+import weft
+
+ARRAYS = {
+    "x": np.array([3.0, 1.0, 2.0, 0.5]),
+    "m": np.array([[1.5, 2.0, 3.0], [4.0, 5.5, 6.0]]),
+    "q": np.array([[2.0, 1.0], [0.5, 3.0]]),
+    "i": np.array([1, 2, 3, 4]),
+    "b": np.array([True, False, True, True]),
+    "z": np.array([1 + 2j, 3 - 1j]),
+    "cube": np.arange(24.0).reshape(2, 3, 4),
+}
+ERROR_STATES = ("raise", "call", "warn", "ignore")
+
+# One a line; what NumPy gives or raises for each.
+EXPRESSIONS = """
+np.rot90(m); np.rot90(x); np.rot90(m, axes=(0, 0)); np.rot90(m, axes=(0, 2)); np.rot90(m, axes=(0, -2)); np.rot90(m, axes=(1, 0))
+np.rot90(m, axes=(0, 1, 0)); np.rot90(m, axes=(0,)); np.rot90(cube, 2, (0, -3)); np.rot90(cube, 3, (1, 2)); np.rot90(cube, 1, (1, 5))
+np.true_divide(i, 2, dtype=int); np.true_divide(i, 2, dtype=float); np.divide(i, 2, dtype=np.float32, casting='unsafe')
+np.sqrt(i, dtype=int); np.sqrt(i, dtype=np.float64); np.exp(b, dtype=bool); np.sin(i, dtype=np.int8); np.bitwise_and(i, 1, dtype=float)
+np.bitwise_and(i, 1, dtype=np.int64); np.negative(b, dtype=bool); np.add(b, b, dtype=bool); np.subtract(b, b, dtype=bool); np.subtract(b, b, dtype=int)
+np.remainder(i, 2, dtype=float); np.floor_divide(i, 2, dtype=np.float64); np.logical_and(i, 1, dtype=float); np.absolute(z, dtype=complex)
+np.digitize(x, [1j, 2]); np.digitize(z, [1, 2]); np.digitize(x, [1, 2]); np.digitize(x, [[1, 2]]); np.digitize(x, [1, 3, 2])
+np.array(x, copy='always'); np.array(x, copy=True); np.array(x, copy=None); np.asarray(x, copy='no'); np.asarray(x, copy=True); np.array(x, copy=2)
+np.array(x, copy=np._CopyMode.ALWAYS); np.array(x, copy=np._CopyMode.NEVER); np.array([x, x], copy=False); x.astype(int, copy='x'); np.array(x, copy=[])
+np.zeros((1,) * 64).shape; np.zeros((1,) * 65); np.ones((1,) * 65); np.full((1,) * 65, 2.0); x.reshape((1,) * 63 + (4,)).ndim; x.reshape((1,) * 64 + (4,))
+x[(None,) * 63].ndim; x[(None,) * 64]; np.array(1, ndmin=64).ndim; np.array(1, ndmin=65); np.expand_dims(x, tuple(range(63))).ndim
+np.expand_dims(x, tuple(range(64))); np.broadcast_to(x, (1,) * 64 + (4,)); np.add.outer(np.zeros((1,) * 40), np.zeros((1,) * 40)); np.zeros_like(x, shape=(1,) * 65)
+np.dot(q, q, out=np.ones((2, 2)).T); np.dot(q, q, out=np.ones((2, 2))); np.dot(q, q, out=np.ones((2, 2), order='F')); np.dot(q, q, out=np.ones((4, 4))[::2, ::2])
+np.dot(q, q, out=np.ones((2, 2), np.float32)); np.dot(x, x, out=np.array(1.0)); q.dot(q, np.ones((3, 2)).T); np.dot(q, m, out=np.ones((2, 3), order='F'))
+x.reshape((True, -1)); x.reshape(True, -1); np.reshape(x, (True, -1)); np.zeros((True, 2)); np.zeros(True); np.ones((2, False)); np.full((True,), 1)
+np.broadcast_to(x, (True, 4)); x.reshape((1, -1)); x.reshape((1.0, -1)); np.empty((True, 2)).shape; np.zeros_like(x, shape=(True,)); np.eye(True)
+x.sum(axis=True); x.sum(True); m.sum(True); m.sum((False, True)); m.sum(0); np.transpose(x, (False,)); np.concatenate([x, x], axis=False)
+np.stack([x, x], axis=True); np.cumsum(x, axis=False); np.sort(x, axis=False); np.flip(x, False); np.expand_dims(x, True); np.moveaxis(m, False, True)
+np.swapaxes(m, False, True); np.roll(x, True); np.take(m, 0, axis=True); np.argmax(m, axis=True); np.mean(m, axis=True); np.repeat(m, 2, axis=True)
+np.diff(m, axis=False); np.median(m, axis=True); np.quantile(m, 0.5, axis=True); np.trace(cube, True); np.diagonal(cube, False, False, True); np.tile(x, True)
+x.flat[1, 2]; x.flat[(1,)]; x.flat[1]; x.flat[[1, 2]]; x.flat[()]; x.flat[None]; x.flat[9]; x.flat[1:3]; x.flat[1.0]; x.flat[i[:2]]; m.flat[1, 1]
+np.tril_indices_from(cube); np.tril_indices_from(q); np.triu_indices_from(x); np.triu_indices_from(q)
+np.isin(i, [2, 10**9], kind='table'); np.isin(i, [0, 2**62, -2**62], kind='table'); np.isin(i, [2, 3], kind='sort'); np.isin(x, [2.0], kind='table')
+""".replace("\n", "; ")
+# Each takes more memory than there is, or more than there can be; nothing reads it.
+HUGE = """np.zeros(2**62); np.zeros(2**63); np.zeros((2**40, 2**40)); np.empty(10**14); np.ones(10**14); np.full(10**14, 2.0)
+np.zeros_like(x, shape=(10**14,)); np.full_like(x, 1.0, shape=(10**14,)); np.add.outer(np.zeros(10**7), np.zeros(10**7))""".replace(
+    "\n", "; "
+)
+
+
+def expressions(text):
+    return [one.strip() for one in text.split("; ") if one.strip()]
+
+
+def function_of(expression, unused=False):
+    scope = {"np": np}
+    result = f"    {expression}\n    return x + 1\n" if unused else f"    return {expression}\n"
+    exec(f"def function({', '.join(ARRAYS)}):\n{result}", scope)
+    return scope["function"]
+
+
+def outcome(function):
+    """The result, or the exception and its words."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result = function(**{name: array.copy() for name, array in ARRAYS.items()})
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+    return f"{type(result).__name__} {getattr(result, 'dtype', '')} {getattr(result, 'shape', '')} {np.asarray(result).tolist()!r}"
+
+
+@pytest.mark.parametrize("expression", expressions(EXPRESSIONS))
+def test_refusals_are_numpys(expression):
+    function = function_of(expression)
+    expected, compiled = outcome(function), weft.compile(function)
+    for _ in range(2):
+        assert outcome(compiled) == expected
+
+
+@pytest.mark.parametrize("expression", expressions(HUGE))
+def test_memory_that_nobody_reads_is_asked_for(expression):
+    function = function_of(expression, unused=True)
+    expected, compiled = outcome(function), weft.compile(function)
+    assert "Error" in expected
+    for _ in range(2):
+        assert outcome(compiled) == expected
+
+
+# Floating-point errors of constants, and of what nobody reads.
+ERRORS = """
+np.array([1.0, 2.0]) / np.array([1.0, 0.0]); np.log(np.zeros(3)); np.exp(np.array(1000.0)); np.sqrt(np.array([-1.0])); np.float64(1.0) / np.float64(0.0)
+np.ones(3) / 0; np.sum(np.array([1e308, 1e308])); np.prod([1e200, 1e200]); np.array([1e300]).astype(np.float32); np.float32(1e30) * np.float32(1e30)
+np.array([np.inf]) - np.array([np.inf]); np.array([1, 2]) // np.array([0, 1]); np.divide(1.0, 0.0); np.log(0.0); np.exp(-1000.0); np.exp(1000.0)
+np.power(np.array([10.0]), 400); np.dot(np.array([1e200]), np.array([1e200])); np.array([1e-300]) * 1e-300; np.float32(3.0) * 1e300; np.square(np.full(2, 1e200))
+x / 0; np.log(-x); np.exp(x * 1000); i // 0; x * 1e308 * 10; np.sqrt(x - 10); np.float32(1e30) * x.astype(np.float32) * np.float32(1e30); x * 1e-308 * 1e-10
+""".replace("\n", "; ")
+
+
+def stated_outcome(function, states, calls):
+    calls.clear()
+    with np.errstate(all=states, call=lambda kind, flag: calls.append(kind)):
+        return outcome(function), list(calls)
+
+
+@pytest.mark.parametrize("unused", [False, True], ids=["read", "unread"])
+@pytest.mark.parametrize("expression", expressions(ERRORS))
+def test_errors_are_raised_where_the_state_says_so(expression, unused):
+    """Of a state around the call: captured without one, then under it, and the other way round."""
+    function, calls = function_of(expression, unused), []
+    for order in (ERROR_STATES, ERROR_STATES[::-1]):
+        compiled = weft.compile(function)
+        for states in order * 2:
+            expected = stated_outcome(function, states, calls)
+            assert stated_outcome(compiled, states, calls) == expected, states
+
+
+@pytest.mark.parametrize("unused", [False, True], ids=["read", "unread"])
+@pytest.mark.parametrize("expression", expressions(ERRORS))
+def test_errors_are_raised_in_a_state_of_the_function(expression, unused):
+    scope = {"np": np}
+    line = f"        {expression}\n        return x + 1" if unused else f"        return {expression}"
+    exec(f"def function({', '.join(ARRAYS)}):\n    with np.errstate(all='raise'):\n{line}\n", scope)
+    function = scope["function"]
+    expected, compiled = outcome(function), weft.compile(function)
+    for _ in range(2):
+        assert outcome(compiled) == expected
