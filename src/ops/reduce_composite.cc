@@ -184,11 +184,14 @@ std::vector<Tensor> vector_norm(const OpDef& op, const OpArgs& args) {
     return {cast_to(call1("sqrt", {reduce("sum", squares)}), dtype)};
   }
   if (order == 0) return {reduce("sum", call1("ne", {x, Tensor::scalar(Scalar(0), x.dtype())}), dtype)};
-  const Tensor magnitude = call1("abs", {x});
-  if (order == kInfinity) return {reduce("amax", magnitude)};
-  if (order == -kInfinity) return {reduce("amin", magnitude)};
-  if (order == 1) return {reduce("sum", magnitude)};
-  return {compose("pow", {reduce("sum", compose("pow", {magnitude, Scalar(order)})), Scalar(1 / order)})};
+  const Tensor magnitude = call1("abs", {cast_to(x, compute_dtype(x.dtype()))});
+  const auto norm = [&]() -> Tensor {
+    if (order == kInfinity) return reduce("amax", magnitude);
+    if (order == -kInfinity) return reduce("amin", magnitude);
+    if (order == 1) return reduce("sum", magnitude);
+    return compose("pow", {reduce("sum", compose("pow", {magnitude, Scalar(order)})), Scalar(1 / order)});
+  };
+  return {cast_to(norm(), dtype)};
 }
 
 // The largest element per result (kept as size-1 dimensions), 0 where it is infinite: what exponents are

@@ -334,8 +334,7 @@ std::vector<TensorType> infer_grid_sample(const OpDef& op, std::span<const Tenso
     WEFT_CHECK(sym_gt(x.shape[d], Sym(0)),
                fmt::format("{}: expected an input whose spatial dimensions are not empty{}", op.name, got()));
   sample_padding(op, attrs);
-  WEFT_CHECK(sample_mode(op, attrs) != kernels::SampleMode::Cubic || ndim == 4,
-             fmt::format("{}: mode 'bicubic' is for an input of 4 dimensions{}", op.name, got()));
+  sample_mode(op, attrs);
   TensorType result{x.dtype, {x.shape[0], x.shape[1]}, x.device};
   result.shape.insert(result.shape.end(), grid.shape.begin() + 1, grid.shape.end() - 1);
   return {result};
@@ -345,11 +344,10 @@ Tensors eager_grid_sample(const OpDef& op, std::span<const Tensor> operands, con
   const Tensor &x = operands[0], &grid = operands[1];
   Shape shape{x.size(0), x.size(1)};
   shape.insert(shape.end(), grid.shape().begin() + 1, grid.shape().end() - 1);
-  const Tensor positions = grid.to(compute_dtype(grid.dtype())).contiguous();
-  return {run_in_compute_dtype(x, shape, [&](const Tensor& input, const Tensor& result) {
-    kernels::sample(input, positions, sample_mode(op, attrs), sample_padding(op, attrs),
-                    flag_arg(attrs, "align_corners"), result);
-  })};
+  const Tensor result = Tensor::empty(shape, x.dtype());
+  kernels::sample(x.contiguous(), grid.contiguous(), sample_mode(op, attrs), sample_padding(op, attrs),
+                  flag_arg(attrs, "align_corners"), result);
+  return {result};
 }
 
 [[maybe_unused]] const OpDef* const kOps[] = {
@@ -388,7 +386,8 @@ Tensors eager_grid_sample(const OpDef& op, std::span<const Tensor> operands, con
                          "*, *, *, 3]; x first), which are -1\n"
                          "and 1 at the input's edges, or with align_corners at the centres of its outermost "
                          "elements. mode: 'bilinear', 'nearest'\n"
-                         "or 'bicubic'; padding_mode: 'zeros' outside, the 'border', or its 'reflection'. "
+                         "or 'bicubic' (of volumes tricubic); padding_mode: 'zeros' outside, the 'border', "
+                         "or its 'reflection'. "
                          "source: Jaderberg et al. 2015.",
                   .infer = infer_grid_sample,
                   .eager = eager_grid_sample}),

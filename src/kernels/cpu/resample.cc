@@ -86,13 +86,51 @@ void combine_columns(const TypedTaps<T>& width, const T* row, T* __restrict out)
 
 // ---- at given positions
 // ----------------------------------------------------------------------------------------
+// A number of 16 bits that is rounded after every operation: positions in float16 and bfloat16 are as coarse
+// as PyTorch's, which computes them so.
+template <class Storage>
+struct Rounded {
+  Storage value;
+
+  Rounded() = default;
+  template <class Number>
+  requires std::is_arithmetic_v<Number>
+  explicit(!std::is_same_v<Number, int>) Rounded(Number number) : value(static_cast<float>(number)) {}
+  float number() const { return value; }
+  explicit operator int64_t() const { return static_cast<int64_t>(number()); }
+
+  friend Rounded operator+(Rounded a, Rounded b) { return Rounded(a.number() + b.number()); }
+  friend Rounded operator-(Rounded a, Rounded b) { return Rounded(a.number() - b.number()); }
+  friend Rounded operator*(Rounded a, Rounded b) { return Rounded(a.number() * b.number()); }
+  friend Rounded operator/(Rounded a, Rounded b) { return Rounded(a.number() / b.number()); }
+  Rounded& operator+=(Rounded other) { return *this = *this + other; }
+  Rounded& operator*=(Rounded other) { return *this = *this * other; }
+  friend bool operator==(Rounded a, Rounded b) { return a.number() == b.number(); }
+  friend auto operator<=>(Rounded a, Rounded b) { return a.number() <=> b.number(); }
+  friend Rounded abs(Rounded a) { return Rounded(std::abs(a.number())); }
+  friend Rounded floor(Rounded a) { return Rounded(std::floor(a.number())); }
+  friend Rounded nearbyint(Rounded a) { return Rounded(std::nearbyint(a.number())); }
+  friend Rounded fmod(Rounded a, Rounded b) { return Rounded(std::fmod(a.number(), b.number())); }
+};
+using std::abs, std::floor, std::fmod, std::nearbyint;
+
+template <class F>
+void visit_sampled(DType dtype, F&& f) {
+  if (dtype == DType::F16)
+    f(std::type_identity<Rounded<Half>>{});
+  else if (dtype == DType::BF16)
+    f(std::type_identity<Rounded<BFloat16>>{});
+  else
+    visit_float(dtype, f);
+}
+
 template <class T>
 T reflect(T x, int64_t twice_low, int64_t twice_high) {
   if (twice_low == twice_high) return T(0);
   const T low = static_cast<T>(twice_low) / 2, span = static_cast<T>(twice_high - twice_low) / 2;
-  x = std::abs(x - low);
-  const T rest = std::fmod(x, span);
-  return std::fmod(std::floor(x / span), T(2)) == 0 ? rest + low : span - rest + low;
+  x = abs(x - low);
+  const T rest = fmod(x, span);
+  return fmod(floor(x / span), T(2)) == 0 ? rest + low : span - rest + low;
 }
 
 // What turns positions along one dimension into elements of the input.
@@ -126,16 +164,16 @@ AxisTaps<T> taps_at(const Axis<T>& axis, SampleMode mode, T position) {
   AxisTaps<T> taps{};
   const T x = axis.unnormalize(position);
   if (mode == SampleMode::Nearest) {
-    taps.offset[0] = axis.offset(static_cast<int64_t>(std::nearbyint(axis.pad(x))));
+    taps.offset[0] = axis.offset(static_cast<int64_t>(nearbyint(axis.pad(x))));
     taps.weight[0] = 1;
   } else if (mode == SampleMode::Linear) {
-    const T padded = axis.pad(x), low = std::floor(padded);
+    const T padded = axis.pad(x), low = floor(padded);
     const int64_t i = static_cast<int64_t>(low);
     taps.offset = {axis.offset(i), axis.offset(i + 1), -1, -1};
     taps.weight = {low + 1 - padded, padded - low, 0, 0};
   } else {
     const bool finite = x > T(-1e9) && x < T(1e9);
-    const T low = finite ? std::floor(x) : T(-100);
+    const T low = finite ? floor(x) : T(-100);
     taps.weight = cubic_weights(finite ? x - low : T(0), T(-0.75));
     for (size_t k = 0; k < 4; ++k)
       taps.offset[k] = axis.offset(static_cast<int64_t>(axis.pad(low + static_cast<T>(k) - 1)));
@@ -143,11 +181,13 @@ AxisTaps<T> taps_at(const Axis<T>& axis, SampleMode mode, T position) {
   return taps;
 }
 
-// Offsets in a plane and weights for one row of results, tap by tap.
+// Offsets in a plane and weights for one row of results, tap by tap. Of cubic convolution, four taps make a
+// line, whose sum has a weight of its own.
 template <class T>
 struct RowTaps {
   std::vector<int64_t> offset;
   std::vector<T> weight;
+  std::vector<T> line_weight;
 };
 
 template <class T>
@@ -161,6 +201,9 @@ void combine_axes(const std::vector<Axis<T>>& axes, SampleMode mode, const T* gr
   for (size_t d = 0; d < rank; ++d) number *= each;
   row.offset.resize(number * static_cast<size_t>(count));
   row.weight.resize(row.offset.size());
+  const bool has_lines = mode == SampleMode::Cubic;
+  const size_t lines = has_lines ? number / each : 0;
+  row.line_weight.resize(lines * static_cast<size_t>(count));
   std::array<AxisTaps<T>, 3> taps;
   for (int64_t i = 0; i < count; ++i) {
     for (size_t d = 0; d < rank; ++d)
@@ -172,23 +215,44 @@ void combine_axes(const std::vector<Axis<T>>& axes, SampleMode mode, const T* gr
       for (size_t d = 0; d < rank; ++d, rest /= each) {
         const int64_t part = taps[d].offset[rest % each];
         offset = offset < 0 || part < 0 ? -1 : offset + part;
-        weight *= taps[d].weight[rest % each];
+        if (d == 0 || !has_lines) weight *= taps[d].weight[rest % each];
       }
       row.offset[k * static_cast<size_t>(count) + static_cast<size_t>(i)] = offset;
       row.weight[k * static_cast<size_t>(count) + static_cast<size_t>(i)] = weight;
+    }
+    for (size_t k = 0; k < lines; ++k) {
+      T weight = taps[1].weight[k % each];
+      if (rank == 3) weight *= taps[2].weight[k / each];
+      row.line_weight[k * static_cast<size_t>(count) + static_cast<size_t>(i)] = weight;
     }
   }
 }
 
 template <class T>
-void apply_taps(const RowTaps<T>& row, const T* plane, int64_t count, T* __restrict out) {
-  const size_t number = row.offset.size() / static_cast<size_t>(count);
+void add_taps(const RowTaps<T>& row, size_t first, size_t end, const T* plane, int64_t count,
+              T* __restrict out) {
   std::fill(out, out + count, T(0));
-  for (size_t k = 0; k < number; ++k) {
+  for (size_t k = first; k < end; ++k) {
     const int64_t* offset = row.offset.data() + k * static_cast<size_t>(count);
     const T* weight = row.weight.data() + k * static_cast<size_t>(count);
     for (int64_t i = 0; i < count; ++i)
       out[i] += offset[i] < 0 ? T(0) : weight[i] * plane[std::max<int64_t>(offset[i], 0)];
+  }
+}
+
+template <class T>
+void apply_taps(const RowTaps<T>& row, const T* plane, int64_t count, std::vector<T>& line,
+                T* __restrict out) {
+  const size_t width = static_cast<size_t>(count), lines = row.line_weight.size() / width;
+  const size_t number = row.offset.size() / width;
+  if (lines == 0) return add_taps(row, 0, number, plane, count, out);
+  const size_t each = number / lines;
+  std::fill(out, out + count, T(0));
+  line.resize(width);
+  for (size_t k = 0; k < lines; ++k) {
+    add_taps(row, k * each, (k + 1) * each, plane, count, line.data());
+    const T* weight = row.line_weight.data() + k * width;
+    for (size_t i = 0; i < width; ++i) out[i] += line[i] * weight[i];
   }
 }
 
@@ -295,11 +359,12 @@ void sample(const Tensor& input, const Tensor& grid, SampleMode mode, SamplePadd
   const int64_t channels = input.size(1), count = result.size(-1),
                 rows = grid.numel() / (count * grid.size(-1));
   const int64_t rows_per_image = rows / input.size(0), plane = input.strides()[1];
-  visit_float(input.dtype(), [&]<class T>(std::type_identity<T>) {
+  visit_sampled(input.dtype(), [&]<class T>(std::type_identity<T>) {
     const std::vector<Axis<T>> axes = axes_of<T>(input, padding, align_corners);
     parallel_for(0, rows, std::max<int64_t>(1, kElementsPerTask / (16 * count * (channels + 8))),
                  [&](int64_t begin, int64_t end) {
                    RowTaps<T> taps;
+                   std::vector<T> line;
                    for (int64_t row = begin; row < end; ++row) {
                      combine_axes(axes, mode,
                                   grid.data_as<T>() + row * count * static_cast<int64_t>(axes.size()), count,
@@ -307,7 +372,7 @@ void sample(const Tensor& input, const Tensor& grid, SampleMode mode, SamplePadd
                      const int64_t image = row / rows_per_image, at = row % rows_per_image;
                      for (int64_t c = 0; c < channels; ++c) {
                        const int64_t number = image * channels + c;
-                       apply_taps(taps, input.data_as<T>() + number * plane, count,
+                       apply_taps(taps, input.data_as<T>() + number * plane, count, line,
                                   result.data_as<T>() + (number * rows_per_image + at) * count);
                      }
                    }

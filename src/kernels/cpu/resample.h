@@ -41,7 +41,7 @@ enum class SampleMode : uint8_t { Linear, Nearest, Cubic };
 enum class SamplePadding : uint8_t { Zeros, Border, Reflection };
 
 // result[n, c, i…] = input[n, c] at the position grid[n, i…] (x first, -1 to 1), for one to three dimensions
-// i. Contiguous, float32 or float64.
+// i. Contiguous, of one floating dtype.
 void sample(const Tensor& input, const Tensor& grid, SampleMode mode, SamplePadding padding,
             bool align_corners, const Tensor& result);
 
