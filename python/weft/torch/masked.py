@@ -95,14 +95,22 @@ def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     )
 
 
+def _cumulative(operator, input, dim, dtype, mask, identity):
+    """Unlike sums, of the input's dtype if none is given."""
+    dtype = dtype or input.dtype
+    if dtype == _weft.bool:
+        raise NotImplementedError(f"\"{operator.__name__}_out_cpu\" not implemented for 'Bool'")
+    return operator(_filled(input, mask, identity).to(dtype), dim).to(dtype)
+
+
 def cumsum(input, dim, *, dtype=None, mask=None):
     """Cumulative sums along a dimension; elements left out count as 0."""
-    return _weft.cumsum(_filled(input, mask, 0), dim).to(_summed_dtype(input, dtype))
+    return _cumulative(_weft.cumsum, input, dim, dtype, mask, 0)
 
 
 def cumprod(input, dim, *, dtype=None, mask=None):
     """Cumulative products along a dimension; elements left out count as 1."""
-    return _weft.cumprod(_filled(input, mask, 1), dim).to(_summed_dtype(input, dtype))
+    return _cumulative(_weft.cumprod, input, dim, dtype, mask, 1)
 
 
 def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):

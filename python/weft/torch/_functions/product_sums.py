@@ -2,6 +2,7 @@
 
 import weft as _weft
 
+from ._support import promoted
 from .shapes import _listed
 
 
@@ -20,35 +21,79 @@ def einsum(equation, *operands):
 
 
 def _product_sum(equation, operands):
-    """einsum of operands that may differ in their dtypes. They are multiplied from the left: what is a product of matrices
-    takes one dtype only, and what multiplies elements promotes as mul does. raises: RuntimeError."""
-    if any(x.dtype != operands[0].dtype for x in operands) and not _weft._C._autocast()[0]:
-        _check_contractions(equation, operands)
-        dtype = operands[0].dtype
-        for x in operands[1:]:
-            dtype = _weft.promote_types(dtype, x.dtype)
-        operands = [x.to(dtype) for x in operands]
-    return _weft.einsum(equation, operands)
+    """einsum of operands that may differ in their dtypes, and of integers and truth values, whose sums are of int64."""
+    dtypes = {x.dtype for x in operands}
+    if not dtypes or (len(dtypes) == 1 and dtypes <= _SUMMED) or _weft._C._autocast()[0]:
+        return _weft.einsum(equation, operands)
+    dtype = _dtype_of_contractions(equation, operands)
+    return _weft.einsum(equation, [x.to(dtype) for x in operands]).to(dtype)
 
 
-def _check_contractions(equation, operands):
+# Sums of these keep their dtype.
+_SUMMED = {
+    _weft.float16, _weft.bfloat16, _weft.float32, _weft.float64, _weft.complex64, _weft.complex128, _weft.int64
+}  # fmt: skip
+
+
+def _terms(equation, operands):
+    """(letters by dimension of each operand, the result's letters), or None for an equation that einsum refuses."""
     terms, arrow, result = equation.replace(" ", "").partition("->")
     terms = terms.split(",")
-    if not arrow:
-        every = "".join(terms)
-        result = "".join([letter for letter in every if every.count(letter) == 1])
-    if "." in equation or [len(term) for term in terms] != [x.dim() for x in operands]:
-        return
-    seen, dtype = {}, operands[0].dtype
+    if len(terms) != len(operands):
+        return None
+    named = [[letter for letter in term if letter != "."] for term in terms]
+    spare = max((x.dim() - len(each) for x, each in zip(operands, named)), default=0)
     for at, (term, x) in enumerate(zip(terms, operands)):
-        kept = result + "".join(terms[at + 1 :])
-        sizes = dict(zip(term, x.shape))
-        if at and dtype != x.dtype:
-            for letter, size in sizes.items():
-                if letter not in kept and size > 1 and seen.get(letter, 1) > 1:
-                    raise RuntimeError(f"einsum: expected scalar type {dtype} but found {x.dtype}")
-        dtype = _weft.promote_types(dtype, x.dtype)
-        seen.update(sizes)
+        before, dots, after = term.partition("...")
+        more = x.dim() - len(named[at])
+        if more < 0 or (more and not dots):
+            return None
+        named[at] = [*before, *(f".{spare - more + i}" for i in range(more)), *after]
+    if arrow:
+        before, dots, after = result.partition("...")
+        return named, [*before, *((f".{i}" for i in range(spare)) if dots else ()), *after]
+    every = [letter for term in named for letter in term]
+    return named, [letter for letter in every if letter[0] == "." or every.count(letter) == 1]
+
+
+def _dtype_of_contractions(equation, operands):
+    """The dtype that comes of contracting from the left: what only one of two operands has is summed in it first, what both
+    have by a product of matrices, of one dtype, and elements that are multiplied promote as mul does. raises: RuntimeError."""
+    found = _terms(equation, operands)
+    if found is None:
+        return promoted(*(x.dtype for x in operands))
+    terms, result = found
+    sizes = [
+        {letter: size for letter, size in zip(term, x.shape) if size != 1} for term, x in zip(terms, operands)
+    ]
+    if len(operands) == 1:
+        return _sum_dtype(operands[0].dtype) if set(terms[0]) - set(result) else operands[0].dtype
+    left = {letter: sum(letter in each for each in sizes) for each in sizes for letter in each}
+    dtype, have = operands[0].dtype, dict(sizes[0])
+    for x, other in zip(operands[1:], sizes[1:]):
+        other, one, two, contracted = dict(other), dtype, x.dtype, False
+        for letter in set(have) | set(other):
+            if letter in result:
+                continue
+            if letter in have and letter in other:
+                left[letter] -= 1
+                if left[letter] == 1:
+                    contracted = True
+                    del have[letter], other[letter]
+            elif left[letter] == 1:
+                one, two = (_sum_dtype(one), two) if have.pop(letter, None) else (one, _sum_dtype(two))
+                other.pop(letter, None)
+        if contracted and one != two:
+            raise RuntimeError(f"einsum: expected scalar type {one} but found {two}")
+        if contracted and one == _weft.bool:
+            raise NotImplementedError("einsum: products of matrices are not implemented for 'Bool'")
+        dtype = promoted(one, two)
+        have.update(other)
+    return dtype
+
+
+def _sum_dtype(dtype):
+    return dtype if dtype in _SUMMED else _weft.int64
 
 
 def _subscript(numbers):

@@ -283,9 +283,9 @@ def tensordot(a, b, dims=2, out=None):
         # A dimension of size 1 goes with every other: what is beside it is summed.
         for left, right in zip(first, second):
             if a.shape[left] == 1 and b.shape[right] != 1:
-                b = b.sum(right, keepdim=True)
+                b = b.sum(right, keepdim=True, dtype=b.dtype)
             elif b.shape[right] == 1 and a.shape[left] != 1:
-                a = a.sum(left, keepdim=True)
+                a = a.sum(left, keepdim=True, dtype=a.dtype)
         return written(out, _weft.tensordot(a, b, dims_x=first, dims_y=second))
     if dims < 0:
         raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")

@@ -69,7 +69,7 @@ def sum_to_size(self, *size):
     dims = [*range(lead)]
     dims += [lead + i for i, wanted in enumerate(size) if wanted == 1 and self.shape[lead + i] != 1]
     if not dims:
-        return self
+        return self if self.ndim else self.sum()
     return self.sum(dims, keepdim=True).reshape(size)
 
 
