@@ -331,6 +331,7 @@ std::optional<Strides> strides_of_view(const OpDef& op, const Attrs& attrs, cons
     return strides;
   }
   if (op.name == "unfold") {
+    if (strides.empty()) return Strides{1};
     const size_t dim = axis("dim");
     strides.push_back(strides[dim]);
     strides[dim] *= attrs.get_int("step");

@@ -81,6 +81,7 @@ std::vector<Index> diagonal_index(IndexSpace& space, const ir::Node& node, const
 
 std::vector<Index> unfold_index(IndexSpace& space, const ir::Node& node, const std::vector<Index>& index) {
   size_t ndim = node.inputs[0]->tensor().shape.size();
+  if (ndim == 0) return {};
   size_t dim = wrap(node.attrs.get_int("dim"), ndim);
   std::vector<Index> result(index.begin(), index.end() - 1);
   result[dim] = space.add(space.scale(index[dim], sym_attr(node, "step", 1)), index.back());

@@ -349,14 +349,19 @@ std::vector<Tensor> eager_diagonal(const OpDef& op, std::span<const Tensor> oper
 std::vector<TensorType> infer_unfold(const OpDef& op, std::span<const TensorType> operands,
                                      const Attrs& attrs) {
   TensorType result = operands[0];
-  WEFT_CHECK(rank(result) > 0, fmt::format("{}: expected at least 1 dimension, got a 0-d tensor", op.name));
-  const size_t dim = static_cast<size_t>(normalize_dim(op.name, int_arg(attrs, "dim"), rank(result)));
-  const Sym size = sym_arg(attrs, "size");
+  const auto dim =
+      static_cast<size_t>(normalize_dim(op.name, int_arg(attrs, "dim"), std::max<int64_t>(rank(result), 1)));
+  const Sym size = sym_arg(attrs, "size"), along = rank(result) == 0 ? Sym(1) : result.shape[dim];
   const int64_t step = int_arg(attrs, "step");
-  WEFT_CHECK(step > 0, fmt::format("{}: step must be positive, got {}", op.name, step));
-  WEFT_CHECK(sym_ge(size, Sym(0)) && sym_le(size, result.shape[dim]),
-             fmt::format("{}: expected a window of at most dimension {}'s size {}, got {}{}", op.name, dim,
-                         result.shape[dim].str(), size.str(), describe_operands(op, operands)));
+  WEFT_CHECK(step > 0, fmt::format("{}: step is {} but must be > 0", op.name, step));
+  WEFT_CHECK(sym_ge(size, Sym(0)), fmt::format("{}: size is {} but must be >= 0", op.name, size.str()));
+  WEFT_CHECK(sym_le(size, along),
+             fmt::format("{}: maximum size for tensor at dimension {} is {} but size is {}{}", op.name, dim,
+                         along.str(), size.str(), describe_operands(op, operands)));
+  if (rank(result) == 0) {
+    result.shape = {size};
+    return {result};
+  }
   const Sym free = result.shape[dim] - size;
   result.shape[dim] = (step == 1 ? free : floor_div(free, Sym(step))) + Sym(1);
   result.shape.push_back(size);
@@ -367,8 +372,9 @@ std::vector<Tensor> eager_unfold(const OpDef& op, std::span<const Tensor> operan
   const Tensor& x = operands[0];
   const TensorType type = type_of(x);
   Shape shape = concrete(infer_unfold(op, std::span(&type, 1), attrs)[0].shape);
-  const size_t dim = static_cast<size_t>(normalize_dim(op.name, int_arg(attrs, "dim"), x.dim()));
   Strides strides = x.strides();
+  if (strides.empty()) return as_view(x, std::move(shape), Strides{1}, x.offset());
+  const size_t dim = static_cast<size_t>(normalize_dim(op.name, int_arg(attrs, "dim"), x.dim()));
   strides.push_back(strides[dim]);
   strides[dim] *= int_arg(attrs, "step");
   return as_view(x, std::move(shape), std::move(strides), x.offset());
@@ -460,9 +466,11 @@ std::vector<TensorType> infer_diagonal_update(const OpDef& op, std::span<const T
     &register_op({.name = "unfold",
                   .schema = "(Tensor x, int dim, int size, int step) -> Tensor",
                   .kind = OpKind::View,
-                  .doc = "Windows of `size` elements along one dimension, `step` apart; the window is the "
-                         "last dimension of the\n"
-                         "result. map: result[i…, k] = x[j], j = i but j[dim] = i[dim] * step + k.",
+                  .doc =
+                      "Windows of `size` elements along one dimension, `step` apart; the window is the "
+                      "last dimension of the\n"
+                      "result. map: result[i…, k] = x[j], j = i but j[dim] = i[dim] * step + k. A tensor of "
+                      "no dimensions is one window.",
                   .methods = {""},
                   .infer = infer_unfold,
                   .eager = eager_unfold}),

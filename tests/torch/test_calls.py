@@ -317,3 +317,71 @@ def test_captured_truth_values_are_pythons():
     for function in (lambda a, b: torch.equal(a, b), lambda a, b: a.equal(b)):
         compiled = torch.compile(function)
         assert compiled(x(), x()) is True and compiled(x(), x() + 1) is False
+
+
+# ---- windows of a tensor of no dimension, sums of products into what broadcasts ---------------------------------
+
+
+@pytest.mark.parametrize("dim", [0, -1])
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_unfold_without_dimensions(dim, is_compiled):
+    def unfold(x, size, step):
+        return x.unfold(dim, size, step)
+
+    given = torch.tensor(3.0)
+    call = torch.compile(unfold) if is_compiled else unfold
+    for step in (1, 2):
+        assert call(given, 1, step).tolist() == [3.0] and call(given, 0, step).tolist() == []
+    assert (torch.compile(lambda x: x.unfold(dim, 1, 1) * 2)(given)).tolist() == [6.0]
+    assert given.unfold(dim, 1, 1).data_ptr() == given.data_ptr()
+    for wrong, words in (
+        ((dim, 2, 1), "maximum size"),
+        ((dim, 1, 0), "step is 0"),
+        ((dim, -1, 1), "size is -1"),
+    ):
+        with pytest.raises(RuntimeError, match=words):
+            given.unfold(*wrong)
+    for wrong in (1, -2):
+        with pytest.raises(IndexError):
+            given.unfold(wrong, 1, 1)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (1, 5), (3, 1), (5,), (1,), ()])
+@pytest.mark.parametrize("beta", [1, 0])
+def test_addbmm_in_place_takes_the_results_shape(shape, beta):
+    a, b = torch.ones(2, 3, 4), torch.ones(2, 4, 5)
+    given = torch.ones(shape)
+    found = given.addbmm_(a, b, beta=beta)
+    assert found is given and given.tolist() == [[8.0 + beta] * 5] * 3
+    assert torch.ones(shape).addbmm(a, b, beta=beta).tolist() == given.tolist()
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 5), (2, 3, 5), (4, 5), (2,)])
+def test_addbmm_of_what_does_not_broadcast(shape):
+    for name in ("addbmm", "addbmm_"):
+        with pytest.raises(RuntimeError):
+            getattr(torch.ones(shape), name)(torch.ones(2, 3, 4), torch.ones(2, 4, 5))
+
+
+@pytest.mark.parametrize("name", ["addmm_", "addmv_", "addr_", "baddbmm_"])
+@pytest.mark.parametrize("shape", [(1, 5), (5,), ()])
+def test_other_products_in_place_keep_their_shape(name, shape):
+    a, b = torch.ones(3, 4), torch.ones(4, 5)
+    operands = {
+        "addmm_": (a, b),
+        "addmv_": (a, b[:, 0]),
+        "addr_": (a[:, 0], b[0]),
+        "baddbmm_": (a[None], b[None]),
+    }
+    with pytest.raises(RuntimeError):
+        getattr(torch.ones(shape), name)(*operands[name])
+
+
+def test_clamp_of_integers_between_what_they_do_not_hold():
+    given = torch.tensor([5, 200], dtype=torch.uint8)
+    assert given.clamp(min=-1).tolist() == given.clamp(min=-300, max=300).tolist() == [5, 200]
+    assert given.clamp(-1, 100).tolist() == [5, 100] and given.clamp(min=-1).dtype == torch.uint8
+    for bounds in ({"max": -1}, {"min": 256}):
+        with pytest.raises(RuntimeError, match="outside the representable range"):
+            given.clamp(**bounds)
+    assert torch.tensor([-128, 127], dtype=torch.int8).clamp(-129, 128).tolist() == [-128, 127]

@@ -44,6 +44,8 @@ def _of_function(name, find):
 _EXACT = {"float_power_"}
 # Written to what was expanded, too: PyTorch deprecates that, and does it.
 _OF_SHARED = {"masked_fill_"}
+# The tensor takes the result's shape.
+_RESIZED = {"addbmm_"}
 
 
 def _rank(dtype):
@@ -64,6 +66,8 @@ def _in_place(name, find):
         if function is None:
             resolve()
         result = function(self, *args, **kwargs)
+        if result.shape != self.shape and name in _RESIZED:
+            self.resize_(tuple(result.shape))
         if result.shape != self.shape:
             raise RuntimeError(
                 f"{name}: the result of shape {list(result.shape)} does not have the tensor's shape {list(self.shape)}"

@@ -6,6 +6,7 @@ import weft as _weft
 from weft import Tensor as _Tensor
 from weft import _autocast
 from weft import return_types as _types
+from weft.torch._kinds import iinfo
 
 from ._support import DTypeError, all_written, into, is_inexact, need_floating, need_tensor, promoted, written
 
@@ -161,6 +162,31 @@ def clamp(input, min=None, max=None, *, out=None):
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if input.is_complex():
         raise DTypeError("clamp is not supported for complex types")
+def _lower_bound(input, value):
+    """Of an integer dtype: what lies below all its numbers bounds nothing. raises: RuntimeError for what lies above."""
+    limits = _limits(input, value)
+    if limits is None or limits.min <= value <= limits.max:
+        return value
+    if value > limits.max:
+        raise RuntimeError(f"Clamp min value {value} is outside the representable range of {input.dtype}")
+    return limits.min
+
+
+def _upper_bound(input, value):
+    limits = _limits(input, value)
+    if limits is None or limits.min <= value <= limits.max:
+        return value
+    if value < limits.min:
+        raise RuntimeError(f"Clamp max value {value} is outside the representable range of {input.dtype}")
+    return limits.max
+
+
+def _limits(input, value):
+    """The least and the greatest integer that a tensor holds beside an integer that bounds it, or None."""
+    is_compared = isinstance(value, int) and not isinstance(value, bool) and input.dtype != _weft.bool
+    return iinfo(input.dtype) if is_compared and not is_inexact(input) else None
+
+
     if out is not None and input.dtype != _weft.bool and into(out, _weft.clamp, input, min, max):
         return out
     result = _weft.clamp(input, min, max)
@@ -168,6 +194,7 @@ def clamp(input, min=None, max=None, *, out=None):
         raise DTypeError("clamp is not supported for bool")
     return written(out, result, parts_of=(input, min, max), own_dtype=True)
 
+    min, max = _lower_bound(input, min), _upper_bound(input, max)
 
 clip = clamp
 

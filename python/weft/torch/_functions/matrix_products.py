@@ -99,7 +99,7 @@ def addbmm(input, *args, batch1=None, batch2=None, beta=1, alpha=1, out=None):
     input, batch1, batch2, beta, alpha = _operands("addbmm", input, args, batch1, batch2, beta, alpha)
     _need_dimensions("addbmm", batch1=(batch1, 3), batch2=(batch2, 3))
     product = _weft.sum(_weft.bmm(batch1, batch2), 0).to(batch1.dtype)
-    return _combine("addbmm", input, product, beta, alpha, out)
+    return _combine("addbmm", _weft.broadcast_to(input, tuple(product.shape)), product, beta, alpha, out)
 
 
 @_autocast.narrow
