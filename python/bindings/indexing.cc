@@ -12,6 +12,7 @@
 #include "core/index_arrays.h"
 #include "ops/build.h"
 #include "ops/registry.h"
+#include "ops/torch_rules.h"
 #include "weft/error.h"
 #include "weft/ops.h"
 
@@ -395,13 +396,17 @@ Tensor get_item(const Tensor& tensor, nb::handle index, Promotion rules) {
 }
 
 void set_item(const Tensor& tensor, nb::handle index, nb::handle value, Promotion rules) {
+  const auto scalar = scalar_of_python(value);
   if (refuses(rules)) {
     check_assigned(tensor, value);
     if (index.ptr() == Py_False) return;
+    if (scalar) ops::refuse_overflow(*scalar, tensor.dtype(), !is_mask(index));
   }
   Tensor source;
-  const auto scalar = scalar_of_python(value);
-  if (scalar)
+  if (scalar && refuses(rules) && scalar->is_complex() && !is_complex(tensor.dtype()))
+    source = tensor.dtype() == DType::Bool ? Tensor::scalar(Scalar(scalar->to_complex() != 0.0), DType::Bool)
+                                           : Tensor::scalar(Scalar(scalar->to_double()), DType::F64);
+  else if (scalar)
     source = tensor_from_data(value, std::nullopt);
   else
     source = as_tensor(value, std::nullopt);
@@ -417,6 +422,8 @@ void set_item(const Tensor& tensor, nb::handle index, nb::handle value, Promotio
   const bool is_none_chosen =
       std::any_of(selection.arrays.begin(), selection.arrays.end(),
                   [](const Tensor& array) { return array.defined() && array.numel() == 0; });
+  if (refuses(rules) && scalar && !selection.has_arrays)
+    ops::refuse_overflow(*scalar, tensor.dtype(), selection.view.numel() == 1);
   if (refuses(rules) && selection.has_arrays && !PyBool_Check(index.ptr()) && !is_none_chosen)
     check_put(tensor, index, value);
   check_complex(rules == Promotion::Torch && !scalar && !selection.has_arrays);

@@ -250,6 +250,10 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
     const std::vector<Tensor> inputs =
         out && torch_refuses(rules) ? tensors_among(arguments.operands) : std::vector<Tensor>();
     // What writes into a tensor given has its dtype.
+  if (torch_refuses(rules)) ops::refuse_unfit_number(op, arguments.operands, arguments.attrs);
+  if (self.style == CallStyle::InPlace && torch_refuses(rules) && op.name == "abs" &&
+      is_complex(std::get<Tensor>(arguments.operands.at(0)).dtype()))
+    throw_error(ErrorKind::Runtime, "In-place abs is not supported for complex tensors.");
     if (!out && rules == Promotion::Torch) ops::autocast_operands(op, arguments.operands, arguments.attrs);
     if (out && runs_into_out(op, arguments, rules, out)) return nb::borrow(out);
     PyObject *const requires_grad = arguments.requires_grad, *const memory_format = arguments.memory_format;

@@ -15,6 +15,7 @@
 #include "jit_trace.h"
 #include "memory_format.h"
 #include "ops/build.h"
+#include "ops/torch_rules.h"
 #include "ops/view.h"
 #include "requires_grad.h"
 #include "tensor_class.h"
@@ -313,7 +314,17 @@ void bind_elements(nb::class_<Tensor>& c) {
             const Tensor* number = tensor_of_python(value);
             WEFT_CHECK(!number || number->dim() == 0 || is_array(self.ptr()),
                        fmt::format("fill_: expected a number, got {}", describe(*number)));
-            set_item(own<Tensor>(self), nb::ellipsis(), value, Promotion::NumPy);
+            const Tensor& filled = own<Tensor>(self);
+            nb::object part;
+            if (const auto scalar = scalar_of_python(value);
+                scalar && torch_refuses(Promotion::Torch) && !is_array(self.ptr())) {
+              ops::refuse_overflow(*scalar, filled.dtype(), filled.numel() == 1);
+              if (filled.dtype() == DType::Bool)
+                value = part = nb::bool_(scalar->to_complex() != 0.0);
+              else if (scalar->is_complex() && !is_complex(filled.dtype()))
+                value = part = value.attr("real");
+            }
+            set_item(filled, nb::ellipsis(), value, Promotion::NumPy);
             return self;
           },
           nb::arg("value"))

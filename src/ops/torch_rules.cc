@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <limits>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -237,6 +241,76 @@ void refuse_order_of_complex(const OpDef& op, DType compute) {
   throw_error(ErrorKind::Type,
               fmt::format("{}: complex numbers have no order: expected real operands, got {}", op.name,
                           name(compute)));
+}
+
+namespace {
+
+bool overflows(double value, DType dtype) {
+  if (is_floating(dtype)) {
+    const double greatest = dtype == DType::F16    ? 65504
+                            : dtype == DType::BF16 ? std::bit_cast<float>(0x7f7f0000u)
+                            : dtype == DType::F32  ? std::numeric_limits<float>::max()
+                                                   : std::numeric_limits<double>::max();
+    return std::isfinite(value) && std::abs(value) > greatest;
+  }
+  const double greatest = std::ldexp(1.0, 8 * itemsize(dtype) - (info(dtype).kind == DTypeKind::Signed));
+  // What is beyond is the power of two but for a unit in the last place, which doubles of 64 bits do not
+  // have.
+  const double last = itemsize(dtype) == 8 ? greatest : greatest - 1;
+  const double first = info(dtype).kind == DTypeKind::Signed ? -greatest : -last;
+  return !(value >= first && value <= last);
+}
+
+// As PyTorch writes it.
+std::string_view stored_type(DType dtype) {
+  switch (dtype) {
+    case DType::F16: return "c10::Half";
+    case DType::BF16: return "c10::BFloat16";
+    case DType::F32: return "float";
+    case DType::F64: return "double";
+    case DType::C64: return "c10::complex<float>";
+    case DType::C128: return "c10::complex<double>";
+    case DType::I32: return "int";
+    default: return info(dtype).c_name;
+  }
+}
+
+}  // namespace
+
+void refuse_overflow(const Scalar& value, DType dtype, bool is_alone) {
+  if (dtype == DType::Bool || is_stored_only(dtype)) return;
+  const std::complex<double> number = value.to_complex();
+  const DType part = real_dtype(dtype);
+  const bool may_be_infinite = is_alone && compute_dtype(dtype) != dtype;
+  const bool is_refused = (!may_be_infinite && overflows(number.real(), part)) ||
+                          (is_complex(dtype) ? overflows(number.imag(), part) : number.imag() != 0);
+  if (is_refused)
+    throw_error(ErrorKind::Runtime, fmt::format("value cannot be converted to type {} without overflow: {}",
+                                                stored_type(dtype), value.str()));
+}
+
+void refuse_unfit_number(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs) {
+  static const OpDef* const by_dtype[] = {find_op("full"), find_op("full_like")};
+  static const OpDef* const by_operand[] = {find_op("masked_fill"), find_op("index_fill"), find_op("pad")};
+  const bool says_dtype = std::find(std::begin(by_dtype), std::end(by_dtype), &op) != std::end(by_dtype);
+  if (!says_dtype && std::find(std::begin(by_operand), std::end(by_operand), &op) == std::end(by_operand))
+    return;
+  if (attrs.is_none("value")) return;
+  const Tensor* const x = operands.empty() ? nullptr : std::get_if<Tensor>(&operands[0]);
+  const Scalar value = scalar_arg(attrs, "value");
+  if (says_dtype && (x != nullptr || !attrs.is_none("dtype"))) {
+    const SymShape shape = x != nullptr ? sym_shape(*x) : list_arg(attrs, "shape");
+    const bool is_alone = std::all_of(shape.begin(), shape.end(), [](const Sym& size) {
+      return size.is_constant() && size.constant() == 1;
+    });
+    refuse_overflow(value, attrs.is_none("dtype") ? x->dtype() : attrs.get<DType>("dtype"), is_alone);
+  } else if (x != nullptr) {
+    const bool is_filled = op.name == "index_fill";
+    if (is_filled && value.is_complex() && !is_complex(x->dtype()))
+      throw_error(ErrorKind::Runtime,
+                  "index_fill_(): Converting complex Scalar to non-complex type is not supported");
+    refuse_overflow(value, x->dtype());
+  }
 }
 
 void refuse_zero_divisors(const OpDef& op, DType dtype, const void* divisors, int64_t count) {

@@ -40,6 +40,13 @@ void refuse_zero_divisors(const OpDef& op, std::vector<Tensor>& given);
 // The same for elements in memory.
 void refuse_zero_divisors(const OpDef& op, DType dtype, const void* divisors, int64_t count);
 
+// A number that is stored in tensors of `dtype`: RuntimeError where it would wrap, become infinite or lose
+// its imaginary part. Unsigned integers take negative numbers down to their own greatest, and one element
+// alone of 16 bits becomes infinite: so PyTorch has it.
+void refuse_overflow(const Scalar& value, DType dtype, bool is_alone = false);
+// The same for the number that `op` fills tensors with, if it does.
+void refuse_unfit_number(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs);
+
 // Powers of integers by negative integers. PyTorch refuses a negative number as the exponent, RuntimeError;
 void refuse_negative_number(const OpDef& op, std::span<const Operand> operands, DType compute);
 // NumPy every negative exponent, ValueError; of a traced one the graph checks it.

@@ -299,7 +299,9 @@ def _scatter_source(function, input, index, src, value):
     number = src if src is not None else value
     if number is None:
         raise TypeError(f"{function}() missing 1 required positional arguments: 'src'")
-    return _weft.full(tuple(index.shape), number, dtype=input.dtype)
+    # masked_fill refuses what the dtype does not hold, for one element alone, too.
+    every = _weft.ones((), dtype=_weft.bool)
+    return _weft.masked_fill(_weft.zeros(tuple(index.shape), dtype=input.dtype), every, number)
 
 
 def scatter(input, dim, index, src=None, *, value=None, reduce=None, out=None):
