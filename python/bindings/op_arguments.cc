@@ -102,6 +102,9 @@ void push_operands(const OpDef& op, const Param& param, PyObject* value, Promoti
   }
   if (param.type == Param::Type::TensorList) {
     if (!PySequence_Check(value) || PyUnicode_Check(value)) bad_argument(op, param, value);
+    if (tensor_of_python(value) && torch_refuses(rules))
+      throw_error(ErrorKind::Type, fmt::format("{}(): argument '{}' must be tuple of Tensors, not Tensor",
+                                               op.name, param.name));
     const size_t before = operands.size();
     for (nb::handle item : nb::borrow<nb::object>(value))
       operands.push_back(tensor_argument(op, param, item.ptr()));

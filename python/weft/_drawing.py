@@ -269,6 +269,8 @@ def bernoulli(input, p=None, *, generator=None, out=None):
 
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     """Positions in the last dimension of `input`, as probable as their weights."""
+    if out is not None and out.dtype != _weft.int64:
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype}")
     result = _weft.random_multinomial(_handle_of(generator, "multinomial"), input, num_samples, replacement)
     return _finish(result, out, None)
 
@@ -464,11 +466,13 @@ def native_dropout(input, p, train):
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     """input where it is positive, else input times a slope of [lower, upper); their mean outside of training."""
+    if lower > upper:
+        raise RuntimeError(
+            f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}"
+        )
     if not training:
         slope = (lower + upper) / 2
         return _weft.where(input <= 0, input * slope, input)
-    if lower > upper:
-        raise RuntimeError(f"rrelu: expected lower <= upper, got {lower} and {upper}")
     slopes = _weft.random_slopes(_handle_of(generator, "rrelu"), input, float(lower), float(upper))
     return (input * slopes).to(input.dtype)
 

@@ -295,6 +295,10 @@ Tensors group_norm(const OpDef& op, const OpArgs& args) {
   check_channels(op, args, 2);
   const SymShape shape = sym_shape(x);
   const Sym groups(int_arg(args.attrs, "num_groups")), channels = shape[1];
+  WEFT_CHECK(sym_ne(channels, Sym(0)),
+             fmt::format("{}: Expected number of channels to be greater than 0, got 0", op.name));
+  WEFT_CHECK(sym_ne(product_from(shape, 2), Sym(0)),
+             fmt::format("{}: Expected HxW to be greater than 0, got 0", op.name));
   WEFT_CHECK(
       groups.constant() > 0 && sym_eq(floor_mod(channels, groups), Sym(0)),
       fmt::format(

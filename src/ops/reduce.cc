@@ -24,12 +24,18 @@ DType result_dtype(const OpDef& op, DType operand, const Attrs& attrs) {
   }
 }
 
+// PyTorch's limit, and NumPy's of arrays.
+constexpr size_t kMostReducedDims = 64;
+
 std::vector<TensorType> infer_reduction(const OpDef& op, std::span<const TensorType> operands,
                                         const Attrs& attrs) {
   const TensorType& x = operands[0];
   WEFT_CHECK_TYPE(op.dtypes & dtype_bit(x.dtype),
                   fmt::format("{}: dtype not supported: expected {}, got {}{}", op.name, str(op.dtypes),
                               name(x.dtype), describe_operands(op, operands)));
+  WEFT_CHECK(x.shape.size() <= kMostReducedDims,
+             fmt::format("{}: only tensors with up to {} dims are supported, got {}", op.name,
+                         kMostReducedDims, x.shape.size()));
   const std::vector<int64_t> axes = reduction_axes(op.name, attrs, static_cast<int64_t>(x.shape.size()));
   const bool keepdim = attrs.get_bool("keepdim");
   const bool has_identity = op.reduce == ReduceOp::Sum || op.reduce == ReduceOp::Prod ||

@@ -99,8 +99,15 @@ Tensor norm_of_all(const Tensor& x, const OpDef& op, const OpArgs& args) {
 // The floating dtype a mean is returned in. PyTorch's rules: TypeError for integers.
 DType mean_dtype(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
-  if (op.find_param("dtype") != nullptr && !args.attrs.is_none("dtype"))
-    return args.attrs.get<DType>("dtype");
+  if (op.find_param("dtype") != nullptr && !args.attrs.is_none("dtype")) {
+    const DType dtype = args.attrs.get<DType>("dtype");
+    WEFT_CHECK_TYPE(
+        args.rules == Promotion::NumPy || is_inexact(dtype),
+        fmt::format("{}(): could not infer output dtype. Optional dtype must be either a floating "
+                    "point or complex dtype. Got: {}",
+                    op.name, name(dtype)));
+    return dtype;
+  }
   if (is_inexact(x.dtype())) return x.dtype();
   WEFT_CHECK_TYPE(
       args.rules == Promotion::NumPy,

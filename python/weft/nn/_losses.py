@@ -26,9 +26,13 @@ def _reduced(loss: Tensor, reduction: str) -> Tensor:
         return loss.mean()
     if reduction == "sum":
         return loss.sum()
-    if reduction != "none":
-        raise ValueError(f"reduction must be none, mean or sum, got {reduction}")
+    _check_reduction(reduction)
     return loss
+
+
+def _check_reduction(reduction: str) -> None:
+    if reduction != "none" and reduction != "mean" and reduction != "sum":
+        raise ValueError(f"{reduction} is not a valid value for reduction")
 
 
 def _weighted(loss, weight, reduction):
@@ -271,6 +275,10 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     """sum over i != target of max(0, margin - input[target] + input[i]) ** p / C. input[N, C] or [C], target[N] or []."""
     if p != 1 and p != 2:
         raise ValueError(f"multi_margin_loss: p must be 1 or 2, got {p}")
+    if weight is not None and weight.dim() != 1:
+        raise ValueError("weight must be one-dimensional")
+    chosen_reduction = _older(size_average, reduce, reduction)
+    _check_reduction(chosen_reduction)
     if input.dim() == 0:
         input = input.reshape([1])
     index = target.reshape(list(input.shape[:-1]) + [1])
@@ -281,9 +289,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
         terms = terms * weight.index_select(0, target.reshape([-1])).reshape(index.shape)
     classes = _weft.arange(input.shape[-1])
     terms = _weft.where(classes == index, _weft.zeros_like(terms), terms)
-    return _reduced(
-        terms.sum(-1).reshape(target.shape) / input.shape[-1], _older(size_average, reduce, reduction)
-    )
+    return _reduced(terms.sum(-1).reshape(target.shape) / input.shape[-1], chosen_reduction)
 
 
 @_autocast.float32
@@ -291,9 +297,15 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Optional
                            reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """sum over targets j and other classes i of max(0, 1 - (input[j] - input[i])) / C. target: int[N, C] or [C], the
     targets' numbers before the first -1."""
+    chosen_reduction = _older(size_average, reduce, reduction)
+    _check_reduction(chosen_reduction)
     if input.dim() == 0:
         input, target = input.reshape([1]), target.reshape([1])
     size = input.shape[-1]
+    if input.dim() > 2 or size == 0:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
     listed = ((target < 0).to(_weft.int64).cumsum(-1) == 0).unsqueeze(-1)  # [*, C, 1]
     classes = _weft.arange(size)
     is_target = ((target.unsqueeze(-1) == classes) & listed).any(-2)
@@ -301,7 +313,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Optional
     terms = _weft.clamp(1 - chosen + input.unsqueeze(-2), min=0)
     counted = _weft.logical_and(listed, _weft.logical_not(is_target).unsqueeze(-2))
     loss = _weft.where(counted, terms, _weft.zeros_like(terms)).sum(-1).sum(-1) / size
-    return _reduced(loss, _older(size_average, reduce, reduction))
+    return _reduced(loss, chosen_reduction)
 
 
 @_autocast.float32

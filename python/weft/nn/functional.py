@@ -49,7 +49,9 @@ def _convolve_named(operator, input, weight, bias, stride, padding, dilation, gr
     strides = [stride] * rank if isinstance(stride, int) else list(stride)
     steps = [dilation] * rank if isinstance(dilation, int) else list(dilation)
     if any(step != 1 for step in strides):
-        raise ValueError(f"{operator.__name__}: padding='same' needs stride 1, got {stride}")
+        raise RuntimeError(
+            f"{operator.__name__}: padding='same' is not supported for strided convolutions, got stride {stride}"
+        )
     total = [
         step * (size - 1) for step, size in zip(steps * rank if len(steps) == 1 else steps, weight.shape[2:])
     ]
@@ -65,6 +67,8 @@ def _convolve_integers(function, input, weight, bias, *arguments):
         raise NotImplementedError(
             f"{function.__name__}: expected floating or int64 operands, got {input.dtype}"
         )
+    if bias is not None and bias.dtype != input.dtype:
+        raise RuntimeError(f"Input type ({input.dtype}) and bias type ({bias.dtype}) should be the same")
     bias = None if bias is None else bias.double()
     return function(input.double(), weight.double(), bias, *arguments).to(input.dtype)
 
@@ -190,6 +194,15 @@ def linear_cross_entropy(
 ):
     """cross_entropy of linear(input, linear_weight, linear_bias): linear_weight[C, *, in_features] for logits of
     [*input.shape[:-1], C, *]. options choose how PyTorch saves memory; they change no result."""
+    if linear_weight.dim() < 2:
+        raise RuntimeError(
+            f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}"
+        )
+    if linear_weight.dim() > 2 and input.dim() == 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched input, "
+            f"(N, {linear_weight.shape[-1]}), got unbatched input with shape {tuple(input.shape)}"
+        )
     classes, *others = linear_weight.shape[:-1]
     flat = linear_weight.reshape((-1, linear_weight.shape[-1]))
     bias = None if linear_bias is None else linear_bias.reshape((-1,))
@@ -261,6 +274,10 @@ def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333
           inplace: bool = False) -> Tensor:  # fmt: skip
     if training:
         return _finish(input, _drawing.rrelu(input, lower, upper, training), inplace)
+    if lower > upper:
+        raise RuntimeError(
+            f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}"
+        )
     return leaky_relu(input, (lower + upper) / 2, inplace)
 
 
@@ -355,7 +372,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     if lambd < 0:
-        raise ValueError(f"softshrink: lambd must not be negative, got {lambd}")
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return _weft.softshrink(input, lambd)
 
 

@@ -142,6 +142,15 @@ def _lies_within(out, one):
 
 
 def into(out, operator, *operands, **attributes):
+def _repeats_elements(tensor):
+    return any(step == 0 and size > 1 for step, size in zip(tensor.stride(), tensor.shape))
+
+
+def may_overlap(one, other):
+    """Whether two tensors may have elements in common."""
+    return one is other or bool(_weft._C._may_overlap(one, other))
+
+
     """Whether an operator, called with these, has written its result into `out`; else written() does, or says what is wrong."""
     return (
         type(out) is _weft.Tensor

@@ -27,7 +27,12 @@ def empty_permuted(
     size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
 ):
     """A tensor of this shape that is not initialized; physical_layout: its dimensions as they lie in memory."""
-    size, order = tuple(size), tuple(d % max(len(size), 1) for d in physical_layout)
+    size, order = tuple(size), tuple(physical_layout)
+    for at, d in enumerate(order):
+        if not 0 <= d < len(size):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {d} at index {at})"
+            )
     if sorted(order) != [*builtins.range(len(size))]:
         raise RuntimeError(
             f"empty_permuted: expected the dimensions of {list(size)} in some order, got {list(order)}"

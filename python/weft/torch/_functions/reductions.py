@@ -11,6 +11,7 @@ from ._support import (
     is_inexact,
     is_integer,
     is_number,
+    may_overlap,
     need_floating,
     need_tensor,
     of_number,
@@ -104,6 +105,8 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
     if dim is not None:
         dim = dimension("aminmax", dim, input.dim())
     _refuse_empty("aminmax", input, dim)
+    if out is not None and may_overlap(*out):
+        raise ValueError("aminmax(): the `min` and `max` out= tensors must not overlap.")
     if input.dim() == 0:
         return all_written(
             out, _types.aminmax(input.clone(), input.clone()), parts_of=(input,), own_dtype=True
@@ -363,6 +366,8 @@ def _check_weights(name, weights, count):
         raise RuntimeError(
             f"cov(): expected {name} to have the same numel as there are observations in the input"
         )
+    if not _weft.compiler.is_compiling() and bool((weights < 0).any()):
+        raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
 def corrcoef(input):

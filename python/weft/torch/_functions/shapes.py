@@ -351,6 +351,8 @@ def roll(input, shifts, dims=()):
     """The elements moved along dimensions, those beyond the end first; of no dimensions, the flattened ones."""
     need_tensor("roll", input)
     axes = dims if is_integer(dims) else list(dims or ())
+    if not is_integer(shifts) and not len(shifts):
+        raise RuntimeError("`shifts` required")
     if not is_integer(axes) and not axes and not is_integer(shifts) and len(shifts) > 1:
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0")
     return _weft.roll(input, shifts, axes) if is_integer(axes) or axes else _weft.roll(input, shifts)
