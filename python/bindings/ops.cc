@@ -128,6 +128,18 @@ void check_overlap(const OpDef& op, const Tensor& target, std::span<const Tensor
   }
 }
 
+// What makes tensors of numbers makes none of another dtype than out has.
+void check_made_dtype(const OpDef& op, const OpArguments& arguments, PyObject* out) {
+  const Tensor* const target = tensor_of_python(out);
+  if (!target || !arguments.operands.empty() || op.find_param("dtype") == nullptr ||
+      arguments.attrs.is_none("dtype"))
+    return;
+  const DType dtype = arguments.attrs.get<DType>("dtype");
+  if (dtype != target->dtype())
+    throw_error(ErrorKind::Runtime, fmt::format("{}: dtype {} does not match dtype of out parameter ({})",
+                                                op.name, name(dtype), name(target->dtype())));
+}
+
 // out=: PyTorch gives a tensor of another shape the result's.
 void store_out(const OpDef& op, PyObject* out, const Tensor& result, Promotion rules,
                std::span<const Tensor> inputs) {
@@ -238,6 +250,10 @@ void check_operands(const OperatorObject& self, const OpDef& op, const OpArgumen
     ops::refuse_numbers(op, self.needed, arguments.operands);
   ops::refuse_bool_subtraction(op, arguments.operands);
   if (self.refused) ops::refuse_kinds(op, self.refused, arguments.operands);
+  if (torch_refuses(rules)) ops::refuse_unfit_number(op, arguments.operands, arguments.attrs);
+  if (self.style == CallStyle::InPlace && torch_refuses(rules) && op.name == "abs" &&
+      is_complex(std::get<Tensor>(arguments.operands.at(0)).dtype()))
+    throw_error(ErrorKind::Runtime, "In-place abs is not supported for complex tensors.");
 }
 
 nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs, PyObject* keywords) {
@@ -249,11 +265,8 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
     check_operands(self, op, arguments, rules);
     const std::vector<Tensor> inputs =
         out && torch_refuses(rules) ? tensors_among(arguments.operands) : std::vector<Tensor>();
+    if (out && torch_refuses(rules)) check_made_dtype(op, arguments, out);
     // What writes into a tensor given has its dtype.
-  if (torch_refuses(rules)) ops::refuse_unfit_number(op, arguments.operands, arguments.attrs);
-  if (self.style == CallStyle::InPlace && torch_refuses(rules) && op.name == "abs" &&
-      is_complex(std::get<Tensor>(arguments.operands.at(0)).dtype()))
-    throw_error(ErrorKind::Runtime, "In-place abs is not supported for complex tensors.");
     if (!out && rules == Promotion::Torch) ops::autocast_operands(op, arguments.operands, arguments.attrs);
     if (out && runs_into_out(op, arguments, rules, out)) return nb::borrow(out);
     PyObject *const requires_grad = arguments.requires_grad, *const memory_format = arguments.memory_format;

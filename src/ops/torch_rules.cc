@@ -199,48 +199,48 @@ OutRules out_rules_of(const OpDef& op) {
   using Overlap = OutRules::Overlap;
   static constexpr OutRules own{true}, own_apart{true, Overlap::Any}, own_free{true, Overlap::None};
   static constexpr OutRules apart{false, Overlap::Any}, free{false, Overlap::None};
-  static const auto& found = *new std::unordered_map<std::string_view, OutRules>{{"abs", own},
-                                                                                 {"neg", own},
-                                                                                 {"sign", own},
-                                                                                 {"floor", own},
-                                                                                 {"ceil", own},
-                                                                                 {"trunc", own},
-                                                                                 {"index_select", own_apart},
-                                                                                 {"logcumsumexp", own},
-                                                                                 {"amax", own_free},
-                                                                                 {"amin", own_free},
-                                                                                 {"matmul", own_free},
-                                                                                 {"mm", own_free},
-                                                                                 {"mv", own_free},
-                                                                                 {"dot", own_free},
-                                                                                 {"bmm", own_free},
-                                                                                 {"tril", own_free},
-                                                                                 {"triu", own_free},
-                                                                                 {"softmax", own_free},
-                                                                                 {"sort", own},
-                                                                                 {"topk", own},
-                                                                                 {"cummax", own_free},
-                                                                                 {"cummin", own_free},
-                                                                                 {"concatenate", apart},
-                                                                                 {"stack", apart},
-                                                                                 {"sum", free},
-                                                                                 {"mean", free},
-                                                                                 {"prod", free},
-                                                                                 {"std", free},
-                                                                                 {"var", free},
-                                                                                 {"logsumexp", free}};
+  static const auto& found = *new std::unordered_map<std::string_view, OutRules>{
+      {"abs", own},
+      {"neg", own},
+      {"sign", own},
+      {"floor", own},
+      {"ceil", own},
+      {"trunc", own},
+      {"index_select", own_apart},
+      {"logcumsumexp", own},
+      {"amax", own_free},
+      {"amin", own_free},
+      {"matmul", own_free},
+      {"mm", own_free},
+      {"mv", own_free},
+      {"dot", own_free},
+      {"bmm", own_free},
+      {"tril", own_free},
+      {"triu", own_free},
+      {"softmax", own_free},
+      {"sort", own},
+      {"topk", own},
+      {"cummax", own_free},
+      {"cummin", own_free},
+      {"concatenate", apart},
+      {"stack", apart},
+      {"sum", free},
+      {"mean", free},
+      {"prod", free},
+      {"std", free},
+      {"var", free},
+      {"logsumexp", free},
+      {"bitwise_not", own},
+      {"signbit", own},
+      {"isposinf", own},
+      {"isneginf", own},
+      {"frac", own},
+      {"round", own},
+      {"argmax", own_free},
+      {"argmin", own_free},
+  };
   const auto at = found.find(op.name);
   return at == found.end() ? OutRules() : at->second;
-}
-
-void refuse_order_of_complex(const OpDef& op, DType compute) {
-  static const std::array<const OpDef*, 8> ordering{find_op("lt"),   find_op("le"),      find_op("gt"),
-                                                    find_op("ge"),   find_op("maximum"), find_op("minimum"),
-                                                    find_op("fmax"), find_op("fmin")};
-  if (!is_complex(compute) || std::find(ordering.begin(), ordering.end(), &op) == ordering.end()) return;
-  throw_error(ErrorKind::Type,
-              fmt::format("{}: complex numbers have no order: expected real operands, got {}", op.name,
-                          name(compute)));
 }
 
 namespace {
@@ -311,6 +311,16 @@ void refuse_unfit_number(const OpDef& op, std::span<const Operand> operands, con
                   "index_fill_(): Converting complex Scalar to non-complex type is not supported");
     refuse_overflow(value, x->dtype());
   }
+}
+
+void refuse_order_of_complex(const OpDef& op, DType compute) {
+  static const std::array<const OpDef*, 8> ordering{find_op("lt"),   find_op("le"),      find_op("gt"),
+                                                    find_op("ge"),   find_op("maximum"), find_op("minimum"),
+                                                    find_op("fmax"), find_op("fmin")};
+  if (!is_complex(compute) || std::find(ordering.begin(), ordering.end(), &op) == ordering.end()) return;
+  throw_error(ErrorKind::Type,
+              fmt::format("{}: complex numbers have no order: expected real operands, got {}", op.name,
+                          name(compute)));
 }
 
 void refuse_zero_divisors(const OpDef& op, DType dtype, const void* divisors, int64_t count) {

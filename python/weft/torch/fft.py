@@ -89,12 +89,17 @@ def _transformed(x, dims, transforms, points, norm):
     return x.permute([order.index(each) for each in range(x.ndim)]) if moved else x
 
 
+def _stored(out, result):
+    """Complex results are cast to wider dtypes, real ones are not."""
+    return written(out, result, own_dtype=not result.is_complex())
+
+
 def _of_line(name, transform, doc, only_real=False, as_complex=False):
     def function(input, n=None, dim=-1, norm=None, *, out=None):
         x = _real(name, input) if only_real else _operand(name, input, as_complex)
         if n is not None and (isinstance(n, (bool, float, str, tuple, list))):
             raise TypeError(f"fft_{name}(): argument 'n' must be int, not {type(n).__name__}")
-        return written(out, _transformed(x, [_dimension(x, dim)], [transform], [n], norm))
+        return _stored(out, _transformed(x, [_dimension(x, dim)], [transform], [n], norm))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -149,13 +154,13 @@ def _of_space(name, last, others, doc, only_real=False, last_first=False, apart=
             raise RuntimeError(f"{name} must transform at least one axis")
         if apart:
             x = _transformed(x, dims[-1:], [last], points[-1:], norm)
-            return written(
+            return _stored(
                 out,
                 _transformed(x, dims[:-1], [others] * (len(dims) - 1), points[:-1], norm) if dims[:-1] else x,
             )
         transforms = [others] * (len(dims) - 1) + [last]
         order = slice(None, None, -1) if last_first else slice(None)
-        return written(
+        return _stored(
             out, _transformed(x, dims[order], transforms[order], points[order], norm) if dims else x
         )
 

@@ -37,24 +37,27 @@ def inexact(x):
     return x if is_inexact(x) else x * 1.0
 
 
-def written(out, result):
-    """`result`, or `out` with the result in it and of the result's shape."""
+def written(out, result, own_dtype=True):
+    """`result`, or `out` with the result in it and of the result's shape. raises: RuntimeError for another dtype than the
+    result's, without own_dtype for one that the result cannot be cast to."""
     if out is None:
         return result
     if not isinstance(out, _weft.Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
     if (result.is_complex() and not out.is_complex()) or (is_inexact(result) and not is_inexact(out)):
         raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {out.dtype}")
+    if own_dtype and result.dtype != out.dtype:
+        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
     if tuple(out.shape) != tuple(result.shape):
         out.resize_(tuple(result.shape))
     return out.copy_(result)
 
 
-def all_written(out, results):
+def all_written(out, results, own_dtype=True):
     """The results, a named tuple, or `out`'s tensors with them, under the same names."""
     if out is None:
         return results
-    pairs = [written(target, result) for target, result in zip(out, results)]
+    pairs = [written(target, result, own_dtype) for target, result in zip(out, results)]
     return type(results).of_out(*pairs) if hasattr(results, "_fields") else tuple(pairs)
 
 

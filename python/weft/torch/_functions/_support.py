@@ -112,11 +112,11 @@ def dimension(function, dim, rank):
     return dim % size
 
 
-def written(out, result, *inputs, parts_of=(), own_dtype=False):
+def written(out, result, *inputs, parts_of=(), own_dtype=True):
     """`result`, or `out` with the result in it and of the result's shape.
 
     raises: RuntimeError for an out that is one of `inputs` or shares memory with one, or that is a part of one of `parts_of`;
-    for a dtype that the result cannot be cast to, with own_dtype for every other dtype.
+    for another dtype than the result's, without own_dtype for one that the result cannot be cast to.
     """
     if out is None:
         return result
@@ -126,22 +126,22 @@ def written(out, result, *inputs, parts_of=(), own_dtype=False):
         raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
     if kind(result.dtype) > kind(out.dtype):
         raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {out.dtype}")
+    if inputs and not _weft.compiler.is_compiling() and _repeats_elements(out):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+    if tuple(out.shape) != tuple(result.shape):
+        out.resize_(tuple(result.shape))
     for one in inputs:
         if _lies_within(out, one):
             refuse_overlap(out, one)
     for one in parts_of:
         if one is not out and _lies_within(out, one) and not _is_same(out, one):
             refuse_overlap(out, one)
-    if tuple(out.shape) != tuple(result.shape):
-        out.resize_(tuple(result.shape))
     return out.copy_(result)
 
 
-def _lies_within(out, one):
-    return isinstance(one, _weft.Tensor) and _weft._C._may_overlap(out, one)
-
-
-def into(out, operator, *operands, **attributes):
 def _repeats_elements(tensor):
     return any(step == 0 and size > 1 for step, size in zip(tensor.stride(), tensor.shape))
 
@@ -151,6 +151,11 @@ def may_overlap(one, other):
     return one is other or bool(_weft._C._may_overlap(one, other))
 
 
+def _lies_within(out, one):
+    return isinstance(one, _weft.Tensor) and _weft._C._may_overlap(out, one)
+
+
+def into(out, operator, *operands, **attributes):
     """Whether an operator, called with these, has written its result into `out`; else written() does, or says what is wrong."""
     return (
         type(out) is _weft.Tensor

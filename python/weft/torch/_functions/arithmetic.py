@@ -107,7 +107,7 @@ def _sum(function, operator, input, other, alpha, out):
         and alpha == 1
         and not isinstance(alpha, float)
     ):
-        return written(out, operator(input, other), parts_of=(input, other))
+        return written(out, operator(input, other), parts_of=(input, other), own_dtype=False)
     same = isinstance(input, _Tensor) and isinstance(other, _Tensor) and input.dtype == other.dtype
     like = input if same else _weft.add(input, other)
     _check_alpha(function, like, alpha)
@@ -118,12 +118,13 @@ def _sum(function, operator, input, other, alpha, out):
             return out
     if like.dtype == _weft.bool:
         other = other if alpha else _weft.zeros((), dtype=_weft.bool)
-        return written(out, operator(input, other), parts_of=(input, other))
+        return written(out, operator(input, other), parts_of=(input, other), own_dtype=False)
     if not isinstance(other, _Tensor):
-        return written(out, operator(input, other * alpha).to(like.dtype), parts_of=(input, other))
-    return written(
-        out, operator(input, _weft.mul(other.to(like.dtype), alpha)).to(like.dtype), parts_of=(input, other)
-    )
+        return written(
+            out, operator(input, other * alpha).to(like.dtype), parts_of=(input, other), own_dtype=False
+        )
+    result = operator(input, _weft.mul(other.to(like.dtype), alpha)).to(like.dtype)
+    return written(out, result, parts_of=(input, other), own_dtype=False)
 
 
 def addcmul(input, tensor1, tensor2, *args, value=1, out=None):
@@ -133,7 +134,10 @@ def addcmul(input, tensor1, tensor2, *args, value=1, out=None):
     if out is not None and into(out, _weft.addcmul, input, tensor1, tensor2, value=value):
         return out
     return written(
-        out, _weft.addcmul(input, tensor1, tensor2, value=value), parts_of=(input, tensor1, tensor2)
+        out,
+        _weft.addcmul(input, tensor1, tensor2, value=value),
+        parts_of=(input, tensor1, tensor2),
+        own_dtype=False,
     )
 
 
@@ -148,20 +152,16 @@ def addcdiv(input, tensor1, tensor2, *args, value=1, out=None):
     if out is not None and into(out, _weft.addcdiv, input, tensor1, tensor2, value=value):
         return out
     return written(
-        out, _weft.addcdiv(input, tensor1, tensor2, value=value), parts_of=(input, tensor1, tensor2)
+        out,
+        _weft.addcdiv(input, tensor1, tensor2, value=value),
+        parts_of=(input, tensor1, tensor2),
+        own_dtype=False,
     )
 
 
 # ---- bounds --------------------------------------------------------------------------------------------------
 
 
-def clamp(input, min=None, max=None, *, out=None):
-    """The input between bounds, numbers or tensors; either may be None."""
-    need_tensor("clamp", input)
-    if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if input.is_complex():
-        raise DTypeError("clamp is not supported for complex types")
 def _lower_bound(input, value):
     """Of an integer dtype: what lies below all its numbers bounds nothing. raises: RuntimeError for what lies above."""
     limits = _limits(input, value)
@@ -187,14 +187,22 @@ def _limits(input, value):
     return iinfo(input.dtype) if is_compared and not is_inexact(input) else None
 
 
+def clamp(input, min=None, max=None, *, out=None):
+    """The input between bounds, numbers or tensors; either may be None."""
+    need_tensor("clamp", input)
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if input.is_complex():
+        raise DTypeError("clamp is not supported for complex types")
+    min, max = _lower_bound(input, min), _upper_bound(input, max)
     if out is not None and input.dtype != _weft.bool and into(out, _weft.clamp, input, min, max):
         return out
     result = _weft.clamp(input, min, max)
     if result.dtype == _weft.bool and not isinstance(min, _Tensor) and not isinstance(max, _Tensor):
         raise DTypeError("clamp is not supported for bool")
-    return written(out, result, parts_of=(input, min, max), own_dtype=True)
+    is_own = not isinstance(min, _Tensor) and not isinstance(max, _Tensor)
+    return written(out, result, parts_of=(input, min, max), own_dtype=is_own)
 
-    min, max = _lower_bound(input, min), _upper_bound(input, max)
 
 clip = clamp
 
@@ -277,10 +285,10 @@ def angle(input, *, out=None):
     """The angle of complex numbers; of real ones 0, pi below zero and NaN for NaN."""
     need_tensor("angle", input)
     if input.is_complex():
-        return written(out, _weft.angle(input), parts_of=(input,))
+        return written(out, _weft.angle(input), parts_of=(input,), own_dtype=False)
     x = input if is_inexact(input) else input.to(_weft.float32)
     turned = _weft.where(x < 0, _weft.full_like(x, 3.141592653589793), _weft.zeros_like(x))
-    return written(out, _weft.where(_weft.isnan(x), x, turned), parts_of=(input,))
+    return written(out, _weft.where(_weft.isnan(x), x, turned), parts_of=(input,), own_dtype=False)
 
 
 def real(input):
@@ -334,7 +342,10 @@ def square(input, *, out=None):
     if out is not None and input.dtype != _weft.bool and into(out, _weft.square, input):
         return out
     return written(
-        out, _weft.pow(input, 2) if input.dtype == _weft.bool else _weft.square(input), parts_of=(input,)
+        out,
+        _weft.pow(input, 2) if input.dtype == _weft.bool else _weft.square(input),
+        parts_of=(input,),
+        own_dtype=False,
     )
 
 
@@ -384,7 +395,7 @@ def nextafter(input, other, *, out=None):
     if dtype not in (_weft.bfloat16, _weft.float16):
         if out is not None and into(out, _weft.nextafter, input, other):
             return out
-        return written(out, _weft.nextafter(input, other), parts_of=(input, other))
+        return written(out, _weft.nextafter(input, other), parts_of=(input, other), own_dtype=False)
     x, y = input.to(dtype), other.to(dtype)
     bits = _weft.bitcast(x, _weft.int16)
     # The next number away from zero has the next bits.
@@ -397,6 +408,7 @@ def nextafter(input, other, *, out=None):
         out,
         _weft.where(_weft.isnan(x) | _weft.isnan(y), float("nan"), result).to(dtype),
         parts_of=(input, other),
+        own_dtype=False,
     )
 
 
@@ -407,8 +419,8 @@ def ldexp(input, other, *, out=None):
     if not is_inexact(other) and not input.is_complex():
         if out is not None and into(out, _weft.ldexp, input, other):
             return out
-        return written(out, _weft.ldexp(input, other), parts_of=(input, other))
-    return written(out, _weft.mul(input, _weft.pow(2.0, other)), parts_of=(input, other))
+        return written(out, _weft.ldexp(input, other), parts_of=(input, other), own_dtype=False)
+    return written(out, _weft.mul(input, _weft.pow(2.0, other)), parts_of=(input, other), own_dtype=False)
 
 
 def lerp(input, end, weight, *, out=None):
@@ -426,18 +438,20 @@ def lerp(input, end, weight, *, out=None):
     if not input.is_complex():
         if out is not None and into(out, _weft.lerp, input, end, weight):
             return out
-        return written(out, _weft.lerp(input, end, weight), parts_of=(input, end, weight))
+        return written(out, _weft.lerp(input, end, weight), parts_of=(input, end, weight), own_dtype=False)
     if isinstance(weight, _Tensor):
         near = _weft.abs(weight) < 0.5
         return written(
             out,
             _weft.where(near, input + weight * (end - input), end - (end - input) * (1 - weight)),
             parts_of=(input, end, weight),
+            own_dtype=False,
         )
     return written(
         out,
         input + weight * (end - input) if abs(weight) < 0.5 else end - (end - input) * (1 - weight),
         parts_of=(input, end, weight),
+        own_dtype=False,
     )
 
 
@@ -460,6 +474,7 @@ def logaddexp(input, other, *, out=None):
         out,
         _weft.where(is_infinite & (low > 0), _weft.log(_weft.exp(least) + _weft.exp(greatest)), result),
         parts_of=(input, other),
+        own_dtype=False,
     )
 
 

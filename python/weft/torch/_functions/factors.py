@@ -80,14 +80,14 @@ def cholesky_solve(input, L, upper=False, *, out=None):
     adjoint = adjoint_of(L)
     first, second = (adjoint, L) if upper else (L, adjoint)
     inner = _weft.solve_triangular(first, B, False)
-    return written(out, columns(_weft.solve_triangular(second, inner, True)))
+    return written(out, columns(_weft.solve_triangular(second, inner, True)), own_dtype=False)
 
 
 @_autocast.float32
 def cholesky_inverse(L, upper=False, *, out=None):
     """The inverse of A, from its Cholesky factor."""
     need_matrices("cholesky_inverse", L, "L", square=True)
-    return written(out, cholesky_solve(_identity_like(L), L, upper))
+    return written(out, cholesky_solve(_identity_like(L), L, upper), own_dtype=False)
 
 
 def _identity_like(x):
@@ -355,7 +355,7 @@ def householder_product(input, tau, *, out=None):
         raise RuntimeError(f"{function}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
                            f"{tuple(tau.shape)}")  # fmt: skip
     need_same_dtype(function, input, tau, "tau")
-    return written(out, columns(_weft.householder_product(input, tau)))
+    return written(out, columns(_weft.householder_product(input, tau)), own_dtype=False)
 
 
 @_autocast.float32

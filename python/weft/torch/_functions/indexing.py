@@ -695,8 +695,12 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
     return _types.histogramdd(_histogram(rows, edges, weight, density), tuple(edges))
 
 
-def histc(input, bins=100, min=0, max=0):
+def histc(input, bins=100, min=0, max=0, *, out=None):
     """How many elements lie in each of equal bins from min to max; both equal: from the least to the greatest."""
+    return written(out, _counts_in_bins(input, bins, min, max))
+
+
+def _counts_in_bins(input, bins, min, max):
     if min == max or bins <= 0 or not input.is_floating_point() or not is_compiling():
         return _weft.histc(input, bins, min, max)
     # Of a range that is known the operators that graphs hold tell the same.

@@ -88,9 +88,9 @@ def addr(input, *args, vec1=None, vec2=None, beta=1, alpha=1, out=None):
     if dtype == _weft.bool:
         product = vec1.unsqueeze(1) & vec2
         product = product if alpha else _weft.zeros_like(product)
-        return written(out, (input | product) if beta else product)
+        return written(out, (input | product) if beta else product, own_dtype=False)
     product = vec1.to(dtype).unsqueeze(1) * vec2.to(dtype)
-    return _combine("addr", input.to(dtype), product, beta, alpha, out)
+    return written(out, _combine("addr", input.to(dtype), product, beta, alpha, None), own_dtype=False)
 
 
 @_autocast.narrow
@@ -173,7 +173,7 @@ def inner(input, other, *, out=None):
     need_tensor("inner", other, "other", 2)
     if input.dim() and other.dim():
         _same_dtype("inner", input, other)
-    return written(out, _weft.inner(input, other))
+    return written(out, _weft.inner(input, other), own_dtype=False)
 
 
 @_autocast.unchanged
@@ -181,7 +181,7 @@ def ger(input, vec2, *, out=None):
     """The outer product of two vectors."""
     need_tensor("ger", input)
     _need_dimensions("ger", input=(input, 1), vec2=(vec2, 1))
-    return written(out, _weft.outer(input, vec2))
+    return written(out, _weft.outer(input, vec2), own_dtype=False)
 
 
 outer = ger

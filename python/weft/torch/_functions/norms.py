@@ -230,22 +230,22 @@ def cond(A, p=None, *, out=None):
     need_matrices("linalg.cond", A)
     if p is None or p in (2, -2):
         if A.numel() == 0:
-            return written(out, _weft.zeros(tuple(A.shape[:-2]), dtype=real_dtype(A.dtype)))
+            return written(out, _weft.zeros(tuple(A.shape[:-2]), dtype=real_dtype(A.dtype)), own_dtype=False)
         s = _weft.svdvals(A)
         large, small = s[..., 0], s[..., -1]
-        return written(out, small / large if p == -2 else large / small)
+        return written(out, small / large if p == -2 else large / small, own_dtype=False)
     if isinstance(p, str) and p not in ("fro", "nuc"):
         raise ValueError(f"linalg.cond got an invalid norm type: {p}")
     if not isinstance(p, str) and abs(p) not in (1, math.inf):
         raise ValueError(f"linalg.cond got an invalid norm type: {p}")
     need_matrices(f"linalg.cond(ord={p})", A, square=True)
     if A.numel() == 0:
-        return written(out, _weft.zeros(tuple(A.shape[:-2]), dtype=real_dtype(A.dtype)))
+        return written(out, _weft.zeros(tuple(A.shape[:-2]), dtype=real_dtype(A.dtype)), own_dtype=False)
     LU, pivots, info = _weft.lu_factor(A)
     eye = _weft.eye(A.shape[-1], dtype=A.dtype).expand(*A.shape)
     inverse = _weft.lu_solve(LU, pivots, eye)
     result = matrix_norm(A, p) * matrix_norm(inverse, p)
-    return written(out, _weft.where(info != 0, _weft.full_like(result, math.inf), result))
+    return written(out, _weft.where(info != 0, _weft.full_like(result, math.inf), result), own_dtype=False)
 
 
 def _tolerances(function, x, largest, atol, rtol):
@@ -286,10 +286,10 @@ def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None)
     if tol is not None:
         atol, rtol = tol, 0.0
     if A.numel() == 0:
-        return written(out, _weft.zeros(tuple(A.shape[:-2]), dtype=_weft.int64))
+        return written(out, _weft.zeros(tuple(A.shape[:-2]), dtype=_weft.int64), own_dtype=False)
     s = _magnitudes(A, hermitian)
     limit = _tolerances("torch.linalg.matrix_rank", A, _weft.amax(s, [-1]), atol, rtol)
-    return written(out, (s > limit.unsqueeze(-1)).sum(-1))
+    return written(out, (s > limit.unsqueeze(-1)).sum(-1), own_dtype=False)
 
 
 def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None, out=None):
@@ -304,7 +304,9 @@ def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None, out=None):
         need_matrices("linalg.pinv", A, square=True)
     rtol = rcond if rcond is not None else rtol
     if A.numel() == 0:
-        return written(out, _weft.empty(*A.shape[:-2], A.shape[-1], A.shape[-2], dtype=A.dtype))
+        return written(
+            out, _weft.empty(*A.shape[:-2], A.shape[-1], A.shape[-2], dtype=A.dtype), own_dtype=False
+        )
     if hermitian:
         values, vectors = _weft.eigh(A)
         left, right = vectors, adjoint_of(vectors)
@@ -320,7 +322,7 @@ def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None, out=None):
     inverse = _weft.where(
         keep, 1 / _weft.where(keep, values, _weft.ones_like(values)), _weft.zeros_like(values)
     )
-    return written(out, _weft.matmul(left * inverse.unsqueeze(-2).to(left.dtype), right))
+    return written(out, _weft.matmul(left * inverse.unsqueeze(-2).to(left.dtype), right), own_dtype=False)
 
 
 @_autocast.float32

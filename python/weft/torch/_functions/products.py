@@ -74,8 +74,8 @@ def matrix_power(A, n, *, out=None):
     if n < 0:
         need_matrices("linalg.inv", A, square=True)
         inverse = inv(A)
-        return written(out, inverse if n == -1 else _weft.matrix_power(inverse, -n))
-    return written(out, _weft.matrix_power(A, n).contiguous())
+        return written(out, inverse if n == -1 else _weft.matrix_power(inverse, -n), own_dtype=False)
+    return written(out, _weft.matrix_power(A, n).contiguous(), own_dtype=False)
 
 
 def matrix_exp(A):
@@ -161,7 +161,9 @@ def tensorinv(A, ind=2, *, out=None):
         raise RuntimeError(
             f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {math.prod(cols)} != {math.prod(rows)}"
         )
-    return written(out, inv(A.reshape(math.prod(rows), math.prod(cols))).reshape(cols + rows))
+    return written(
+        out, inv(A.reshape(math.prod(rows), math.prod(cols))).reshape(cols + rows), own_dtype=False
+    )
 
 
 @_autocast.float32
@@ -177,7 +179,9 @@ def tensorsolve(A, B, dims=None, *, out=None):
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim])"
         )
-    return written(out, solve(A.reshape(B.numel(), math.prod(shape)), B.reshape(-1)).reshape(shape))
+    return written(
+        out, solve(A.reshape(B.numel(), math.prod(shape)), B.reshape(-1)).reshape(shape), own_dtype=False
+    )
 
 
 def vander(x, *, N=None):

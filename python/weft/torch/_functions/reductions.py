@@ -73,11 +73,11 @@ def _extreme(name, input, dim, keepdim, other, out):
     if isinstance(dim, _Tensor):
         dim, other = None, dim
     if other is not None:
-        return written(out, elementwise(input, other))
+        return written(out, elementwise(input, other), own_dtype=False)
     refuse_complex(name, input)
     if dim is None:
         _refuse_empty(name, input)
-        return written(out, reduce(input))
+        return written(out, reduce(input), own_dtype=False)
     dim = dimension(name, dim, input.dim())
     _refuse_empty(name, input, dim)
     ordered = input.to(_weft.uint8) if input.dtype == _weft.bool else input
@@ -535,16 +535,16 @@ def logsumexp(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=F
     need_tensor("logsumexp", input)
     if input.numel() == 0:
         summed = _weft.sum(_weft.exp(input), dim, keepdim)
-        return written(out, _weft.log(summed))
+        return written(out, _weft.log(summed), own_dtype=False)
     axes = dim if is_integer(dim) or isinstance(dim, int) else list(dim)
     if not input.is_complex():
-        return written(out, _weft.logsumexp(input, axes, keepdim))
+        return written(out, _weft.logsumexp(input, axes, keepdim), own_dtype=False)
     if input.dim() == 0:
-        return written(out, _weft.log(_weft.exp(input - input.real)) + input.real)
+        return written(out, _weft.log(_weft.exp(input - input.real)) + input.real, own_dtype=False)
     greatest = _weft.amax(_weft.real(input), axes, keepdim=True)
     greatest = _weft.where(_weft.isfinite(greatest), greatest, 0.0).to(greatest.dtype)
     result = _weft.log(_weft.sum(_weft.exp(input - greatest), axes, keepdim=True)) + greatest
-    return written(out, result if keepdim else result.squeeze(axes))
+    return written(out, result if keepdim else result.squeeze(axes), own_dtype=False)
 
 
 def logcumsumexp(input, dim, *, out=None):
@@ -563,11 +563,11 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
     need_tensor("diff", input)
     parts = [part for part in (prepend, input, append) if part is not None]
     if n == 0:
-        return written(out, input)
+        return written(out, input, own_dtype=False)
     x = input if len(parts) == 1 else _weft.cat(parts, dim)
     if x.dim() == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
-    return written(out, _weft.diff(x, n, dim))
+    return written(out, _weft.diff(x, n, dim), own_dtype=False)
 
 
 def hash_tensor(input, dim=(), keepdim=False, *, mode=0, out=None):

@@ -182,11 +182,11 @@ def select_scatter(input, src, dim, index):
     return result
 
 
-def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, out=None):
     """A copy of the input with `src` in a slice of a dimension."""
     result = input.clone()
     _put(_slice(result, dim, start, end, step), src, "slice_scatter", broadcast=True)
-    return result
+    return written(out, result)
 
 
 def as_strided_scatter(input, src, size, stride, storage_offset=None):

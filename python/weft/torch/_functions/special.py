@@ -46,7 +46,7 @@ def mvlgamma(input, p, *, out=None):
     result = p * (p - 1) * math.log(math.pi) / 4
     for j in range(p):
         result = _weft.lgamma(x - j / 2) + result
-    return written(out, result)
+    return written(out, result, own_dtype=False)
 
 
 def mvlgamma_into(self, p):
@@ -62,7 +62,7 @@ def logit(input, eps=None, *, out=None):
     if eps is not None:
         # The lower bound goes first, also where it is above the upper one.
         x = _weft.where(x < eps, eps, _weft.where(x > 1 - eps, 1 - eps, x)).to(x.dtype)
-    return written(out, _weft.log(x / (1 - x)) if x.dtype in HALF else _weft.logit(x))
+    return written(out, _weft.log(x / (1 - x)) if x.dtype in HALF else _weft.logit(x), own_dtype=False)
 
 
 def logit_into(self, eps=None):
@@ -82,11 +82,11 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
     """log of the sum of exp(x) over dimensions, without overflow."""
     x = inexact(need_tensor("logsumexp", input))
     if x.ndim == 0:
-        return written(out, x + 0)
+        return written(out, x + 0, own_dtype=False)
     dims = [dim] if isinstance(dim, int) else list(dim)
     if any(x.shape[each] == 0 for each in dims):
-        return written(out, _weft.log(_weft.sum(x, dims, keepdim)))
-    return written(out, _weft.logsumexp(x, dims or None, keepdim))
+        return written(out, _weft.log(_weft.sum(x, dims, keepdim)), own_dtype=False)
+    return written(out, _weft.logsumexp(x, dims or None, keepdim), own_dtype=False)
 
 
 def _over(name, operator, input, dim, dtype, out):

@@ -38,7 +38,7 @@ def eig(A, *, out=None):
 @_autocast.float32
 def eigvals(A, *, out=None):
     """Eigenvalues, complex."""
-    return written(out, _weft.eigvals(need_matrices("linalg.eigvals", A, square=True)))
+    return written(out, _weft.eigvals(need_matrices("linalg.eigvals", A, square=True)), own_dtype=False)
 
 
 def _upper(UPLO):
