@@ -5,6 +5,7 @@ import frame_programs
 import introspection_programs
 import lifetime_programs
 import pytest
+import traceback_programs
 import weft
 from frame_checks import assert_same
 
@@ -35,6 +36,11 @@ def test_filters(program, filters):
 
 @named(exception_programs)
 def test_exceptions(program):
+    assert_same(program)
+
+
+@named(traceback_programs)
+def test_tracebacks_of_blocks(program):
     assert_same(program)
 
 

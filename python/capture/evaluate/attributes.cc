@@ -379,8 +379,7 @@ V Evaluator::exception_attribute(const V& owner, PyObject* name) {
                                                 .object = {},
                                                 .object2 = {}}));
   }
-  if (text == "__traceback__" && owner->place.code)
-    leave_to_python(owner->place, "the program looks at the traceback of an exception");
+  if (text == "__traceback__" && owner->place.code) leave_traceback(owner);
   if (text == "__cause__") return owner->cause ? owner->cause : none_value();
   if (text == "__context__")
     return owner->context && owner->context->kind != Kind::Handled ? owner->context : nullptr;
@@ -468,6 +467,7 @@ V Evaluator::attribute(const V& owner, PyObject* name) {
     case Kind::Exception:
       if (V value = exception_attribute(owner, name)) return value;
       break;
+    case Kind::Traceback: leave_traceback(owner->items[0]);
     case Kind::Generator:
     case Kind::Iter:
       for (const char* method : {"send", "throw", "close", "__next__", "__iter__"})

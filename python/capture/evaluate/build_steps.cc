@@ -222,12 +222,11 @@ BuildStep Evaluator::step_of(const V& value, std::vector<V>& operands) {
     case Kind::Const:
     case Kind::Lazy:
     case Kind::Opaque:
-      if (!value->object)
-        leave_to_python(value->items.at(0)->place, "the program looks at the traceback of an exception");
       step.op = BuildOp::Const;
       step.object = value->object;
       operands.clear();
       break;
+    case Kind::Traceback: leave_traceback(value->items[0]);
     case Kind::Array:
     case Kind::Scalar: operands.clear(); return output_step(value);
     case Kind::Iter: return iterator_step(value, operands);

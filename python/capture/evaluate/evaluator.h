@@ -86,6 +86,7 @@ class Evaluator {
                                 CaptureAborted::Then otherwise = CaptureAborted::Then::EndEarlier);
   // The same: the program looks at what evaluation makes no object of; at no place, nothing is learned.
   [[noreturn]] void leave_to_python(const Place& place, std::string reason);
+  [[noreturn]] void leave_traceback(const V& exception);
   // The same, with what stands for the standard library's classes and functions performed by Python.
   [[noreturn]] void leave_library(std::string reason);
   // The program lets go of a value: where that may be the end of an object and the end is seen, Python does

@@ -170,6 +170,10 @@ void Evaluator::enter_context(const V& manager) {
   frames_[depth - 1].stack.back() = exit;
 }
 
+void Evaluator::leave_traceback(const V& exception) {
+  leave_to_python(exception->place, "the program looks at the traceback of an exception");
+}
+
 bool Evaluator::execute_exceptions(const Instruction& in) {
   switch (in.op) {
     case Op::Raise: raise_given(in.arg);
@@ -210,12 +214,12 @@ bool Evaluator::execute_exceptions(const Instruction& in) {
     }
     case Op::BeforeWith: enter_context(V(realize(top()))); return true;
     case Op::WithExceptStart: {
-      // Position 4: __exit__; the exception lies on top. The traceback is an object that nothing is known of.
+      // Position 4: __exit__; the exception lies on top.
       const V exception = realize(top(1));
       if (exception->kind != Kind::Exception)
         graph_break("a context manager left by an exception that was raised for real");
       CallArgs args;
-      const V traceback = make_value(Kind::Opaque);
+      const V traceback = make_value(Kind::Traceback);
       traceback->items = {exception};
       args.args = {const_value(Ref::borrow(reinterpret_cast<PyObject*>(exception->object_type))), exception,
                    traceback};

@@ -76,6 +76,7 @@ bool Evaluator::truth(const V& value) {
     case Kind::Iter:
     case Kind::Cell:
     case Kind::Exception:
+    case Kind::Traceback:
     case Kind::Generator:
     case Kind::Partial: return true;
     case Kind::Array: graph_break("a condition that depends on the values of an array");
@@ -238,6 +239,8 @@ bool Evaluator::same_object(const V& a, const V& b) {
                     short_repr(b->object.get())));
     return same;
   }
+  // What one exception has while it passes through several blocks may be one object, or several.
+  if (a->kind == Kind::Traceback && b->kind == Kind::Traceback) leave_traceback(a->items[0]);
   const auto is_singleton = [](const V& v) { return v->is_const() && is_identity_type(v->object.get()); };
   if (is_singleton(a) || is_singleton(b)) {
     realize(a);
@@ -398,6 +401,7 @@ PyTypeObject* Evaluator::python_type(const V& value) {
     case Kind::Cell: return &PyCell_Type;
     case Kind::Instance:
     case Kind::Exception: return value->object_type;
+    case Kind::Traceback: return &PyTraceBack_Type;
     case Kind::Tensor: return value->source ? Py_TYPE(value->object.get()) : tensor_class(value->is_array);
     default: return nullptr;
   }

@@ -70,6 +70,7 @@ enum class Kind : uint8_t {
   Partial,    // functools.partial; items: function, arguments (tuple), keywords (dict)
   Set,        // made inside; object: a real set of its elements, which are known
   Tensor,     // a weft.Tensor; items[0]: the array of its memory
+  Traceback,  // that of the exception items[0], which Python alone can make: only its being there is known
   Opaque,     // a real object that no operation is known for
 };
 
