@@ -29,10 +29,17 @@ class Config:
         self.num_kv_heads = fields.get("num_key_value_heads", self.num_heads)
         self.head_dim = fields.get("head_dim", self.hidden_size // self.num_heads)
         self.norm_eps = fields.get("rms_norm_eps", 1e-5)
-        self.rope_theta = fields.get("rope_theta", 10000.0)
+        rope = fields.get("rope_parameters") or fields.get("rope_scaling") or {}  # transformers 5, and 4
+        self.rope_theta = rope.get("rope_theta", fields.get("rope_theta", 10000.0))
         self.max_positions = min(fields.get("max_position_embeddings", 2048), 2048)
         self.tied = fields.get("tie_word_embeddings", False)
         self.qkv_bias = fields.get("model_type") == "qwen2"
+        # weft.models.Llama has these; an example that left them out would write another text.
+        is_plain = rope.get("rope_type", rope.get("type", "default")) == "default"
+        if not is_plain or fields.get("model_type", "llama") not in ("llama", "qwen2"):
+            raise ValueError("this example is a Llama or a Qwen2 without scaling of positions")
+        if fields.get("attention_bias") or fields.get("mlp_bias") or fields.get("use_sliding_window"):
+            raise ValueError("this example has neither attention_bias, mlp_bias nor use_sliding_window")
 
 
 def rope_table(config):

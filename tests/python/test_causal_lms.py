@@ -1,5 +1,6 @@
 """Small models of 28 families as transformers 5 writes them: those that weft has give its tokens, others are refused."""
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -193,6 +194,26 @@ def test_other_configurations(name, changes, windows, rope, tmp_path):
         logits = model(ids, model.make_cache(), all_logits=True).numpy()
         np.testing.assert_allclose(logits, reference.logits(ids), rtol=1e-3, atol=1e-3)
         assert greedy(model, ids, 24) == expected
+
+
+@pytest.mark.parametrize("folder", FOLDERS, **by_name)
+def test_the_example_reads_them_or_refuses(folder, tmp_path):
+    """examples/gpt.py has its own reader, and less."""
+    path = pathlib.Path(__file__).parents[2] / "examples" / "gpt.py"
+    specification = importlib.util.spec_from_file_location("gpt", path)
+    gpt = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(gpt)
+    if folder.name == "qwen2":
+        call = calls_of(folder)[1]
+        assert list(gpt.generate(gpt.load(folder), call["ids"], 24)) == call["greedy"]
+    else:
+        with pytest.raises((ValueError, KeyError)):
+            gpt.load(folder)
+    if folder.name == "llama3_rope":
+        rope = {"rope_type": "default", "rope_theta": 777.0}
+        plain = copy_of(folder, tmp_path / "model", {"rope_parameters": rope})
+        expected, _ = reference_of(folder, [None] * 4, rope).greedy(calls_of(folder)[1]["ids"], 24)
+        assert list(gpt.generate(gpt.load(plain), calls_of(folder)[1]["ids"], 24)) == expected
 
 
 def quantized_folder_says_the_same(folder, target):
