@@ -151,7 +151,9 @@ void store_out(const OpDef& op, PyObject* out, const Tensor& result, Promotion r
   if (torch_refuses(rules) && target->dtype() != result.dtype() && ops::out_rules_of(op).own_dtype)
     throw_error(ErrorKind::Runtime, fmt::format("{}: expected out of dtype {}, as the result has, got {}",
                                                 op.name, name(result.dtype()), describe(*target)));
-  if (!is_resized) check_overlap(op, *target, inputs);
+  // PyTorch resizes out= within its memory, and looks for overlaps then.
+  if (!is_resized || ops::out_rules_of(op).refused == ops::OutRules::Overlap::Any)
+    check_overlap(op, *target, inputs);
   if (is_resized)
     *nb::inst_ptr<Tensor>(out) = Tensor::empty(result.shape(), target->dtype(), target->device());
   store(op, *target, result, rules);

@@ -151,6 +151,14 @@ def test_out_that_overlaps():
     # Of the result's shape it lies in the memory of the index.
     with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to"):
         torch.gather(index.clone(), 0, index[1:], out=index[:1])
+    for at in (0, 1):
+        given = [x(2, 3), x(4, 3)]
+        with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to"):
+            torch.cat(given, out=given[at])
+    given = [x(2, 3), x(4, 3)]
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to"):
+        torch.cat(given, out=given[1][:2])
+    assert torch.cat([x(2, 3), x(4, 3)], out=x(2, 3)).shape == (6, 3)
     both = torch.empty(2)
     with pytest.raises(ValueError, match="must not overlap"):
         torch.aminmax(x(2), out=(both[0], both[0]))

@@ -140,6 +140,17 @@ def test_padding():
             pad(torch.zeros(2, dtype=dtype), (1, 1), value=value)
 
 
+def test_masked_fill_with_a_tensor():
+    mask, given = torch.tensor(MASK), torch.zeros(2, dtype=torch.uint8)
+    assert (
+        given.masked_fill(mask, torch.tensor(7)).tolist()
+        == given.masked_fill_(mask, torch.tensor(7.5)).tolist()
+    )
+    for value in (300, 1j, -300, math.nan):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            given.masked_fill(mask, torch.tensor(value))
+
+
 def test_tensors_that_are_written_are_converted():
     """As `to` converts them: only numbers are looked at."""
     given = torch.zeros(2, dtype=torch.uint8)

@@ -119,9 +119,9 @@ def masked_fill(input, mask, value):
         raise RuntimeError(
             f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
         )
-    if isinstance(value, _Tensor):
+    if isinstance(value, _Tensor) and (_weft.compiler.is_compiling() or value.device.type != "cpu"):
         return _weft.where(mask, value.to(input.dtype), input)
-    return _weft.masked_fill(input, mask, value)
+    return _weft.masked_fill(input, mask, value.item() if isinstance(value, _Tensor) else value)
 
 
 def masked_scatter(input, mask, source):
