@@ -336,10 +336,10 @@ def reason(name):
     return None
 
 
-def arrays(kind):
+def arrays(kind, seed=5):
     """What samples are called with, by name: NumPy's arrays of a kind of dtype ("bool", "integer", "real", "complex"),
     and integers and masks beside them."""
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(seed)
 
     def numbers(*shape, low=-3, high=3):
         if kind == "bool":

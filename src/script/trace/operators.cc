@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
 
 #include "script/builtins/aten.h"
 #include "script/builtins/prim.h"
@@ -15,8 +18,22 @@ namespace {
 using ops::OpDef;
 using OperatorArgument = Trace::OperatorArgument;
 
+// Attributes that PyTorch calls otherwise. Of no other may a name differ: at the same position may be its
+// opposite, as full_matrices is of some.
+bool is_called(const std::string& param, const std::string& formal) {
+  static const auto& names =
+      *new std::multimap<std::string, std::string, std::less<>>{{"shape", "size"},
+                                                                {"value", "fill_value"},
+                                                                {"dim", "dimension"},
+                                                                {"split_size", "split_sizes"},
+                                                                {"indices_or_sections", "sections"},
+                                                                {"indices_or_sections", "indices"}};
+  const auto [first, last] = names.equal_range(param);
+  return std::any_of(first, last, [&](const auto& other) { return other.second == formal; });
+}
+
 // For each of the operator's parameters, the argument of the schema that it is: of the same name, or else of
-// the same position; -1 for none.
+// the same position, where it is a tensor or another name of the attribute; -1 for none.
 std::vector<int> match_parameters(const OpDef& op, const Schema& schema) {
   const auto& formals = schema.arguments;
   std::vector<int> places(op.params.size(), -1);
@@ -32,7 +49,8 @@ std::vector<int> match_parameters(const OpDef& op, const Schema& schema) {
   }
   for (size_t i = 0; i < op.params.size(); ++i) {
     if (places[i] < 0 && i < formals.size() && !taken[i] && !formals[i].keyword_only &&
-        !op.params[i].keyword_only)
+        !op.params[i].keyword_only &&
+        (op.params[i].is_tensor() || is_called(op.params[i].name, formals[i].name)))
       take(i, i);
   }
   return places;

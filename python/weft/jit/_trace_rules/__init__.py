@@ -7,7 +7,17 @@ operators, which are recorded in turn. It may give NotImplemented where the buil
 
 # Families register their rules where they are imported.
 from .._trace_registry import OPERATORS
-from . import arithmetic, attention, images, layers, quantized, random, reductions, shapes  # noqa: F401
+from . import (  # noqa: F401
+    arithmetic,
+    attention,
+    images,
+    layers,
+    linear_algebra,
+    quantized,
+    random,
+    reductions,
+    shapes,
+)
 from .methods import FUNCTIONS, METHODS, PROPERTIES
 
 __all__ = ["FUNCTIONS", "METHODS", "OPERATORS", "PROPERTIES"]

@@ -75,9 +75,17 @@ def cbrt(x):
     return aten.mul(aten.sgn(x), aten.pow(aten.abs(x), 1 / 3))
 
 
+def _floating(x):
+    if x.is_floating_point():
+        return x
+    with paused():
+        dtype = weft.true_divide(weft.zeros([0], dtype=x.dtype), 1).dtype
+    return x.to(dtype)
+
+
 @operator_rule()
 def fabs(x):
-    return aten.abs(x)
+    return aten.abs(_floating(x))
 
 
 @operator_rule()
@@ -104,6 +112,7 @@ def concatenate(tensors, dim):
 
 @operator_rule()
 def modf(x):
+    x = _floating(x)
     whole = aten.trunc(x)
     return aten.sub(x, whole), whole
 
@@ -111,6 +120,20 @@ def modf(x):
 @operator_rule()
 def divmod(x, y):
     return weft.floor_divide(x, y), weft.remainder(x, y)
+
+
+# ---- special functions ---------------------------------------------------------------------------------------
+def _special(name):
+    OPERATORS[name] = lambda **operands: aten[f"special_{name}"](*operands.values())
+
+
+for _name in """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u
+    chebyshev_polynomial_v chebyshev_polynomial_w entr erfcx hermite_polynomial_h hermite_polynomial_he i0e i1 i1e
+    laguerre_polynomial_l legendre_polynomial_p log_ndtr modified_bessel_i0 modified_bessel_i1 modified_bessel_k0
+    modified_bessel_k1 ndtr ndtri scaled_modified_bessel_k0 scaled_modified_bessel_k1 shifted_chebyshev_polynomial_t
+    shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w spherical_bessel_j0
+    xlog1py zeta""".split():
+    _special(_name)
 
 
 # ---- activations ---------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Reductions, order and linear algebra."""
+"""Reductions and order."""
 
 import weft
 from weft import return_types
@@ -114,31 +114,3 @@ def nanprod(x, dim, keepdim, dtype):
 @operator_rule()
 def percentile(x, q, dim, keepdim):
     return aten.quantile(x, q / 100, dim, keepdim)
-
-
-# ---- linear algebra ------------------------------------------------------------------------------------------
-@operator_rule()
-def inv(x):
-    return aten.linalg_inv(x)
-
-
-@operator_rule()
-def solve(a, b):
-    return aten.linalg_solve(a, b)
-
-
-@operator_rule()
-def eigvalsh(x, upper=False):
-    return aten.linalg_eigvalsh(x, "U" if upper else "L")
-
-
-@operator_rule()
-def svdvals(x):
-    return aten.linalg_svdvals(x)
-
-
-@operator_rule()
-def tensordot(x, y, dims, dims_x, dims_y):
-    if dims_x is None:
-        dims_x, dims_y = list(range(x.ndim - dims, x.ndim)), list(range(dims))
-    return aten.tensordot(x, y, list(dims_x), list(dims_y))

@@ -1,0 +1,57 @@
+"""torch.jit.trace of linear algebra by PyTorch's names: the program gives every result on other arguments."""
+
+import io
+
+import pytest
+import weft.torch as torch
+
+X = torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+Y = torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+def positive(x):
+    return x.mT @ x + torch.eye(3, dtype=x.dtype)
+
+
+CALLS = {
+    "torch.svd": lambda x: torch.svd(x),
+    "torch.svd, all": lambda x: torch.svd(x, some=False),
+    "linalg.svd": lambda x: torch.linalg.svd(x),
+    "linalg.svd, reduced": lambda x: torch.linalg.svd(x, full_matrices=False),
+    "linalg.svdvals": lambda x: torch.linalg.svdvals(x),
+    "linalg.qr": lambda x: torch.linalg.qr(x),
+    "linalg.qr, complete": lambda x: torch.linalg.qr(x, mode="complete"),
+    "linalg.qr, r": lambda x: torch.linalg.qr(x, mode="r").R,
+    "linalg.cholesky": lambda x: torch.linalg.cholesky(positive(x)),
+    "linalg.cholesky, upper": lambda x: torch.linalg.cholesky(positive(x), upper=True),
+    "linalg.cholesky_ex": lambda x: torch.linalg.cholesky_ex(positive(x)),
+    "linalg.eigh": lambda x: torch.linalg.eigh(positive(x)),
+    "linalg.eigh, upper": lambda x: torch.linalg.eigh(positive(x), UPLO="U"),
+    "linalg.eigvalsh": lambda x: torch.linalg.eigvalsh(positive(x)),
+    "linalg.lu": lambda x: torch.linalg.lu(x),
+    "linalg.lu_factor": lambda x: torch.linalg.lu_factor(positive(x)),
+    "linalg.solve": lambda x: torch.linalg.solve(positive(x), x.mT),
+    "linalg.solve_triangular": lambda x: torch.linalg.solve_triangular(positive(x), x.mT, upper=True),
+    "linalg.solve_triangular, right": lambda x: torch.linalg.solve_triangular(positive(x), x, upper=False, left=False),
+    "linalg.inv": lambda x: torch.linalg.inv(positive(x)),
+    "linalg.pinv": lambda x: torch.linalg.pinv(x),
+    "linalg.householder_product": lambda x: torch.linalg.householder_product(*torch.geqrf(x)),
+    "linalg.norm": lambda x: torch.linalg.norm(x, ord="nuc", dim=(1, 2)),
+    "linalg.slogdet": lambda x: torch.linalg.slogdet(positive(x)),
+    "linalg.matrix_exp": lambda x: torch.linalg.matrix_exp(positive(x)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_linear_algebra(name):
+    function = CALLS[name]
+    traced = torch.jit.trace(function, (X,), strict=False)
+    loaded = torch.jit.load(io.BytesIO(traced.save_to_buffer()))
+    expected = function(Y)
+    expected = [expected] if isinstance(expected, torch.Tensor) else list(expected)
+    for each in (traced, loaded):
+        found = each(Y)
+        found = [found] if isinstance(found, torch.Tensor) else list(found)
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected):
+            torch.testing.assert_close(one, other)
