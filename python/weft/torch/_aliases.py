@@ -32,6 +32,7 @@ class _Finder:
     def __init__(self):
         self.packages = {}  # alias -> package; the longest alias that fits is taken
         self.versions = {}  # distribution -> version, for importlib.metadata
+        self.on_load = None  # called with each module of a package that has an alias, once it is loaded
 
     def _real(self, fullname):
         alias = fullname
@@ -44,7 +45,7 @@ class _Finder:
     def find_spec(self, fullname, path=None, target=None):
         name = self._real(fullname)
         if name is None:
-            return None
+            return self._watched(fullname, path) if self.on_load is not None else None
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
@@ -58,6 +59,20 @@ class _Finder:
         return importlib.machinery.ModuleSpec(
             fullname, _Loader(fullname, module), is_package=hasattr(module, "__path__")
         )
+
+    def _watched(self, fullname, path):
+        if not any(fullname.startswith(package + ".") for package in self.packages.values()):
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def exec_module(module):
+                load(module)
+                self.on_load(module)
+
+            spec.loader.exec_module = exec_module
+        return spec
 
     def find_distributions(self, context):
         """importlib.metadata.version("torch") is the version that weft.torch follows."""
@@ -87,3 +102,13 @@ def add(alias, real, version=None):
     _FINDER.packages[alias] = real
     if version is not None:
         _FINDER.versions[alias] = version
+
+
+def watch(on_load):
+    """on_load(module) is called of each module of the packages that have aliases, now or when it is loaded."""
+    for name, module in list(sys.modules.items()):
+        if module is not None and any(
+            f"{name}.".startswith(package + ".") for package in _FINDER.packages.values()
+        ):
+            on_load(module)
+    _FINDER.on_load = on_load

@@ -7,7 +7,7 @@ import pickle
 import weft
 from weft import _C
 
-from . import _rebuild
+from . import _places, _rebuild
 from .storage import DTYPES, TypedStorage, UntypedStorage, storage_name
 
 # Written with an untyped storage and their name.
@@ -81,9 +81,7 @@ def _torch_name(module):
     """The module of PyTorch that weft's stands for."""
     if module == "weft.torch" or module.startswith("weft.torch."):
         return module.removeprefix("weft.")
-    if module == "weft.nn" or module.startswith("weft.nn.modules."):
-        return "torch.nn"  # where PyTorch finds a layer whatever file it is in
-    if module.startswith("weft.nn."):
+    if module == "weft.nn" or module.startswith("weft.nn."):
         return "torch" + module.removeprefix("weft")
     return {"weft": "torch", "weft._C": "torch", "weft.torchvision": "torchvision"}.get(module, module)
 
@@ -106,7 +104,8 @@ class Pickler(pickle._Pickler):
             module = getattr(obj, "__module__", None)
             if not isinstance(module, str) or not module.startswith("weft"):
                 return super().save_global(obj, name)
-            module, name = _torch_name(module), name or getattr(obj, "__qualname__", obj.__name__)
+            place = _places.place_of(obj) if isinstance(obj, type) else None
+            module, name = place or _torch_name(module), name or getattr(obj, "__qualname__", obj.__name__)
         self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
         self.memoize(obj)
 

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from . import _aliases, _table
+from . import _aliases, _places, _table
 
 USAGE = """usage: python -m weft.torch PROGRAM.py [ARGUMENT ...]
        python -m weft.torch -m MODULE [ARGUMENT ...]
@@ -36,6 +36,7 @@ def stand_in():
     }
     for alias, real in STANDS_FOR.items():
         _aliases.add(alias, real, versions[alias])
+    _aliases.watch(_places.name_classes)
     sys.modules["weft.torch"].__name__ = "torch"  # programs compare it with the names that they look up
 
 

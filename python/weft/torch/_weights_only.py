@@ -13,7 +13,7 @@ import pickle
 import weft
 from weft import _C
 
-from . import _rebuild
+from . import _places, _rebuild
 from .storage import DTYPES, TypedStorage, UntypedStorage, storage_name
 
 
@@ -152,8 +152,12 @@ _safe = {}  # "module.name" -> what the program has allowed besides
 _NEVER = "sys", "os", "posix", "nt"  # modules of which a program can allow nothing
 
 
-def _full_name(obj):
-    return f"{obj.__module__}.{getattr(obj, '__qualname__', obj.__name__)}"
+def _full_names(obj):
+    """What files call it: a class of weft's by PyTorch's name, a layer also as it is imported."""
+    modules = {obj.__module__, _places.place_of(obj) if isinstance(obj, type) else None} - {None}
+    if any(module.startswith("torch.nn.modules.") for module in modules):
+        modules.add("torch.nn")
+    return [f"{module}.{getattr(obj, '__qualname__', obj.__name__)}" for module in modules]
 
 
 def add_safe_globals(safe_globals):
@@ -162,11 +166,11 @@ def add_safe_globals(safe_globals):
         if isinstance(entry, tuple):
             _safe[entry[1]] = entry[0]
         else:
-            _safe[_full_name(entry)] = entry
+            _safe.update(dict.fromkeys(_full_names(entry), entry))
 
 
 def get_safe_globals():
-    return list(_safe.values())
+    return list({id(each): each for each in _safe.values()}.values())
 
 
 def clear_safe_globals():

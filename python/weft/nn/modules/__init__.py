@@ -39,17 +39,16 @@ _SOURCES = (activation, attention, container, conv, dropout, lazy, linear, loss,
 
 
 def _modules_of(source):
-    """The public modules that a file defines."""
+    """The public modules that a file has."""
     return {name: value for name, value in vars(source).items()
-            if isinstance(value, type) and issubclass(value, Module) and value.__module__ == source.__name__ and name[0] != "_"}  # fmt: skip
+            if isinstance(value, type) and issubclass(value, Module) and name[0] != "_"}  # fmt: skip
 
 
 __all__ = ["Module", "OptimizedModule"]
 for _source in _SOURCES:
     _found = _modules_of(_source)
     globals().update(_found)
-    __all__ += sorted(_found)
-__all__.remove("NonDynamicallyQuantizableLinear")
+    __all__ += sorted(_found.keys() - {*__all__, "NonDynamicallyQuantizableLinear"})
 LinearCrossEntropyOptions = loss.LinearCrossEntropyOptions
 __all__.append("LinearCrossEntropyOptions")
 
