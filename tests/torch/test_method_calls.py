@@ -375,3 +375,18 @@ def test_copies_keep_what_is_shared():
     copied = copy.deepcopy(nn.Sequential(shared, shared, nn.LSTM(2, 2)))
     assert copied[0] is copied[1] and copied[0].weight is not shared.weight
     assert all(a is b for a, b in zip(copied[2]._flat_weights, copied[2]._parameters.values()))
+
+
+def test_recurrent_layers_of_older_files():
+    module = nn.LSTM(2, 3, num_layers=2)
+    for older in ("_all_names", "_all_weights"):
+        state = {
+            key: value
+            for key, value in module.__getstate__().items()
+            if not key.startswith(("_flat", "_all"))
+        }
+        again = nn.LSTM.__new__(nn.LSTM)
+        again.__setstate__({**state, older: module._all_weights})
+        assert again._all_weights == module._all_weights and "_all_names" not in vars(again)
+        x = torch.rand(4, 1, 2)
+        assert torch.equal(again(x)[0], module(x)[0])

@@ -190,6 +190,17 @@ class RNNBase(Module):
         self._flat_weights = [getattr(self, name, None) for name in self._flat_weights_names]
         self.flatten_parameters()
 
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if (
+            "_flat_weights_names" not in state
+        ):  # files of PyTorch before 1.5, and of weft that has called them otherwise
+            self._all_weights = (
+                state["_all_weights"] if "_all_weights" in state else self.__dict__.pop("_all_names")
+            )
+            self._flat_weights_names = [name for names in self._all_weights for name in names]
+            self._init_flat_weights()
+
     def _weights_have_changed(self):
         """Are there others under their names, by a way around this module's attributes?"""
         return any(
