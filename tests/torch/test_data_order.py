@@ -81,3 +81,12 @@ def test_seeds_are_drawn_when_the_iterator_is_made():
     torch.manual_seed(7)
     torch.empty((), dtype=torch.int64).random_()
     assert torch.rand(1).item() == drawn and next(iterator).shape == (4,)
+
+
+def test_a_loader_of_ones_own():
+    class Own(data.DataLoader):
+        _is_iterable = _iterate_by_index = _iterate_in_order = "mine"
+
+    made = Own(ITEMS, batch_size=4)
+    assert [batch.tolist() for batch in made] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    assert all(name.startswith("_weft_") for name in vars(made) if name.startswith("_"))

@@ -209,8 +209,8 @@ class DataLoader:
         self.dataset, self.num_workers, self.generator = dataset, num_workers, generator
         self.pin_memory, self.timeout, self.worker_init_fn = pin_memory, timeout, worker_init_fn
         self.prefetch_factor, self.persistent_workers = prefetch_factor, persistent_workers
-        self._is_iterable = isinstance(dataset, IterableDataset)
-        if self._is_iterable and (shuffle or sampler is not None or batch_sampler is not None):
+        self._weft_is_iterable = isinstance(dataset, IterableDataset)
+        if self._weft_is_iterable and (shuffle or sampler is not None or batch_sampler is not None):
             raise ValueError(
                 "DataLoader with IterableDataset: expected unspecified shuffle, sampler and batch_sampler options"
             )
@@ -227,7 +227,7 @@ class DataLoader:
                 "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
             )
         if sampler is None:
-            if self._is_iterable:
+            if self._weft_is_iterable:
                 sampler = _Infinite()
             else:
                 sampler = (
@@ -247,12 +247,12 @@ class DataLoader:
         indices = iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
         drawn_seed(self.generator)  # PyTorch's, for its workers: what samplers draw follows it
         return (
-            self._iterate_in_order(iter(self.dataset))
-            if self._is_iterable
-            else self._iterate_by_index(indices)
+            self._weft_iterate_in_order(iter(self.dataset))
+            if self._weft_is_iterable
+            else self._weft_iterate_by_index(indices)
         )
 
-    def _iterate_in_order(self, items):
+    def _weft_iterate_in_order(self, items):
         if self.batch_sampler is None:
             yield from map(self.collate_fn, items)
             return
@@ -261,7 +261,7 @@ class DataLoader:
                 return
             yield self.collate_fn(batch)
 
-    def _iterate_by_index(self, chosen):
+    def _weft_iterate_by_index(self, chosen):
         if self.batch_sampler is None:
             for index in chosen:
                 yield self.collate_fn(self.dataset[index])
@@ -271,7 +271,7 @@ class DataLoader:
             yield self.collate_fn(fetch(indices) if fetch else [self.dataset[index] for index in indices])
 
     def __len__(self):
-        if self._is_iterable:
+        if self._weft_is_iterable:
             length = len(self.dataset)
             if self.batch_size is None:
                 return length
