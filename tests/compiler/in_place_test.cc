@@ -221,8 +221,8 @@ TEST(InPlace, GivesWhatTheInterpreterGives) {
                 {sample(shape_of_inputs(text), DType::F64, 1), sample(shape_of_inputs(text), DType::F64, 2)});
 }
 
-// Kernels over a product that nothing else needs, and over products that they read elsewhere too or that are
-// results.
+// Kernels over a product that nothing else needs, and over products that they read elsewhere too, that they read
+// after a row's exponentials are where the result will be, or that are results.
 const char* const kOverwritten[] = {
     R"(graph scaled(%a: f64[40, 40]) {
   %1: f64[40, 40] = matmul(%a, %a)
@@ -248,6 +248,18 @@ const char* const kOverwritten[] = {
   %1: f64[40, 40] = matmul(%a, %a)
   %2: f64[40, 40] = neg(%1)
   return %1, %2
+}
+)",
+    R"(graph weighted(%a: f64[40, 40]) {
+  %1: f64[40, 40] = matmul(%a, %a)
+  %2: f64[40, 40] = matmul(%a, %1)
+  %3: f64[40, 1] = amax(%1) {dim=[1], keepdim=true}
+  %4: f64[40, 40] = sub(%1, %3)
+  %5: f64[40, 40] = exp(%4)
+  %6: f64[40, 1] = sum(%5) {dim=[1], keepdim=true}
+  %7: f64[40, 40] = true_divide(%5, %6)
+  %8: f64[40, 40] = mul(%7, %2)
+  return %8
 }
 )",
     R"(graph viewed(%a: f64[40, 40]) {
