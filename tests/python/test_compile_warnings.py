@@ -226,3 +226,81 @@ def test_loops_that_are_not_native_are_named_once_with_their_line(tmp_path):
         f"the loop at {path}:6 runs round by round, not as native code: {path}:7: a call of hash"
         in done.stderr
     )
+
+
+def _in_a_helper(x, events):
+    y = np.log(x)
+    events.append("helper")
+    print("helper", end="")
+    return y
+
+
+class _Helping:
+    def __init__(self, x, events):
+        self.y = np.log(x)
+        print("init", end="")
+        events.append("init")
+
+    @property
+    def twice(self):
+        y = np.log(self.y * 0)
+        print("property", end="")
+        return y
+
+
+def ends_in_a_helper(x, events):
+    y = _in_a_helper(x, events)
+    events.append("after")
+    return y
+
+
+def ends_in_a_helper_called_twice(x, events):
+    y = _in_a_helper(x + 1, events) + _in_a_helper(x, events=events)
+    events.append("after")
+    return y
+
+
+def ends_in_an_init(x, events):
+    y = _Helping(x, events).y
+    events.append("after")
+    return y
+
+
+def ends_in_a_property(x, events):
+    y = _Helping(x + 1, events).twice
+    events.append("after")
+    return y
+
+
+def ends_in_a_function_of_numpys(x, events):
+    np.log.at(x, [0])
+    y = np.apply_along_axis(lambda row: _in_a_helper(row, events), 0, x)
+    events.append("after")
+    return y
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        ends_in_a_helper,
+        ends_in_a_helper_called_twice,
+        ends_in_an_init,
+        ends_in_a_property,
+        ends_in_a_function_of_numpys,
+    ],
+    ids=lambda function: function.__name__,
+)
+@pytest.mark.parametrize("action", ["always", "default", "ignore"])
+def test_what_happens_in_deeper_frames_happens_once(function, action, capsys):
+    """NumPy performs a segment for its warnings up to the segment's end, which may lie in a frame that a call has made."""
+
+    def outcome(call):
+        events = []
+        with warnings.catch_warnings():
+            warnings.simplefilter(action)
+            result = call(np.array([0.0, 1.0, -1.0]), events)
+        return repr(result), events, capsys.readouterr().out
+
+    compiled = weft.compile(function)
+    for _ in range(3):
+        assert outcome(compiled) == outcome(function)

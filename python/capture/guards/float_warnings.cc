@@ -7,6 +7,7 @@
 #include "capture/guards/counters.h"
 #include "capture/objects/error_actions.h"
 #include "capture/objects/made_once.h"
+#include "capture/perform/enter_call.h"
 #include "capture/perform/program_frame.h"
 #include "runtime/float_flags.h"
 
@@ -80,12 +81,37 @@ std::pair<Py_ssize_t, Ref> warned_of(PyObject* globals) {
   return {PyDict_GET_SIZE(registry), Ref::borrow(PyDict_GetItemString(registry, "version"))};
 }
 
-bool at_end(const State& state, const Variant& variant) {
-  if (variant.returns || state.frames.size() != variant.frames.size()) return false;
-  for (size_t f = 0; f < state.frames.size(); ++f)
-    if (state.frames[f].code != variant.frames[f].code || state.frames[f].ip != variant.frames[f].ip)
+// A frame of weft's sources that stand for functions of NumPy's.
+bool stands_for_call(const FrameRecipe& frame) {
+  PyObject* const package = PyDict_GetItemString(frame.globals.get(), "__package__");
+  return package && PyUnicode_Check(package) &&
+         PyUnicode_CompareWithASCIIString(package, "weft._entered") == 0;
+}
+
+// Are the first frames of the state where the variant's are, the last of them so many instructions before?
+bool is_at(const State& state, const Variant& variant, int before) {
+  const size_t depth = state.frames.size();
+  if (variant.returns || depth > variant.frames.size()) return false;
+  for (size_t f = 0; f < depth; ++f) {
+    const int ahead = f + 1 == depth ? before : 0;
+    if (state.frames[f].code != variant.frames[f].code || state.frames[f].ip != variant.frames[f].ip - ahead)
       return false;
+  }
   return true;
+}
+
+enum class Next : uint8_t { Step, LastStep, Entered, Stop };
+
+// What is to be performed next. Nothing behind the variant's end is, which may lie in a frame that the call
+// to come makes: that is entered, or NumPy's, or else left out.
+Next next_step(State& state, const Variant& variant, bool is_first) {
+  const size_t depth = state.frames.size();
+  // A segment may end where it has begun, an iteration later.
+  if (!is_first && depth == variant.frames.size() && is_at(state, variant, 0)) return Next::Stop;
+  if (depth >= variant.frames.size() || !is_at(state, variant, 1)) return Next::Step;
+  const auto inner = variant.frames.begin() + static_cast<std::ptrdiff_t>(depth);
+  if (std::all_of(inner, variant.frames.end(), stands_for_call)) return Next::LastStep;
+  return enter_call(state, *inner->code) ? Next::Entered : Next::Stop;
 }
 
 }  // namespace
@@ -153,9 +179,12 @@ void perform_for_warnings(State& state, const Variant& variant, const std::vecto
   bool has_warned = false, is_done = false;
   Ref returned;
   for (int steps = 0; steps < kMaxSteps && !is_done; ++steps) {
+    const Next next = next_step(performed, variant, steps == 0);
+    if (next == Next::Stop) break;
+    if (next == Next::Entered) continue;
     const Ref globals = program_frame(performed).globals;
     const auto before = warned_of(globals.get());
-    is_done = step(performed, returned) == StepResult::Returned || at_end(performed, variant);
+    is_done = step(performed, returned) == StepResult::Returned || next == Next::LastStep;
     has_warned = has_warned || !(warned_of(globals.get()) == before);
     if (performed.was_warning_raised) {
       state = std::move(performed);

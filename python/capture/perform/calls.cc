@@ -3,6 +3,7 @@
 
 #include "capture/objects/classes.h"
 #include "capture/perform/concrete.h"
+#include "capture/perform/enter_call.h"
 #include "interpreter_lock.h"
 
 namespace weft::capture {
@@ -80,6 +81,32 @@ void call(Frame& frame, size_t count, PyObject* kwnames) {
 }
 
 }  // namespace
+
+bool enter_call(State& state, const Code& code) {
+  Frame& frame = state.frames.back();
+  const Instruction& in = frame.code->instructions[static_cast<size_t>(frame.ip)];
+  if (in.op != Op::Call) return false;
+  const auto count = static_cast<size_t>(in.arg);
+  const CallSlots slots = call_slots(frame, count);
+  std::vector<PyObject*> args;
+  for (size_t i = slots.first; i < frame.stack.size(); ++i) args.push_back(frame.stack[i].get());
+  PyObject* function = slots.callable;
+  if (PyMethod_Check(function)) {
+    args.insert(args.begin(), PyMethod_GET_SELF(function));
+    function = PyMethod_GET_FUNCTION(function);
+  }
+  if (!PyFunction_Check(function) ||
+      PyFunction_GET_CODE(function) != reinterpret_cast<PyObject*>(code.code()))
+    return false;
+  PyObject* const kwnames =
+      in.arg2 >= 0 ? frame.code->constants[static_cast<size_t>(in.arg2)].get() : nullptr;
+  const size_t named = kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0;
+  Frame called = make_frame(function, args.data(), args.size() - named, kwnames);
+  ++frame.ip;
+  frame.stack.resize(frame.stack.size() - count - 2);
+  state.frames.push_back(std::move(called));
+  return true;
+}
 
 Ref called_name(PyObject* function) {
   return checked(PyObject_CallOneArg(protocol_function("called_name").get(), function));
