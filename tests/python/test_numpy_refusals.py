@@ -42,6 +42,21 @@ np.diff(m, axis=False); np.median(m, axis=True); np.quantile(m, 0.5, axis=True);
 x.flat[1, 2]; x.flat[(1,)]; x.flat[1]; x.flat[[1, 2]]; x.flat[()]; x.flat[None]; x.flat[9]; x.flat[1:3]; x.flat[1.0]; x.flat[i[:2]]; m.flat[1, 1]
 np.tril_indices_from(cube); np.tril_indices_from(q); np.triu_indices_from(x); np.triu_indices_from(q)
 np.isin(i, [2, 10**9], kind='table'); np.isin(i, [0, 2**62, -2**62], kind='table'); np.isin(i, [2, 3], kind='sort'); np.isin(x, [2.0], kind='table')
+np.vstack(x for _ in range(2)); np.hstack(x for _ in range(2)); np.dstack(x for _ in range(2)); np.column_stack(x for _ in range(2)); np.vstack((x, x))
+np.block(([1, 2], [3, 4])); np.block([(1, 2), (3, 4)]); np.block([[x, x], [x, x]]); np.rollaxis(m, 0, -3); np.rollaxis(m, 0, 3); np.rollaxis(m, 1, -2)
+np.concatenate((x, x), out=np.empty(5)); np.concatenate((x, x), out=np.empty((8, 1))); np.concatenate((x, x), out=np.empty((1, 8))); np.concatenate((x, x), out=np.empty(8))
+np.histogram(x, range=[np.nan, 0.75]); np.histogram(x, range=[0.25, np.inf]); np.histogram(x, range=[1.0, 2.0]); np.histogramdd(m.T, range=[[0.0, 1.0], [np.nan, 1.0]])
+np.pad(x, 1, 'maximum', stat_length=0); np.pad(x, 0, 'minimum', stat_length=(1, 0)); np.pad(x, 1, 'mean', stat_length=1); np.broadcast_to(x[:1], (-1,))
+np.broadcast_to(x[:1], -1); np.broadcast_to(m[:1], (-1, 3)); np.ravel_multi_index(([0], [0]), (2**62, 2)); np.ravel_multi_index(([0], [0]), (2**61, 2))
+np.unravel_index([0], ()); np.unravel_index(1, (2**32 - 1, 2**31 + 1)); np.unravel_index(3, (2, 2)); np.ravel_multi_index([[1], [1]], (0, 2), mode='clip')
+np.mgrid[0:0.33:np.float32(0.1)].dtype; np.ogrid[0 : 1 : np.complex64(3j)]; np.r_[0 : 1 : np.float32(0.5)]; np.mgrid[0:1:3j]; np.r_[np.arange(3, dtype=np.int8), 255]
+np.r_[np.arange(3, dtype=np.int8), 25]; np.concatenate([np.float32(1), 1.0], axis=None); np.choose(1, [np.float32(1), 2.0]); np.choose(i - 1, [1, 2, 3, 4])
+np.isclose(np.float32(1), 0.9999999999999998, atol=0, rtol=0); np.isclose(np.float32(1), 2, atol=0, rtol=0.4999999999999999); np.isclose(x, x, rtol=np.nan)
+np.isclose(i, 2); np.isclose(2, i); np.isclose(x.astype(np.float32), 1.0); np.allclose([1, 2], [1.0, 2.0]); np.isclose(z, 1 + 2j); np.isclose(x, i, rtol=x)
+np.shares_memory(np.reshape(x, (2, 2), copy=True), x); np.shares_memory(x.reshape((2, 2), copy=False), x); np.reshape(m.T, 6, copy=False); np.diff(x, n=0)
+np.array_equal(x, x) is True; np.array_equal(x, i) is True; np.array_equal(x, i) is not False; np.allclose(x, x) is True; (x > 9).any().item() is False
+type(np.dtype(float, metadata={1: 2}).metadata).__name__; np.dtype(float, metadata={1: 2}).metadata == {1: 2}; np.dtype(float, metadata={1: 2}).metadata == {1: 3}
+x.flat[[True, True]]; x.flat[[True, False, True, True]]; x.flat[b]; x.flat[[1, 0]]
 """.replace("\n", "; ")
 # Each takes more memory than there is, or more than there can be; nothing reads it.
 HUGE = """np.zeros(2**62); np.zeros(2**63); np.zeros((2**40, 2**40)); np.empty(10**14); np.ones(10**14); np.full(10**14, 2.0)
@@ -69,7 +84,14 @@ def outcome(function):
             result = function(**{name: array.copy() for name, array in ARRAYS.items()})
         except Exception as error:
             return f"{type(error).__name__}: {error}"
-    return f"{type(result).__name__} {getattr(result, 'dtype', '')} {getattr(result, 'shape', '')} {np.asarray(result).tolist()!r}"
+    return described(result)
+
+
+def described(result):
+    if isinstance(result, tuple | list):
+        return f"{type(result).__name__}({', '.join(described(item) for item in result)})"
+    dtype, shape = getattr(result, "dtype", ""), getattr(result, "shape", "")
+    return f"{type(result).__name__} {dtype} {shape} {np.asarray(result).tolist()!r}"
 
 
 @pytest.mark.parametrize("expression", expressions(EXPRESSIONS))

@@ -241,6 +241,11 @@ bool Evaluator::same_object(const V& a, const V& b) {
   }
   // What one exception has while it passes through several blocks may be one object, or several.
   if (a->kind == Kind::Traceback && b->kind == Kind::Traceback) leave_traceback(a->items[0]);
+  const auto may_be = [&](const V& computed, const V& known) {
+    return realize(computed)->kind == Kind::Scalar && computed->weak == WeakKind::Bool &&
+           (known->is(Py_True) || known->is(Py_False));
+  };
+  if (may_be(a, b) || may_be(b, a)) graph_break("'is' between truth values that are computed");
   const auto is_singleton = [](const V& v) { return v->is_const() && is_identity_type(v->object.get()); };
   if (is_singleton(a) || is_singleton(b)) {
     realize(a);
@@ -351,6 +356,10 @@ bool Evaluator::equal(const V& a, const V& b) {
   const auto is_container = [](const V& v) {
     return v->kind == Kind::List || v->kind == Kind::Dict || v->kind == Kind::Tuple;
   };
+  const auto is_proxy = [](const Ref& object) {
+    return object && Py_IS_TYPE(object.get(), &PyDictProxy_Type);
+  };
+  if (is_proxy(left) || is_proxy(right)) graph_break("comparison of a mapping with what it stands for");
   // A container equals no plain value of another type.
   if ((left && is_container(b)) || (right && is_container(a)))
     if (python_type(a) != python_type(b)) return false;

@@ -163,6 +163,7 @@ V reshape_to(const V& array, SymShape shape) {
 V reshape(Evaluator& ev, CallArgs& args) {
   for (const auto& [key, value] : args.keywords)
     if (key == "order" && ev.to_string(value, "order") != "C") graph_break("reshape() in another order");
+  if (given(ev, args.keyword("copy"))) graph_break("reshape() with copy=");
   if (args.args.empty()) graph_break("reshape() of nothing");
   const V array =
       ev.realize(args.args[0])->kind == Kind::Array ? args.args[0] : array_value(as_tensor(ev, args.args[0]));

@@ -90,9 +90,9 @@ V diff(Evaluator& ev, CallArgs& args) {
   const Tensor x = as_tensor(ev, bound[0]);
   if (x.dim() == 0) graph_break("diff() of a 0-d array");
   const int64_t n = bound[1] ? ev.to_int(bound[1], "n") : 1, axis = bound[2] ? to_axis(ev, bound[2]) : -1;
-  if (n < 0) graph_break("diff() of negative order");
+  if (n <= 0) graph_break("diff() of no order");  // of order 0 it is the array itself
   V result = array_value(ops::call1("diff", {x}, {{"n", Sym(n)}, {"dim", Sym(axis)}}));
-  return n > 0 ? laid_out_as(result, {bound[0]}) : result;
+  return laid_out_as(result, {bound[0]});
 }
 
 // What operators make by views alone is an array of its own in NumPy.
@@ -169,8 +169,10 @@ template <bool kReadOnly>
 V broadcast_to(Evaluator& ev, CallArgs& args) {
   std::vector<V> bound = bind_arguments(args, "array, shape, subok");
   const V array = ev.realize(bound[0])->kind == Kind::Array ? bound[0] : array_value(as_tensor(ev, bound[0]));
-  V value =
-      array_value(ops::call1("expand", {array->tensor}, {{"shape", to_shape(ev, bound[1], "a shape")}}));
+  const SymShape shape = to_shape(ev, bound[1], "a shape");
+  if (std::any_of(shape.begin(), shape.end(), [](Sym size) { return size.hint() < 0; }))
+    graph_break("a negative size");  // which expand() takes for the array's own
+  V value = array_value(ops::call1("expand", {array->tensor}, {{"shape", shape}}));
   if (array->flavor == Flavor::NdArray) value->view_of = array;
   value->read_only = kReadOnly;
   return value;

@@ -125,5 +125,13 @@ def product_of(sizes):
     return total
 
 
+def fits(number, dtype):
+    """Whether NumPy takes Python's number for one of this dtype."""
+    if dtype.kind not in "iu" or not isinstance(number, int):
+        return True
+    bits = 8 * dtype.itemsize
+    return 0 <= number < 2**bits if dtype.kind == "u" else -(2 ** (bits - 1)) <= number < 2 ** (bits - 1)
+
+
 def is_number(value):
     return isinstance(value, int | float) and not isinstance(value, np.generic)

@@ -6,6 +6,7 @@ from ._core import (
     axis_of,
     before,
     broadcast_shape,
+    fits,
     is_number,
     laid_out_like,
     plainly,
@@ -150,7 +151,9 @@ def choose(a, choices, out=None, mode="raise"):
     given, choices = choices, [np.asarray(choice) for choice in choices]
     if broadcast_shape([a.shape, *[choice.shape for choice in choices]]) is None:
         return plainly(np.choose, a, given, out, mode)
-    dtype = np.result_type(*choices)
+    dtype = np.result_type(*[one if is_number(one) else np.asarray(one) for one in given])
+    if not all([fits(one, dtype) for one in given if is_number(one)]):
+        return plainly(np.choose, a, given, out, mode)
     result = choices[0].astype(dtype)
     for place, choice in enumerate(choices):
         if place > 0:

@@ -15,6 +15,8 @@ def _places(a, key):
         key = key[0]
     if isinstance(key, bool | np.bool_ | tuple):
         return None
+    if isinstance(key, list) and any([isinstance(one, bool) for one in key]):
+        return None
     if isinstance(key, int | np.integer):
         return key if -a.size <= key < a.size else None
     if isinstance(key, slice):

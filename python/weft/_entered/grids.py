@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import is_number, plainly, replaces
+from ._core import fits, is_number, plainly, replaces
 
 
 @replaces("numpy.s_", "numpy.index_exp")
@@ -61,7 +61,7 @@ def r_(key):
     if isinstance(parts[0], str):
         # "axis,ndmin,place of the first dimension"; "r" and "c" give matrices.
         numbers = parts[0].split(",")
-        if parts[0] in ("r", "c") or len(numbers) > 3:
+        if len(numbers) > 3 or not all([number.strip().lstrip("-").isdigit() for number in numbers]):
             return plainly(np.r_.__getitem__, key)
         axis = int(numbers[0])
         ndmin = int(numbers[1]) if len(numbers) > 1 else 1
@@ -88,6 +88,8 @@ def _joined(parts, axis, ndmin, first):
         if array.ndim != arrays[0].ndim:
             return None
     dtype = np.result_type(*kinds)
+    if not all([fits(kind, dtype) for kind in kinds if is_number(kind)]):
+        return None
     return np.concatenate([array.astype(dtype) for array in arrays], axis=axis)
 
 

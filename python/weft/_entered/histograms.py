@@ -11,7 +11,7 @@ def _even_edges(a, bins, limits):
         first, last = np.min(a), np.max(a)
         first = require(first, np.isfinite(first) & np.isfinite(last))
     else:
-        if limits[0] > limits[1]:
+        if not -np.inf < limits[0] <= limits[1] < np.inf:
             return None
         first, last = np.float64(limits[0]), np.float64(limits[1])
     alone = first == last
@@ -96,6 +96,8 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     edges, place, sizes = [], 0, []
     for column, one, limit in zip(columns, bins_of, limits):
         edge = _even_edges(column, one, limit) if isinstance(one, int) else np.asarray(one)
+        if edge is None:
+            return plainly(np.histogramdd, sample, bins, range, density, weights)
         edge = edge if isinstance(one, int) else require(edge, edge[1:] >= edge[:-1])
         # A bin on either side for what lies outside; the last one of all includes its edge.
         position = np.searchsorted(edge, column, side="right")

@@ -124,6 +124,8 @@ def _padded(array, pad_width, mode, kwargs):
     )
     if widths is None or values is None:
         return None
+    if statistic and any([pair is not None and 0 in pair for pair in values]):
+        return None
     for axis in range(array.ndim):
         low, high = widths[axis]
         if low == 0 and high == 0:

@@ -4,7 +4,7 @@ import copy as _copy
 
 import numpy as np
 
-from ._core import axis_of, before, broadcast_shape, operator, plainly, product_of, replaces
+from ._core import axis_of, before, broadcast_shape, fits, is_number, operator, plainly, product_of, replaces
 
 
 @replaces("numpy.flipud")
@@ -130,6 +130,12 @@ def append(arr, values, axis=None):
 
 @replaces("numpy.concatenate", "numpy.concat")
 def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    given = arrays
+    if any([is_number(array) for array in given]):
+        wide = np.result_type(*[one if is_number(one) else np.asarray(one) for one in given])
+        if dtype is not None or not all([fits(one, wide) for one in given if is_number(one)]):
+            return plainly(np.concatenate, given, axis, out, dtype=dtype, casting=casting)
+        arrays = [np.asarray(array).astype(wide) for array in given]
     arrays = [np.asarray(array) for array in arrays]
     if out is not None and (dtype is not None or casting != "same_kind"):
         return plainly(np.concatenate, arrays, axis, out, dtype=dtype, casting=casting)
@@ -143,7 +149,10 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
         arrays = [array.astype(dtype) for array in arrays]
     if out is None:
         return np.concatenate(arrays, axis=axis)
-    np.copyto(out, np.concatenate(arrays, axis=axis))
+    joined = np.concatenate(arrays, axis=axis)
+    if out.shape != joined.shape:
+        return plainly(np.concatenate, arrays, axis, out)
+    np.copyto(out, joined)
     return out
 
 
@@ -160,11 +169,15 @@ def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
 
 @replaces("numpy.vstack", "numpy.row_stack")
 def vstack(tup, *, dtype=None, casting="same_kind"):
+    if not isinstance(tup, list | tuple | np.ndarray):
+        return plainly(np.vstack, tup, dtype=dtype, casting=casting)
     return np.concatenate([np.atleast_2d(array) for array in tup], axis=0, dtype=dtype, casting=casting)
 
 
 @replaces("numpy.hstack")
 def hstack(tup, *, dtype=None, casting="same_kind"):
+    if not isinstance(tup, list | tuple | np.ndarray):
+        return plainly(np.hstack, tup, dtype=dtype, casting=casting)
     arrays = [np.atleast_1d(array) for array in tup]
     return np.concatenate(arrays, axis=0 if arrays[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
@@ -186,9 +199,17 @@ def column_stack(tup):
 
 @replaces("numpy.block")
 def block(arrays):
+    if _holds_tuple(arrays):
+        return plainly(np.block, arrays)
     depth = _depth(arrays)
     result = _block(arrays, depth, max(depth, _most_dims(arrays)))
     return result if depth > 0 else result.copy()
+
+
+def _holds_tuple(arrays):
+    return (
+        isinstance(arrays, tuple) or isinstance(arrays, list) and any([_holds_tuple(part) for part in arrays])
+    )
 
 
 def _depth(arrays):
@@ -338,7 +359,7 @@ def repeat(a, repeats, axis=None):
 @replaces("numpy.rollaxis")
 def rollaxis(a, axis, start=0):
     a = np.asarray(a)
-    if axis_of(axis, a.ndim) is None:
+    if axis_of(axis, a.ndim) is None or not -a.ndim <= start <= a.ndim:
         return plainly(np.rollaxis, a, axis, start)
     axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
     return np.moveaxis(a, axis, start - 1 if axis < start else start)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._core import axis_of, before, laid_out_like, plainly, replaces, sized
+from ._core import axis_of, before, is_number, laid_out_like, plainly, replaces, sized
 
 
 @replaces("numpy.angle")
@@ -74,12 +74,22 @@ def isposinf(x, out=None):
     return np.logical_and(np.isinf(x), ~np.signbit(x))
 
 
+def _is_pythons(value):
+    return isinstance(value, int | float | complex) and not isinstance(value, np.generic)
+
+
 @replaces("numpy.isclose")
 def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
-    a, b = np.asarray(a), np.asarray(b)
-    if b.dtype.kind in "iub":
+    if not (is_number(rtol) and is_number(atol) and -np.inf < rtol < np.inf and -np.inf < atol < np.inf):
+        return plainly(np.isclose, a, b, rtol, atol, equal_nan)
+    # Python's numbers are as wide as what they are compared with.
+    a = a if _is_pythons(a) and isinstance(b, np.ndarray | np.generic) else np.asarray(a)
+    b = b if _is_pythons(b) and isinstance(a, np.ndarray | np.generic) else np.asarray(b)
+    if isinstance(b, int):
+        b = float(b)
+    elif not _is_pythons(b) and b.dtype.kind in "iub":
         b = b.astype(np.float64)
-    near = (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b) | (a == b)
+    near = (np.abs(a - b) <= atol + rtol * abs(b)) & np.isfinite(b) | (a == b)
     if equal_nan:
         near = near | np.isnan(a) & np.isnan(b)
     return near
