@@ -26,11 +26,11 @@ def _reduced(loss: Tensor, reduction: str) -> Tensor:
         return loss.mean()
     if reduction == "sum":
         return loss.sum()
-    _check_reduction(reduction)
+    _need_known_reduction(reduction)
     return loss
 
 
-def _check_reduction(reduction: str) -> None:
+def _need_known_reduction(reduction: str) -> None:
     if reduction != "none" and reduction != "mean" and reduction != "sum":
         raise ValueError(f"{reduction} is not a valid value for reduction")
 
@@ -278,7 +278,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
     chosen_reduction = _older(size_average, reduce, reduction)
-    _check_reduction(chosen_reduction)
+    _need_known_reduction(chosen_reduction)
     if input.dim() == 0:
         input = input.reshape([1])
     index = target.reshape(list(input.shape[:-1]) + [1])
@@ -298,7 +298,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Optional
     """sum over targets j and other classes i of max(0, 1 - (input[j] - input[i])) / C. target: int[N, C] or [C], the
     targets' numbers before the first -1."""
     chosen_reduction = _older(size_average, reduce, reduction)
-    _check_reduction(chosen_reduction)
+    _need_known_reduction(chosen_reduction)
     if input.dim() == 0:
         input, target = input.reshape([1]), target.reshape([1])
     size = input.shape[-1]

@@ -75,6 +75,8 @@ def where(condition, input=None, other=None, *, self=None, out=None):
 def nonzero(input, *, out=None, as_tuple=False):
     """[n, dim] the indices of elements that differ from zero; with as_tuple one tensor per dimension."""
     need_tensor("nonzero", input)
+    if out is not None and not isinstance(out, _Tensor):
+        raise TypeError(f"nonzero(): argument 'out' must be Tensor, not {type(out).__name__}")
     if as_tuple and out is not None:
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     if not as_tuple:
