@@ -5,7 +5,7 @@ export PYTHON
 
 VENV := .venv/bin/python
 
-.PHONY: help setup setup-torch build wheel demo test test-torch test-interop bench bench-suite bench-peers bench-operators bench-products bench-gpu test-gpu gpu-kit bench-torchscript fuzz fuzz-programs coverage docs format lint clean
+.PHONY: help setup setup-torch build wheel demo test test-torch test-opinfo test-interop bench bench-suite bench-peers bench-operators bench-products bench-gpu test-gpu gpu-kit bench-torchscript fuzz fuzz-programs coverage docs format lint clean
 
 help:  ## This list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -38,6 +38,11 @@ endif
 	@$(or $(TORCH_PYTHON),.venv-torch/bin/python) tests/torch/record_programs.py --check
 	@$(VENV) -m pytest -q tests/torch
 	@$(VENV) bench/torch_programs.py --torch $(or $(TORCH_PYTHON),.venv-torch/bin/python)
+
+test-opinfo: build  ## The calls of PyTorch's OpInfo database, recorded by PyTorch 2.15, on weft
+	@[ -x .venv-torch/bin/python ] || $(PYTHON) -m venv .venv-torch
+	@.venv-torch/bin/python -m pip install --quiet 'torch==2.15.*' numpy expecttest
+	@scripts/test opinfo
 
 test-interop: setup-torch  ## The tests that exchange archives with PyTorch
 	@scripts/test interop

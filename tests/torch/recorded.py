@@ -30,43 +30,12 @@ class Difference(Exception):
     """A result that is not PyTorch's."""
 
 
-class Recorded:
-    """The recorded calls, and what they are called with."""
+class Answers:
+    """Results as PyTorch gave them: arrays, which trees of results refer to; tolerance: of all dtypes."""
 
-    def __init__(self):
-        recorded = json.loads((DATA / "cases.json").read_text())
-        self.cases = recorded["cases"]
-        self.dtypes = recorded["inputs"]
-        self.inputs = dict(numpy.load(DATA / "inputs.npz"))
-        self.results = dict(numpy.load(DATA / "results.npz"))
-
-    def names(self, torch):
-        """Fresh operands: calls change them."""
-        scope = {"torch": torch, "F": torch.nn.functional}
-        for name, dtype in self.dtypes.items():
-            scope[name] = torch.from_numpy(self.inputs[name].copy()).to(getattr(torch, dtype))
-        return scope
-
-    def check(self, torch, case, strides=False):
-        """Raises Difference, or what the call raised."""
-        scope = self.names(torch)
-        torch.manual_seed(0)
-        if "error" in case:
-            try:
-                exec(case["code"], scope)
-            except Exception as error:
-                raised = {each.__name__ for each in type(error).__mro__}
-                if case["error"][0] not in raised and case["error"][0].lstrip("_") not in raised:
-                    raise Difference(f"raised {type(error).__name__}, expected {case['error'][0]}") from error
-                return
-            raise Difference(f"no {case['error'][0]} was raised")
-        operands = dict(scope)
-        exec(case["code"], scope)
-        self.compare(torch, scope["r"], case["result"], "r", strides)
-        if "changed" in case:
-            expected = case["changed"]
-            target = re.match(r"r = (?:(?:torch|F)[\w.]*\()?(\w+)", case["code"]).group(1)
-            self.compare(torch, operands[target], expected, "the operand", True)
+    def __init__(self, results, tolerance=None):
+        self.results = results
+        self.tolerance = tolerance
 
     def compare(self, torch, value, expected, where, strides):
         if "tensor" in expected:
@@ -125,7 +94,8 @@ class Recorded:
             if not numpy.array_equal(got, want):
                 raise Difference(f"{where} is {got.ravel()[:4]}, expected {want.ravel()[:4]}")
             return
-        tolerance = TOLERANCE.get(dtype, 1e-9 if dtype in ("float64", "complex128") else 1e-5)
+        by_dtype = TOLERANCE.get(dtype, 1e-9 if dtype in ("float64", "complex128") else 1e-5)
+        tolerance = by_dtype if self.tolerance is None else self.tolerance
         finite = numpy.isfinite(want)
         scale = numpy.abs(want[finite]).max() if finite.any() else 0
         if not numpy.array_equal(numpy.isnan(got), numpy.isnan(want)):
@@ -138,6 +108,45 @@ class Recorded:
         if (error > bound).any():
             worst = int(numpy.argmax(error - bound))
             raise Difference(f"{where} is {got[finite][worst]}, expected {want[finite][worst]}")
+
+
+class Recorded(Answers):
+    """The recorded calls, and what they are called with."""
+
+    def __init__(self):
+        recorded = json.loads((DATA / "cases.json").read_text())
+        super().__init__(dict(numpy.load(DATA / "results.npz")))
+        self.cases = recorded["cases"]
+        self.dtypes = recorded["inputs"]
+        self.inputs = dict(numpy.load(DATA / "inputs.npz"))
+
+    def names(self, torch):
+        """Fresh operands: calls change them."""
+        scope = {"torch": torch, "F": torch.nn.functional}
+        for name, dtype in self.dtypes.items():
+            scope[name] = torch.from_numpy(self.inputs[name].copy()).to(getattr(torch, dtype))
+        return scope
+
+    def check(self, torch, case, strides=False):
+        """Raises Difference, or what the call raised."""
+        scope = self.names(torch)
+        torch.manual_seed(0)
+        if "error" in case:
+            try:
+                exec(case["code"], scope)
+            except Exception as error:
+                raised = {each.__name__ for each in type(error).__mro__}
+                if case["error"][0] not in raised and case["error"][0].lstrip("_") not in raised:
+                    raise Difference(f"raised {type(error).__name__}, expected {case['error'][0]}") from error
+                return
+            raise Difference(f"no {case['error'][0]} was raised")
+        operands = dict(scope)
+        exec(case["code"], scope)
+        self.compare(torch, scope["r"], case["result"], "r", strides)
+        if "changed" in case:
+            expected = case["changed"]
+            target = re.match(r"r = (?:(?:torch|F)[\w.]*\()?(\w+)", case["code"]).group(1)
+            self.compare(torch, operands[target], expected, "the operand", True)
 
 
 def differences(recorded, torch, name=None, strides=False):
