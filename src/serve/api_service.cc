@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/printable.h"
+#include "runtime/log.h"
 #include "weft/error.h"
 
 namespace weft::serve {
@@ -100,6 +101,7 @@ void ApiService::handle(const HttpRequest& request, const std::shared_ptr<Exchan
   } catch (const Error& error) {
     const bool is_users = error.kind() == ErrorKind::Value || error.kind() == ErrorKind::Type ||
                           error.kind() == ErrorKind::Index;
+    if (!is_users) log::warning(fmt::format("serve: a request ends with an error: {}", error.what()));
     exchange->respond(answer(ApiError(is_users ? 400 : 500, error.what())));
   }
 }
