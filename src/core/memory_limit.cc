@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/sysinfo.h>
 
+#include "core/control_group.h"
 #include "weft/error.h"
 
 namespace weft {
@@ -11,7 +12,9 @@ size_t total_memory() {
   static const size_t bytes = [] {
     struct sysinfo info;
     if (sysinfo(&info) != 0) return SIZE_MAX;
-    return (size_t{info.totalram} + size_t{info.totalswap}) * size_t{info.mem_unit};
+    const size_t memory = size_t{info.totalram} * size_t{info.mem_unit},
+                 swap = size_t{info.totalswap} * size_t{info.mem_unit};
+    return smaller_limit(memory, cgroup_memory_limit("/proc/self/cgroup", "/sys/fs/cgroup")) + swap;
   }();
   return bytes;
 }
@@ -19,9 +22,10 @@ size_t total_memory() {
 namespace {
 
 [[noreturn]] void does_not_fit(std::string_view what, const std::string& wanted, double bytes) {
-  throw_error(ErrorKind::Memory,
-              fmt::format("{}: {} needs {:.0f} bytes ({:.4g} GiB), and the machine has {:.4g} GiB of memory",
-                          what, wanted, bytes, bytes / 0x1p30, static_cast<double>(total_memory()) / 0x1p30));
+  throw_error(
+      ErrorKind::Memory,
+      fmt::format("{}: {} needs {:.0f} bytes ({:.4g} GiB), and the process may have {:.4g} GiB of memory",
+                  what, wanted, bytes, bytes / 0x1p30, static_cast<double>(total_memory()) / 0x1p30));
 }
 
 }  // namespace

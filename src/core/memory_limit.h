@@ -8,7 +8,8 @@
 
 namespace weft {
 
-// Bytes of memory and swap space that the machine has, of which its control group may allow less.
+// Bytes that the process may have: the machine's memory, or what its control group allows of it, and swap
+// space.
 size_t total_memory();
 // MemoryError where an array of this shape has more bytes than that, ValueError where a size is negative;
 // `what` is what asks for it.
