@@ -292,7 +292,7 @@ def _deep_copy(compiled, memo):
 
 
 def reset():
-    """Forgets every capture of every compiled function, and the counters of stats()."""
+    """Forgets every capture of every compiled function, the kernels that nothing else refers to, and the counters of stats()."""
     _C._reset()
 
 

@@ -19,6 +19,7 @@
 
 #include "core/profiling.h"
 #include "runtime/log.h"
+#include "runtime/own_stack.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
 
@@ -47,24 +48,7 @@ thread_local const TaskPtr* current_task = nullptr;  // what this thread runs, i
 thread_local bool is_worker = false;
 
 // Half of the stack stays free for the task itself.
-bool stack_has_room() {
-  struct Stack {
-    uintptr_t low = 0;
-    size_t size = 0;
-    Stack() {
-      pthread_attr_t attributes;
-      if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
-      void* address = nullptr;
-      pthread_attr_getstack(&attributes, &address, &size);
-      low = reinterpret_cast<uintptr_t>(address);
-      pthread_attr_destroy(&attributes);
-    }
-  };
-  thread_local const Stack stack;
-  // Below `low` on a stack that is not the thread's own (a coroutine's): then there is no telling.
-  const uintptr_t left = reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) - stack.low;
-  return left > stack.size / 2 && left <= stack.size;
-}
+bool stack_has_room() { return stack_left().value_or(0) > current_stack().size / 2; }
 
 bool is_below(const Task& task, const Task* ancestor) {
   for (const Task* t = task.parent.get(); t != nullptr; t = t->parent.get()) {
@@ -133,7 +117,7 @@ void in_child_of_fork() {
 }
 
 // Registered as the library is loaded (under_way.cc says why).
-[[maybe_unused]] const int at_fork = pthread_atfork(nullptr, nullptr, in_child_of_fork);
+[[maybe_unused]] const int interop_at_fork = pthread_atfork(nullptr, nullptr, in_child_of_fork);
 
 InteropPool& pool() {
   static const int at_exit = std::atexit([] {

@@ -124,7 +124,7 @@ struct Profiler {
 std::atomic<Profiler*> current_profiler{nullptr};
 
 // Registered as the library is loaded (under_way.cc says why).
-[[maybe_unused]] const int at_fork =
+[[maybe_unused]] const int profiler_at_fork =
     pthread_atfork(nullptr, nullptr, [] { current_profiler.store(nullptr); });
 
 Profiler& the_profiler() {

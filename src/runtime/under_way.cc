@@ -39,7 +39,7 @@ void close() {
 
 // A child has only the thread that forked. Registered as the library is loaded: a thread that registered
 // handlers when it first needs them would wait for one that forks, and the child for it.
-[[maybe_unused]] const int at_fork =
+[[maybe_unused]] const int gate_at_fork =
     pthread_atfork([] { gate().mutex.lock(); }, [] { gate().mutex.unlock(); },
                    [] {
                      gate().count = own;

@@ -1,5 +1,7 @@
 // The object weft.compile returns, and the module functions behind weft.compiler.
 
+#include <fmt/format.h>
+
 #include "capture/builtins/builtins.h"
 #include "capture/builtins/weft_tensors.h"
 #include "capture/bytecode/entered.h"
@@ -15,6 +17,8 @@
 #include "capture/values/choices.h"
 #include "interpreter_lock.h"
 #include "op_arguments.h"
+#include "runtime/log.h"
+#include "runtime/own_stack.h"
 #include "trace_handler.h"
 #include "weft/env.h"
 #include "weft/error.h"
@@ -88,6 +92,9 @@ PyObject* call_plain(PyObject* self, PyObject* const* args, size_t nargsf, PyObj
                              nargsf & ~PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames);
 }
 
+// In a thread whose stack is too small.
+PyObject* call_on_own_stack(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames);
+
 PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   // weft.jit.trace records operators one by one.
   if (python::trace_handler) [[unlikely]]
@@ -125,10 +132,24 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf, Py
 }
 
 PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  if (!runtime::has_stack(runtime::kCaptureStack)) [[unlikely]]
+    return call_on_own_stack(self, args, nargsf, kwnames);
   if (measuring) [[unlikely]]
     return measured_call(*reinterpret_cast<Callable*>(self)->measurement, call_compiled, call_plain, self,
                          args, nargsf, kwnames);
   return call_compiled(self, args, nargsf, kwnames);
+}
+
+PyObject* call_on_own_stack(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  PyObject* result = nullptr;
+  try {
+    runtime::on_own_stack([&] { result = call(self, args, nargsf, kwnames); });
+  } catch (const Error& error) {
+    log::warning(fmt::format("weft.compile: {} runs as it is: {}",
+                             callable_name(reinterpret_cast<Callable*>(self)->function), error.what()));
+    return call_plain(self, args, nargsf, kwnames);
+  }
+  return result;
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -136,7 +157,8 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(callable->dict);
   Py_VISIT(callable->function);
-  return 0;
+  Py_VISIT(callable->options);
+  return callable->compiled ? callable->compiled->traverse(visit, arg) : 0;
 }
 
 int clear(PyObject* self) {
@@ -144,6 +166,7 @@ int clear(PyObject* self) {
   Py_CLEAR(callable->dict);
   Py_CLEAR(callable->function);
   Py_CLEAR(callable->options);
+  if (callable->compiled) callable->compiled->let_go();
   return 0;
 }
 
@@ -152,10 +175,9 @@ void deallocate(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   if (callable->weak_references) PyObject_ClearWeakRefs(self);
-  if (callable->compiled) callable->compiled->reset();
+  clear(self);
   delete callable->compiled;
   delete callable->measurement;
-  clear(self);
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -249,12 +271,15 @@ PyObject* make_callable_of(PyObject*, PyObject* args) {
   if (is_dynamic < 0) return nullptr;
   using Dynamic = Settings::Dynamic;
   return guarded([&] {
-    return make_callable(function, fullgraph != 0,
-                         dynamic == Py_None ? Dynamic::Auto
-                         : is_dynamic       ? Dynamic::Always
-                                            : Dynamic::Never,
-                         mode, backend)
-        .release();
+    Ref made;
+    runtime::with_stack(runtime::kCaptureStack, [&] {
+      made = make_callable(function, fullgraph != 0,
+                           dynamic == Py_None ? Dynamic::Auto
+                           : is_dynamic       ? Dynamic::Always
+                                              : Dynamic::Never,
+                           mode, backend);
+    });
+    return made.release();
   });
 }
 

@@ -14,6 +14,7 @@
 #include "errors.h"
 #include "interpreter_lock.h"
 #include "runtime/log.h"
+#include "runtime/toolchain.h"
 #include "weft/error.h"
 
 namespace weft::capture {
@@ -55,11 +56,21 @@ void reset_all() {
   std::vector<Captures> taken;
   for (CompiledFunction* function : std::exchange(all_functions(), {})) taken.push_back(function->take());
   counters() = Counters{};
+  runtime::clear_memory_cache();
 }
 
-void CompiledFunction::reset() {
+int CompiledFunction::traverse(visitproc visit, void* arg) const {
+  for (const Ref* held : {&callable_, &instance_, &function_, &first_keywords_}) Py_VISIT(held->get());
+  for (const Ref& held : first_args_) Py_VISIT(held.get());
+  return 0;
+}
+
+void CompiledFunction::let_go() {
   all_functions().erase(this);
   const Captures taken = take();
+  const Ref held[] = {std::move(callable_), std::move(instance_), std::move(function_),
+                      std::move(first_keywords_)};
+  const std::vector<Ref> arguments = std::move(first_args_);
 }
 
 Captures CompiledFunction::take() {

@@ -78,7 +78,9 @@ class CompiledFunction {
   PyObject* faster_in_python(PyObject* const* args, size_t num_args);
   // What the call returns where native code runs all of it; null where it may not. With the usual choices.
   Ref call_whole(PyObject* const* args, size_t num_args);
-  void reset();
+  // For Python's collector of cycles: the objects that it holds besides its captures', and their end.
+  int traverse(visitproc visit, void* arg) const;
+  void let_go();
   // Forgets the captures, which end with what is returned.
   Captures take();
   PyObject* function() const { return function_.get(); }

@@ -1,18 +1,6 @@
 #include "device/cuda/emulated_threads.h"
 
 #include <sys/mman.h>
-#include <ucontext.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define WEFT_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)  // clang's way
-#if __has_feature(address_sanitizer)
-#define WEFT_ADDRESS_SANITIZER 1
-#endif
-#endif
-#if defined(WEFT_ADDRESS_SANITIZER)
-#include <sanitizer/common_interface_defs.h>
-#endif
 
 #include <algorithm>
 #include <array>
@@ -22,6 +10,7 @@
 #include <random>
 
 #include "nest/grid.h"
+#include "runtime/stack_context.h"
 #include "weft/error.h"
 
 namespace weft::cuda {
@@ -33,105 +22,15 @@ constexpr size_t kStack = size_t{64} << 10;
 constexpr size_t kDeclaredShared = size_t{48} << 10, kAllShared = size_t{256} << 10;
 constexpr size_t kExchangedWords = 4 * kThreads;
 
-// ---- switching between stacks ----------------------------------------------------------------------------
-#if defined(__x86_64__) && !defined(WEFT_ADDRESS_SANITIZER)
-#define WEFT_OWN_SWITCH 1
-// What a call must keep is on the stack whose top is kept.
-extern "C" void weft_switch_stack(void** from, void* to);
-__asm__(R"(
-.text
-.p2align 4
-.globl weft_switch_stack
-.hidden weft_switch_stack
-.type weft_switch_stack, @function
-weft_switch_stack:
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  ret
-.size weft_switch_stack, .-weft_switch_stack
-)");
-
-class Context {
- public:
-  void prepare(char* stack, void (*function)()) {
-    // As a call of `function` finds the stack: 16 bytes aligned, less the return address.
-    void** top = reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(stack + kStack) & ~uintptr_t{15});
-    *--top = nullptr;
-    *--top = reinterpret_cast<void*>(function);
-    top -= 6;
-    std::memset(top, 0, 6 * sizeof(void*));
-    top_ = top;
-  }
-  static void change(Context& from, Context& to, bool /*is_last*/) { weft_switch_stack(&from.top_, to.top_); }
-  void begun() {}
-
- private:
-  void* top_ = nullptr;
-};
-#else
-// AddressSanitizer is told of each switch (sanitizer/common_interface_defs.h).
-class Context {
- public:
-  void prepare(char* stack, void (*function)()) {
-#if defined(WEFT_ADDRESS_SANITIZER)
-    bottom_ = stack;
-    size_ = kStack;
-    fake_stack_ = nullptr;
-#endif
-    getcontext(&context_);
-    context_.uc_stack.ss_sp = stack;
-    context_.uc_stack.ss_size = kStack;
-    context_.uc_link = nullptr;
-    makecontext(&context_, function, 0);
-  }
-  // `is_last`: `from` never goes on.
-  static void change(Context& from, Context& to, [[maybe_unused]] bool is_last) {
-#if defined(WEFT_ADDRESS_SANITIZER)
-    __sanitizer_start_switch_fiber(is_last ? nullptr : &from.fake_stack_, to.bottom_, to.size_);
-    swapcontext(&from.context_, &to.context_);
-    __sanitizer_finish_switch_fiber(from.fake_stack_, nullptr, nullptr);
-#else
-    swapcontext(&from.context_, &to.context_);
-#endif
-  }
-  // In a new fiber, with the context that it was begun from.
-  void begun() {
-#if defined(WEFT_ADDRESS_SANITIZER)
-    __sanitizer_finish_switch_fiber(nullptr, &bottom_, &size_);
-#endif
-  }
-
- private:
-  ucontext_t context_;
-#if defined(WEFT_ADDRESS_SANITIZER)
-  const void* bottom_ = nullptr;
-  size_t size_ = 0;
-  void* fake_stack_ = nullptr;
-#endif
-};
-#endif
-
 enum class ThreadState : uint8_t { Ready, AtBarrier, AtWarpBarrier, Done };
 
 struct Fibers {
   EmulatedThread state;
   EmulatedEntry entry;
   void* const* parameters;
-  std::array<Context, kThreads> contexts;
+  std::array<runtime::StackContext, kThreads> contexts;
   std::array<ThreadState, kThreads> states;
-  Context scheduler;
+  runtime::StackContext scheduler;
   int current = 0;
 };
 Fibers* running = nullptr;  // one launch at a time, whoever makes it (emulated_driver.cc)
@@ -140,7 +39,8 @@ void leave(ThreadState state) {
   Fibers& fibers = *running;
   const int thread = fibers.current;
   fibers.states[static_cast<size_t>(thread)] = state;
-  Context::change(fibers.contexts[static_cast<size_t>(thread)], fibers.scheduler, state == ThreadState::Done);
+  runtime::StackContext::change(fibers.contexts[static_cast<size_t>(thread)], fibers.scheduler,
+                                state == ThreadState::Done);
 }
 
 void run_fiber() {
@@ -177,7 +77,7 @@ bool release(Fibers& fibers) {
 bool run_block(Fibers& fibers, std::array<int, kThreads>& order, std::mt19937_64* random) {
   for (int thread = 0; thread < kThreads; ++thread) {
     fibers.contexts[static_cast<size_t>(thread)].prepare(stacks() + static_cast<size_t>(thread) * kStack,
-                                                         run_fiber);
+                                                         kStack, run_fiber);
     fibers.states[static_cast<size_t>(thread)] = ThreadState::Ready;
   }
   const auto is_done = [](ThreadState state) { return state == ThreadState::Done; };
@@ -187,7 +87,7 @@ bool run_block(Fibers& fibers, std::array<int, kThreads>& order, std::mt19937_64
       if (fibers.states[static_cast<size_t>(thread)] != ThreadState::Ready) continue;
       fibers.current = thread;
       fibers.state.thread = thread;
-      Context::change(fibers.scheduler, fibers.contexts[static_cast<size_t>(thread)], false);
+      runtime::StackContext::change(fibers.scheduler, fibers.contexts[static_cast<size_t>(thread)], false);
     }
     if (std::all_of(fibers.states.begin(), fibers.states.end(), is_done)) return true;
   } while (release(fibers));
