@@ -11,6 +11,7 @@
 #include "runtime/clang_plugin/plugin.h"
 #include "runtime/files.h"
 #include "runtime/log.h"
+#include "runtime/own_stack.h"
 #include "runtime/precompiled_prelude.h"
 #include "runtime/under_way.h"
 #include "weft/env.h"
@@ -56,7 +57,7 @@ std::mutex& compile_mutex() {
   return instance;
 }
 // Registered as the library is loaded (under_way.cc says why).
-[[maybe_unused]] const int at_fork = pthread_atfork(
+[[maybe_unused]] const int clang_at_fork = pthread_atfork(
     [] { compile_mutex().lock(); }, [] { compile_mutex().unlock(); }, [] { compile_mutex().unlock(); });
 
 Plugin load(const std::string& path) {
@@ -83,15 +84,19 @@ Plugin load(const std::string& path) {
   return plugin;
 }
 
+std::mutex& plugin_mutex() {
+  static std::mutex& instance = *new std::mutex;
+  return instance;
+}
+
 // Loaded once per path, and never unloaded: LLVM registers handlers that outlive a dlclose.
-const Plugin& plugin() {
-  static std::mutex mutex;
+Plugin& plugin() {
   static std::string& loaded_path = *new std::string;
   static Plugin& loaded = *new Plugin;
-  const std::lock_guard<std::mutex> lock(mutex);
+  const std::lock_guard<std::mutex> lock(plugin_mutex());
   const std::string path = plugin_path();
   if (path != loaded_path) {
-    loaded = load(path);
+    with_stack(kCompilerStack, [&] { loaded = load(path); });
     loaded_path = path;
   }
   return loaded;
@@ -100,6 +105,14 @@ const Plugin& plugin() {
 struct Output {
   std::string bytes, message, unknown_flag;
 };
+
+// LLVM has given up in the middle of its work: it cannot be called again.
+void leave_plugin(const std::string& why) {
+  log::warning(fmt::format("the compiler in this process is not used any more: {}", why));
+  Plugin& broken = plugin();
+  const std::lock_guard<std::mutex> lock(plugin_mutex());
+  broken.error = "it gave up: " + why;
+}
 
 Output compile_once(const Plugin& clang, const CompileRequest& request, const std::vector<std::string>& flags,
                     const std::string* precompiled) {
@@ -117,7 +130,7 @@ Output compile_once(const Plugin& clang, const CompileRequest& request, const st
     input.prelude = {request.prelude.data(), request.prelude.size()};
   }
   WeftClangResult result = {};
-  clang.compile(&input, &result);
+  with_stack(kCompilerStack, [&] { clang.compile(&input, &result); });
   log::write(log::Channel::Cache,
              fmt::format("clang: {}: {:.1f} ms to IR, {:.1f} ms to machine code, {:.1f} ms linking",
                          request.name, result.frontend_ms, result.backend_ms, result.link_ms));
@@ -125,6 +138,7 @@ Output compile_once(const Plugin& clang, const CompileRequest& request, const st
   if (result.bytes != nullptr) output.bytes.assign(result.bytes, result.size);
   if (result.message != nullptr) output.message = result.message;
   if (result.unknown_flag != nullptr) output.unknown_flag = result.unknown_flag;
+  if (result.has_given_up != 0) leave_plugin(output.message);
   clang.prelude.release(&result);
   return output;
 }
@@ -142,7 +156,9 @@ class ClangToolchain final : public Toolchain {
             "not installed: no file {}; the wheel weft-compiler, weft[compiler], brings it", plugin_path());
       return false;
     }
-    const std::string error = plugin().error;
+    const Plugin& clang = plugin();
+    const std::lock_guard<std::mutex> lock(plugin_mutex());
+    const std::string error = clang.error;
     if (why_not != nullptr) *why_not = error;
     return error.empty();
   }
@@ -161,7 +177,7 @@ std::string compile_with_clang(const CompileRequest& request, const std::vector<
   if (!clang.error.empty()) throw_error(ErrorKind::Runtime, "clang: " + clang.error);
   const std::string* precompiled = precompiled_prelude(clang.prelude, request.prelude, flags);
   Output output = compile_once(clang, request, flags, precompiled);
-  if (output.bytes.empty() && precompiled != nullptr) {
+  if (output.bytes.empty() && precompiled != nullptr && clang.error.empty()) {
     output = compile_once(clang, request, flags, nullptr);
     if (!output.bytes.empty()) drop_precompiled_prelude(precompiled);
   }

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <sstream>
 
 #include "runtime/files.h"
@@ -58,7 +60,8 @@ class CxxToolchain final : public Toolchain {
     {
       const FileDescriptor file(::open(source.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
       if (!file.valid() || !write_all(file.get(), request.source)) {
-        throw_error(ErrorKind::Runtime, fmt::format("c++: cannot write {}", source));
+        throw_error(ErrorKind::Runtime,
+                    fmt::format("c++: cannot write {} (TMPDIR moves it): {}", source, std::strerror(errno)));
       }
     }
     std::vector<std::string> command = compiler_command();

@@ -165,7 +165,7 @@ void evict(const std::string& folder) {
 class EntryFile {
  public:
   explicit EntryFile(const std::string& path)
-      : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {}
+      : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {}
 
   bool is_ours() const {
     if (!file_.valid()) return false;
@@ -188,6 +188,14 @@ class EntryFile {
   FileDescriptor file_;
 };
 
+// For what errno tells.
+void warn_of_write(const std::string& where) {
+  warn_once(
+      fmt::format("kernel cache: cannot write to {}: {} (WEFT_CACHE_DIR moves it, WEFT_DISABLE_CACHE=1 "
+                  "turns it off)",
+                  where, std::strerror(errno)));
+}
+
 // The path of the entry that now holds `bytes`; "" when the cache is off or cannot be written.
 std::string write_entry(const std::string& name, const std::string& key, std::string_view extension,
                         std::string_view bytes) {
@@ -198,16 +206,14 @@ std::string write_entry(const std::string& name, const std::string& key, std::st
   {
     const FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
     if (!file.valid() || !write_all(file.get(), bytes) || !write_all(file.get(), text_of(trailer))) {
-      warn_once(
-          fmt::format("kernel cache: cannot write to {}: {} (WEFT_CACHE_DIR moves it, WEFT_DISABLE_CACHE=1 "
-                      "turns it off)",
-                      folder, std::strerror(errno)));
+      warn_of_write(folder);
       if (file.valid()) ::unlink(temporary.c_str());
       return "";
     }
   }
   std::string path = entry_path(folder, name, key, extension);
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    warn_of_write(path);
     ::unlink(temporary.c_str());
     return "";
   }

@@ -21,7 +21,8 @@ std::shared_ptr<Storage> map_file(const std::string& path, std::string_view what
   const auto fail = [&](const std::string& why, ErrorKind kind = ErrorKind::Runtime) {
     throw_error(kind, fmt::format("{} '{}': {}", what, printable(path), why));
   };
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Of a pipe that nobody writes to, opening would wait for ever.
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid()) fail(fmt::format("cannot open: {}", std::strerror(errno)));
   struct stat status{};
   if (fstat(file.get(), &status) != 0) fail(std::strerror(errno));

@@ -12,6 +12,7 @@
 #include "runtime/disk_cache.h"
 #include "runtime/files.h"
 #include "runtime/log.h"
+#include "runtime/own_stack.h"
 
 namespace weft::runtime {
 namespace {
@@ -36,7 +37,7 @@ std::string make(const PreludeCompiler& compiler, std::string_view prelude,
   request.flag_count = pointers.size();
   request.prelude = {text.data(), text.size()};
   WeftClangResult result = {};
-  compiler.precompile(&request, &result);
+  with_stack(kCompilerStack, [&] { compiler.precompile(&request, &result); });
   std::string bytes = result.bytes != nullptr ? std::string(result.bytes, result.size) : "";
   if (bytes.empty())
     log::write(log::Channel::Cache,

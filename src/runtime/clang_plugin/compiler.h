@@ -13,7 +13,8 @@ struct ObjectCode {
   std::string message;       // diagnostics
   std::string unknown_flag;  // of the request, where one stops the compilation
   double frontend_ms = 0, backend_ms = 0;
-  bool is_text = false;  // assembly: nothing to link
+  bool is_text = false;       // assembly: nothing to link
+  bool has_given_up = false;  // recovery.h
 };
 
 // C++ to a relocatable object, or to PTX under --target=nvptx64-nvidia-cuda.
@@ -22,7 +23,8 @@ ObjectCode compile_object(const WeftClangRequest& request);
 // set.
 ObjectCode precompile(const WeftClangRequest& request);
 
-// A relocatable object to a shared object that needs `library` (may be null). Empty on failure.
-std::string link_shared(const std::string& object, const char* library, std::string* message);
+// A relocatable object to a shared object that needs `library` (may be null). Empty on failure, which is
+// noted in `object`.
+std::string link_shared(ObjectCode& object, const char* library);
 
 }  // namespace weft::clang_plugin

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "runtime/clang_plugin/compiler.h"
+#include "runtime/clang_plugin/recovery.h"
 
 namespace {
 
@@ -27,7 +28,15 @@ WeftClangResult result_of(const ObjectCode& code, const std::string& bytes, doub
           code.frontend_ms,
           code.backend_ms,
           link_ms,
-          code.unknown_flag.empty() ? nullptr : copy_of(code.unknown_flag)};
+          code.unknown_flag.empty() ? nullptr : copy_of(code.unknown_flag),
+          code.has_given_up};
+}
+
+ObjectCode recovered(ObjectCode (*step)(const WeftClangRequest&), const WeftClangRequest& request) {
+  ObjectCode code, failed;
+  if (weft::clang_plugin::run_recoverable([&] { code = step(request); }, &failed.message)) return code;
+  failed.has_given_up = true;
+  return failed;
 }
 
 }  // namespace
@@ -39,26 +48,26 @@ __attribute__((visibility("default"))) void weft_clang_compile(const WeftClangRe
   // LLD keeps its state in globals.
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
-  ObjectCode object = weft::clang_plugin::compile_object(*request);
+  ObjectCode object = recovered(weft::clang_plugin::compile_object, *request);
   std::string shared;
   const auto start = std::chrono::steady_clock::now();
   if (object.is_text)
     shared = object.bytes;
   else if (!object.bytes.empty())
-    shared = weft::clang_plugin::link_shared(object.bytes, request->library, &object.message);
+    shared = weft::clang_plugin::link_shared(object, request->library);
   const std::chrono::duration<double, std::milli> link_time = std::chrono::steady_clock::now() - start;
   *result = result_of(object, shared, link_time.count());
 }
 
 __attribute__((visibility("default"))) void weft_clang_compile_object(const WeftClangRequest* request,
                                                                       WeftClangResult* result) {
-  const ObjectCode object = weft::clang_plugin::compile_object(*request);
+  const ObjectCode object = recovered(weft::clang_plugin::compile_object, *request);
   *result = result_of(object, object.bytes, 0);
 }
 
 __attribute__((visibility("default"))) void weft_clang_precompile(const WeftClangRequest* request,
                                                                   WeftClangResult* result) {
-  const ObjectCode code = weft::clang_plugin::precompile(*request);
+  const ObjectCode code = recovered(weft::clang_plugin::precompile, *request);
   *result = result_of(code, code.bytes, 0);
 }
 

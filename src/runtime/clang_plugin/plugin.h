@@ -28,6 +28,7 @@ struct WeftClangResult {
   char* message;  // diagnostics when bytes is null
   double frontend_ms, backend_ms, link_ms;
   char* unknown_flag;  // a flag that the plugin cannot pass on, or null
+  int has_given_up;    // LLVM has, in the middle of its work: it is not to be called again
 };
 
 // Thread-safe. The result is released with weft_clang_release.
