@@ -249,9 +249,11 @@ std::shared_ptr<const Module> disk_cache_load(const std::string& kernel, const s
   const std::string path = entry_path(folder, kernel, key, kKernel);
   const EntryFile file(path);
   if (!file.is_ours()) return nullptr;
-  std::string problem = problem_of(file.read().value_or(""), key);
+  const std::string entry = file.read().value_or("");
+  std::string problem = problem_of(entry, key);
   if (problem.empty()) {
-    if (auto module = load_module_file(path, kernel, &problem)) {
+    const std::string_view bytes = std::string_view(entry).substr(0, entry.size() - sizeof(Trailer));
+    if (auto module = load_module_file(path, bytes, kernel, &problem)) {
       file.mark_used();
       return module;
     }
@@ -264,7 +266,7 @@ std::shared_ptr<const Module> disk_cache_store(const std::string& kernel, const 
                                                std::string_view bytes) {
   const std::string path = write_entry(kernel, key, kKernel, bytes);
   std::string error;
-  return path.empty() ? nullptr : load_module_file(path, kernel, &error);
+  return path.empty() ? nullptr : load_module_file(path, bytes, kernel, &error);
 }
 
 std::optional<std::string> disk_cache_read(const std::string& name, const std::string& key) {

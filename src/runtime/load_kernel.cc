@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -25,26 +27,67 @@ namespace {
 // Held while the kernel is made, so that threads which want the same one wait for it.
 struct Slot {
   std::mutex mutex;
-  std::shared_ptr<const Module> module;
+  std::weak_ptr<const Module> module;
 };
 
-struct MemoryCache {
-  std::mutex mutex;
-  std::unordered_map<std::string, std::shared_ptr<Slot>> slots;
-
+// Finds every module that somebody refers to, and keeps those that were asked for last.
+class MemoryCache {
+ public:
   std::shared_ptr<Slot> slot(const std::string& key) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    std::shared_ptr<Slot>& found = slots[key];
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (slots_.size() >= sweep_at_) sweep();
+    std::shared_ptr<Slot>& found = slots_[key];
     if (found == nullptr) found = std::make_shared<Slot>();
     return found;
   }
+
+  void keep(const std::shared_ptr<const Module>& module) {
+    std::shared_ptr<const Module> oldest;  // ends without the lock
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto known = std::find(kept_.begin(), kept_.end(), module);
+    if (known != kept_.end()) {
+      std::rotate(known, known + 1, kept_.end());
+      return;
+    }
+    if (kept_.size() == kMostKept) {
+      oldest = std::move(kept_.front());
+      kept_.pop_front();
+    }
+    kept_.push_back(module);
+  }
+
+  void clear() {
+    std::deque<std::shared_ptr<const Module>> kept;  // ends without the lock
+    const std::lock_guard<std::mutex> lock(mutex_);
+    kept.swap(kept_);
+    slots_.clear();
+  }
+
+ private:
+  static constexpr size_t kMostKept = 256, kFewestSlots = 1024;
+
+  // Slots of modules that are no more. What only the map holds, nobody waits for.
+  void sweep() {
+    std::erase_if(slots_, [](const auto& entry) {
+      const std::shared_ptr<Slot>& slot = entry.second;
+      if (slot.use_count() > 1) return false;
+      const std::lock_guard<std::mutex> lock(slot->mutex);
+      return slot->module.expired();
+    });
+    sweep_at_ = std::max(kFewestSlots, 2 * slots_.size());
+  }
+
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<Slot>> slots_;
+  size_t sweep_at_ = kFewestSlots;
+  std::deque<std::shared_ptr<const Module>> kept_;  // the one asked for last at the end
 };
 
 std::atomic<MemoryCache*> current_cache{nullptr};
 
 // A child of fork() starts an empty one: threads that held locks of the old do not exist there. Registered as
 // the library is loaded (under_way.cc says why).
-[[maybe_unused]] const int at_fork =
+[[maybe_unused]] const int cache_at_fork =
     pthread_atfork(nullptr, nullptr, [] { current_cache.store(new MemoryCache); });
 
 MemoryCache& memory_cache() {
@@ -134,19 +177,17 @@ LoadedKernel load_kernel(const CompileRequest& request, std::string_view toolcha
   for (const Toolchain* choice : choices) ids += choice->id() + "\n";
   const std::shared_ptr<Slot> slot = memory_cache().slot(cache_key(request, ids));
   const std::lock_guard<std::mutex> lock(slot->mutex);
-  if (slot->module != nullptr) {
+  if (std::shared_ptr<const Module> module = slot->module.lock()) {
     log_cache(request, "memory cache");
-    return {slot->module, 0, "memory cache"};
+    memory_cache().keep(module);
+    return {std::move(module), 0, "memory cache"};
   }
   LoadedKernel kernel = make_kernel(request, toolchain_name, choices);
   slot->module = kernel.module;
+  memory_cache().keep(kernel.module);
   return kernel;
 }
 
-void clear_memory_cache() {
-  MemoryCache& cache = memory_cache();
-  const std::lock_guard<std::mutex> lock(cache.mutex);
-  cache.slots.clear();
-}
+void clear_memory_cache() { memory_cache().clear(); }
 
 }  // namespace weft::runtime

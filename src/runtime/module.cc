@@ -10,7 +10,9 @@
 #include <cstring>
 #include <mutex>
 
+#include "runtime/code_image.h"
 #include "runtime/files.h"
+#include "weft/env.h"
 #include "weft/error.h"
 
 namespace weft::runtime {
@@ -43,11 +45,14 @@ void expose_libraries() {
   });
 }
 
-}  // namespace
-
-std::shared_ptr<const Module> load_module_file(const std::string& path, const std::string& kernel,
-                                               std::string* error) {
+// Code for a debugger is the system's loader's, which tells it.
+std::shared_ptr<const Module> load_shared(std::string_view bytes, const std::string& kernel) {
   expose_libraries();
+  return env::get("WEFT_KERNEL_OPTIMIZATION") == "0" ? nullptr : load_image(bytes, kernel);
+}
+
+std::shared_ptr<const Module> open_library(const std::string& path, const std::string& kernel,
+                                           std::string* error) {
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* reason = ::dlerror();
@@ -57,13 +62,22 @@ std::shared_ptr<const Module> load_module_file(const std::string& path, const st
   return std::make_shared<SharedObject>(handle, kernel);
 }
 
+}  // namespace
+
+std::shared_ptr<const Module> load_module_file(const std::string& path, std::string_view bytes,
+                                               const std::string& kernel, std::string* error) {
+  std::shared_ptr<const Module> module = load_shared(bytes, kernel);
+  return module != nullptr ? module : open_library(path, kernel, error);
+}
+
 std::shared_ptr<const Module> load_module_bytes(std::string_view bytes, const std::string& kernel) {
+  if (std::shared_ptr<const Module> module = load_shared(bytes, kernel)) return module;
   std::string error;
   std::string path = temporary_directory() + "/weft-" + kernel.substr(0, 64) + "-XXXXXX";
   if (const FileDescriptor file(::mkostemp(path.data(), O_CLOEXEC)); file.valid()) {
     std::shared_ptr<const Module> module;
     if (write_all(file.get(), bytes)) {
-      module = load_module_file(path, kernel, &error);
+      module = open_library(path, kernel, &error);
     } else {
       error = fmt::format("{}: {}", path, std::strerror(errno));
     }
@@ -87,7 +101,7 @@ std::shared_ptr<const Module> load_module_bytes(std::string_view bytes, const st
         fd = ::fcntl(memory.get(), F_DUPFD_CLOEXEC, fd + 1);
         continue;
       }
-      if (auto module = load_module_file(path, kernel, &memory_error)) return module;
+      if (auto module = open_library(path, kernel, &memory_error)) return module;
       break;
     }
   }

@@ -9,9 +9,9 @@
 
 namespace weft::runtime {
 
-// Loads the shared object in a file; nullptr with the reason in *error.
-std::shared_ptr<const Module> load_module_file(const std::string& path, const std::string& kernel,
-                                               std::string* error);
+// Loads the shared object `bytes`, which the file holds; nullptr with the reason in *error.
+std::shared_ptr<const Module> load_module_file(const std::string& path, std::string_view bytes,
+                                               const std::string& kernel, std::string* error);
 // Loads the bytes of a shared object; throws Error(Runtime).
 std::shared_ptr<const Module> load_module_bytes(std::string_view bytes, const std::string& kernel);
 
