@@ -60,7 +60,7 @@ class BlockKernel {
     Failure first{};
     bool has_failed = false;
     {
-      const GilRelease no_gil;
+      const ComputeRelease no_gil;
       profiling::OpenRange range(name_);
       std::mutex mutex;
       parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {

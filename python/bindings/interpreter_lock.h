@@ -6,10 +6,13 @@
 
 #include <Python.h>
 #include <cxxabi.h>
+#include <unistd.h>
 
+#include <optional>
 #include <utility>
 
 #include "runtime/interop.h"
+#include "runtime/interruption.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -37,8 +40,36 @@ class GilRelease {
   PyThreadState* thread_;
 };
 
+// Python's signal handlers run, in its main thread. True: one raised, and its exception is set.
+inline bool does_signal_raise() {
+  PyThreadState* const thread = PyGILState_GetThisThreadState();
+  if (!thread) return false;
+  restore_thread(thread);
+  const bool raises = PyErr_CheckSignals() != 0;
+  PyEval_SaveThread();
+  return raises;
+}
+
+// Without the lock, for what may take long: a signal whose handler raises ends it by runtime::Interrupted,
+// with the exception set.
+class ComputeRelease {
+ public:
+  ComputeRelease() {
+    thread_local const bool is_main = ::gettid() == ::getpid();  // the only one that signals are handled in
+    if (is_main) interruptible_.emplace(does_signal_raise);
+  }
+  void take_back() {
+    interruptible_.reset();
+    released_.take_back();
+  }
+
+ private:
+  GilRelease released_;
+  std::optional<runtime::Interruptible> interruptible_;
+};
+
 // With the lock as long as it lives, in any thread, whether it has the lock already or not. RuntimeError
-// where the interpreter has ended.
+// where the interpreter has ended. Who has it serves signals as Python does.
 class GilAcquire {
  public:
   GilAcquire() {
@@ -54,6 +85,7 @@ class GilAcquire {
   GilAcquire& operator=(const GilAcquire&) = delete;
 
  private:
+  const runtime::Interruptible by_nobody_{nullptr};
   PyGILState_STATE state_;
 };
 

@@ -62,7 +62,7 @@ nb::object run_script(std::shared_ptr<jit::CompilationUnit> unit, F&& f) {
   {
     if (profiling::is_on(profiling::kStacks))
       profiling::remember_stack();  // it cannot be read without the lock
-    const GilRelease no_gil;
+    const ComputeRelease no_gil;
     result = f();
   }
   const UnitScope scope(std::move(unit));

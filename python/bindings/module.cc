@@ -51,6 +51,8 @@ NB_MODULE(_C, m) {
       raise_script_error(error);
     } catch (const Error& error) {
       set_error(error);
+    } catch (const runtime::Interrupted&) {
+      return;  // the exception is set
     }
   });
   // Tensors may outlive the module's dictionary at exit; that is not a leak worth a message.

@@ -59,7 +59,7 @@ std::vector<Tensor> run(const OpDef& op, OpArguments arguments, Promotion rules)
         tensor && tensor->defined() && !tensor->is_traced())
       elements += tensor->numel();
   }
-  std::optional<GilRelease> no_gil;
+  std::optional<ComputeRelease> no_gil;
   if (elements >= kReleaseLock) {
     if (profiling::is_on(profiling::kStacks))
       profiling::remember_stack();  // it cannot be read without the lock
@@ -218,7 +218,7 @@ size_t count_of(PyObject* keywords) { return keywords ? static_cast<size_t>(PyTu
 bool runs_into(const OpDef& op, OpArguments& arguments, Promotion rules, const Tensor& target,
                int64_t fewest = kReleaseLock) {
   if (!takes_scalars(op) || target.is_traced() || target.numel() < fewest) return false;
-  std::optional<GilRelease> no_gil;
+  std::optional<ComputeRelease> no_gil;
   if (target.numel() >= kReleaseLock) no_gil.emplace();
   if (rules == Promotion::NumPy) ops::refuse_negative_powers(op, arguments.operands);
   return ops::invoke_into(op, arguments.operands, arguments.attrs, rules, target);
@@ -402,6 +402,8 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, P
   } catch (nb::python_error& error) {
     error.restore();
     return nullptr;
+  } catch (const runtime::Interrupted&) {
+    return nullptr;
   } catch (const Error& error) {
     const auto nargs = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
     PyObject* const result = call_overriding(self, args, nargs, keywords);
@@ -427,6 +429,8 @@ PyObject* into(PyObject* callable, PyObject* const* args, Py_ssize_t given, PyOb
     const OpDef& op = meant(*self.op, arguments, rules);
     check_operands(self, op, arguments, rules);
     return PyBool_FromLong(runs_into_out(op, arguments, rules, args[0], /*fewest=*/1));
+  } catch (const runtime::Interrupted&) {
+    return nullptr;
   } catch (const std::exception&) {
     PyErr_Clear();
     Py_RETURN_FALSE;

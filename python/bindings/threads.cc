@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.h"
+#include "runtime/float_flags.h"
 #include "weft/config.h"
 #include "weft/parallel.h"
 
@@ -15,6 +16,7 @@ void bind_threads(nb::module_& m) {
         "Number of threads that run forked tasks, at least 1. Once in a process, before the first task: "
         "RuntimeError afterwards.");
   m.def("get_num_interop_threads", &get_num_interop_threads, "Number of threads that run forked tasks.");
+  m.def("_set_flush_denormal", &runtime::set_flush_denormals);
   m.def("_parallel_info", &parallel_info);
   m.def("_build_info", &build_info);
 }

@@ -1,5 +1,6 @@
-// Floating-point exceptions (invalid operation, division by zero, overflow, underflow) that work raised: the
-// processor's sticky flags of a thread. parallel_for hands those of its helpers to the thread that called it.
+// A thread's floating-point state: whether subnormal numbers are zero, and floating-point exceptions (invalid
+// operation, division by zero, overflow, underflow) that work raised: the processor's sticky flags of a
+// thread. parallel_for hands those of its helpers to the thread that called it.
 #pragma once
 
 #if defined(__x86_64__)
@@ -16,6 +17,11 @@ constexpr unsigned kInvalid = 1, kDivideByZero = 4, kOverflow = 8, kUnderflow = 
 constexpr unsigned kFloatFlags = kInvalid | kDivideByZero | kOverflow | kUnderflow;
 // Beside watched flags: no run is to be missed, also of what updates its inputs in place.
 constexpr unsigned kEveryRun = 0x100;
+
+// Whether the thread takes subnormal numbers for zero, as operands and as results.
+bool flushes_denormals();
+// False where the processor cannot.
+bool set_flush_denormals(bool flushes);
 
 #if defined(__x86_64__)
 inline unsigned raised_flags() { return _mm_getcsr() & kFloatFlags; }

@@ -14,6 +14,7 @@
 #include "core/profiling.h"
 #include "runtime/float_flags.h"
 #include "runtime/host.h"
+#include "runtime/interruption.h"
 #include "runtime/thread_pool.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
@@ -25,6 +26,8 @@ using runtime::ThreadPool;
 
 // Pieces of a thread's share: enough that a thread which is held up by another process is helped out.
 constexpr int64_t kPiecesPerThread = 8;
+// And so short that long work can be interrupted between them: `grain` says what is worth a thread.
+constexpr int64_t kMostGrains = 256;
 constexpr int kMaxThreads = 1024;
 
 struct alignas(64) Share {
@@ -70,7 +73,7 @@ void in_child_of_fork() {
 }
 
 // Registered as the library is loaded (under_way.cc says why).
-[[maybe_unused]] const int at_fork = pthread_atfork(nullptr, nullptr, in_child_of_fork);
+[[maybe_unused]] const int threads_at_fork = pthread_atfork(nullptr, nullptr, in_child_of_fork);
 
 struct Region {
   RangeFn body;
@@ -78,6 +81,7 @@ struct Region {
   int64_t begin, end, piece;
   int threads;
   Share* shares;
+  bool flushes_denormals;
   std::atomic<bool> failed{false};
   std::exception_ptr exception;
   std::atomic<unsigned> float_flags{0};
@@ -89,6 +93,7 @@ struct Region {
       if (index >= share.end) return;
       const int64_t first = begin + index * piece;
       try {
+        runtime::check_interrupt();
         const profiling::Span span("parallel_for", profiling::Kind::IntraOp);
         body(context, first, std::min(end, first + piece));
       } catch (...) {
@@ -101,12 +106,16 @@ struct Region {
   static void run(void* self, int index) {
     Region& region = *static_cast<Region*>(self);
     const bool outer = std::exchange(in_region, true);
+    const runtime::SharedWork work(&region.failed);
+    const bool flushed = runtime::flushes_denormals();
+    runtime::set_flush_denormals(region.flushes_denormals);
     const unsigned before = runtime::raised_flags();
     runtime::set_flags(0);
     for (int i = 0; i < region.threads; ++i) region.run_share((index + i) % region.threads);
     if (const unsigned raised = runtime::raised_flags())
       region.float_flags.fetch_or(raised, std::memory_order_relaxed);
     runtime::set_flags(before);
+    runtime::set_flush_denormals(flushed);
     in_region = outer;
   }
 };
@@ -130,9 +139,18 @@ constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
 constexpr bool kThreadSanitizer = false;
 #endif
 
-void run_serially(int64_t begin, int64_t end, RangeFn body, void* context) {
+// Whole cache lines per piece, whatever the element type, so that threads do not share the lines they write.
+int64_t whole_lines(int64_t piece) { return piece >= 1024 ? (piece + 63) / 64 * 64 : piece; }
+
+void run_serially(int64_t begin, int64_t end, int64_t grain, RangeFn body, void* context) {
   const profiling::Span span("parallel_for, one thread", profiling::Kind::IntraOp);
-  body(context, begin, end);
+  const int64_t length = end - begin;
+  const int64_t piece =
+      grain > length / kMostGrains ? length : whole_lines(std::max<int64_t>(1, grain) * kMostGrains);
+  for (int64_t first = begin; first < end; first += piece) {
+    runtime::check_interrupt();
+    body(context, first, std::min(end, first + piece));
+  }
 }
 
 bool may_use_backend(const Pool& p) { return !kThreadSanitizer && !p.forked.load(std::memory_order_relaxed); }
@@ -188,24 +206,26 @@ void parallel_for_raw(int64_t begin, int64_t end, int64_t grain, RangeFn body, v
   const int64_t most_pieces = grain > 1 ? length / grain : length;
   const int threads = static_cast<int>(std::min<int64_t>(get_num_threads(), most_pieces));
   if (in_region) return body(context, begin, end);
-  if (threads <= 1) return run_serially(begin, end, body, context);
+  if (threads <= 1) return run_serially(begin, end, grain, body, context);
 
   Pool& p = pool();
   used.store(true, std::memory_order_relaxed);
   Lease lease(p);
   if (!lease.held) {
     ThreadPool::stop_spinning();
-    return run_serially(begin, end, body, context);
+    return run_serially(begin, end, grain, body, context);
   }
 
-  const int64_t wanted = threads * std::clamp<int64_t>(most_pieces / threads, 1, kPiecesPerThread);
-  int64_t piece = (length + wanted - 1) / wanted;
-  // Whole cache lines per piece, whatever the element type, so that threads do not share the lines they
-  // write.
-  if (piece >= 1024) piece = (piece + 63) / 64 * 64;
+  const int64_t wanted = std::max(threads * std::clamp<int64_t>(most_pieces / threads, 1, kPiecesPerThread),
+                                  most_pieces / kMostGrains);
+  const int64_t piece = whole_lines((length + wanted - 1) / wanted);
   const int64_t pieces = (length + piece - 1) / piece;
-  Region region{body,    context, begin, end, piece, static_cast<int>(std::min<int64_t>(threads, pieces)),
-                nullptr, {},      {},    {}};
+  Region region{body,    context,
+                begin,   end,
+                piece,   static_cast<int>(std::min<int64_t>(threads, pieces)),
+                nullptr, runtime::flushes_denormals(),
+                {},      {},
+                {}};
   run_parallel(p, region, pieces);
   runtime::set_flags(runtime::raised_flags() | region.float_flags.load(std::memory_order_relaxed));
   if (region.exception) std::rethrow_exception(region.exception);

@@ -46,8 +46,12 @@ Ref in_c_order(PyObject* object) {
 }
 
 std::vector<Tensor> run(const ops::OpDef& op, const std::vector<Tensor>& operands, ops::Attrs attrs) {
-  const LockRelease release(operands);
-  return ops::call(op, {operands, std::move(attrs)});
+  try {
+    const LockRelease release(operands);
+    return ops::call(op, {operands, std::move(attrs)});
+  } catch (const runtime::Interrupted&) {
+    throw PythonError{};
+  }
 }
 
 // The operands' memory is NumPy's, which a result must not keep.

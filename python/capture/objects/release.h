@@ -10,7 +10,8 @@
 
 namespace weft::capture {
 
-// Gives the lock up as long as it lives, or until take_back(), where that is worth it.
+// Gives the lock up as long as it lives, or until take_back(), where that is worth it. What is computed
+// meanwhile may end by runtime::Interrupted.
 class LockRelease {
  public:
   explicit LockRelease(const std::vector<Tensor>& inputs) {
@@ -23,7 +24,7 @@ class LockRelease {
  private:
   // Below this many elements in all inputs, giving up the lock costs more than it gives others.
   static constexpr int64_t kLimit = 1 << 14;
-  std::optional<python::GilRelease> released_;
+  std::optional<python::ComputeRelease> released_;
 };
 
 }  // namespace weft::capture

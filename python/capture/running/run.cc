@@ -10,6 +10,7 @@
 #include "capture/perform/program_frame.h"
 #include "capture/values/advice.h"
 #include "errors.h"
+#include "runtime/interruption.h"
 #include "weft/error.h"
 
 namespace weft::capture {
@@ -283,6 +284,9 @@ LoopOutcome CompiledFunction::Run::run_variant(const Variant& variant) {
     return LoopOutcome::Advanced;
   } catch (const ErrorHandled&) {
     return perform_rest();
+  } catch (const runtime::Interrupted&) {  // the exception of a signal's handler is set
+    unwind(state_);
+    return LoopOutcome::Advanced;
   } catch (const GraphFailed& failed) {
     // Performed for real, the operation raises NumPy's own exception.
     if (failed.kind == ErrorKind::NotImplemented || failed.kind == ErrorKind::Internal)

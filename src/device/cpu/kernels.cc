@@ -9,9 +9,9 @@
 #include "codegen/prelude.h"
 #include "codegen/print_cpp.h"
 #include "runtime/host.h"
+#include "runtime/interruption.h"
 #include "runtime/toolchain.h"
 #include "weft/env.h"
-#include "weft/parallel.h"
 
 namespace weft::cpu {
 namespace {
@@ -64,7 +64,8 @@ class CpuKernel final : public DeviceKernel {
         function_(reinterpret_cast<KernelFn>(module_->symbol(printed.name))),
         functions_(printed.functions) {}
   void launch(void* const* arrays, const int64_t* symbols, Stream) const override {
-    function_(arrays, symbols, functions_.data(), reinterpret_cast<void*>(&parallel_for_raw));
+    function_(arrays, symbols, functions_.data(), reinterpret_cast<void*>(&runtime::parallel_for_in_kernel));
+    runtime::throw_if_interrupted();
   }
 
  private:

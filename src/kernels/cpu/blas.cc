@@ -17,6 +17,7 @@
 #include "kernels/cpu/gemm_bfloat16.h"
 #include "kernels/cpu/gemm_half.h"
 #include "runtime/files.h"
+#include "runtime/interruption.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
 
@@ -164,6 +165,20 @@ struct Tiles {
   }
 };
 
+// One tile of a product, a few tenths of a second at a time: BLAS cannot be interrupted.
+template <class T>
+void call_in_stripes(int64_t rows, int64_t columns, int64_t k, const BlasOperand<T>& a, int64_t i,
+                     const BlasOperand<T>& b, int64_t j, T* c, int64_t stride) {
+  constexpr int64_t kMostProducts = int64_t{1} << 32, kUnit = 256;
+  const int64_t stripe = std::max(kUnit, kMostProducts / (columns * k) / kUnit * kUnit);
+  for (int64_t first = 0; first < rows; first += stripe) {
+    runtime::check_interrupt();
+    call_gemm<T>(static_cast<int>(std::min(stripe, rows - first)), static_cast<int>(columns),
+                 static_cast<int>(k), a.transpose, a.at(i + first, 0), a.leading, b.transpose, b.at(0, j),
+                 b.leading, c + first * stride, static_cast<int>(stride));
+  }
+}
+
 template <class T>
 void tiled_gemm(int64_t m, int64_t n, int64_t k, const BlasOperand<T>& a, const BlasOperand<T>& b, T* c) {
   const Tiles tiles(m, n, k);
@@ -172,10 +187,8 @@ void tiled_gemm(int64_t m, int64_t n, int64_t k, const BlasOperand<T>& a, const 
   parallel_for(0, across * down, grain, [&](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; ++tile) {
       const int64_t i = tile / across * tiles.rows, j = tile % across * tiles.columns;
-      call_gemm<T>(static_cast<int>(std::min(tiles.rows, m - i)),
-                   static_cast<int>(std::min(tiles.columns, n - j)), static_cast<int>(k), a.transpose,
-                   a.at(i, 0), a.leading, b.transpose, b.at(0, j), b.leading, c + i * n + j,
-                   static_cast<int>(n));
+      call_in_stripes<T>(std::min(tiles.rows, m - i), std::min(tiles.columns, n - j), k, a, i, b, j,
+                         c + i * n + j, n);
     }
   });
 }
@@ -191,6 +204,7 @@ void upper_rank_k(int64_t n, int64_t k, const BlasOperand<double>& a, const Blas
     for (int64_t j = i; j < blocks; ++j) tiles.emplace_back(i * rows, j * rows);
   parallel_for(0, static_cast<int64_t>(tiles.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; ++tile) {
+      runtime::check_interrupt();
       const auto [i, j] = tiles[static_cast<size_t>(tile)];
       const int height = static_cast<int>(std::min(rows, n - i)),
                 width = static_cast<int>(std::min(rows, n - j));
@@ -332,6 +346,7 @@ void plain_product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<
   parallel_for(0, m, grain, [&](int64_t begin, int64_t end) {
     std::vector<T> row(static_cast<size_t>(n));
     for (int64_t i = begin; i < end; ++i) {
+      runtime::check_interrupt();
       std::fill(row.begin(), row.end(), T(0));
       for (int64_t p = 0; p < k; ++p) {
         const T left = a.data[i * a.row_stride + p * a.column_stride];

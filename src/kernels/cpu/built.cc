@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/interruption.h"
 #include "runtime/toolchain.h"
 #include "weft/error.h"
-#include "weft/parallel.h"
 
 // Defined in files that the build writes, a few for each level; the program that writes them is linked
 // without.
@@ -104,7 +104,8 @@ void run_built(const BuiltKernel& kernel, void* result, std::span<const void* co
   arrays[0] = Places{place(0), place(1), place(2), place(3)};
   if (kernel.num_arrays > 4) arrays[1] = Places{place(4), place(5), place(6), place(7)};
   kernel.function(reinterpret_cast<void* const*>(arrays.data()), sizes.data(), nullptr,
-                  is_parallel ? &parallel_for_raw : &run_serially);
+                  is_parallel ? &runtime::parallel_for_in_kernel : &run_serially);
+  if (is_parallel) runtime::throw_if_interrupted();
 }
 
 void run_built_repeatedly(const BuiltKernel& kernel, std::span<std::byte* const> first,

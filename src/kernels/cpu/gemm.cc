@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/packed_weights.h"
 #include "runtime/autotune.h"
+#include "runtime/interruption.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
@@ -181,6 +182,7 @@ void multiply_packed(int64_t m, int64_t n, int64_t k, const RowMajor& a, MatrixV
                 [&](int64_t first_block, int64_t end_block, int64_t first_tile, int64_t end_tile) {
                   std::array<const float*, kMaxTileRows> rows;
                   for (int64_t tile = first_tile; tile < end_tile; ++tile) {
+                    runtime::check_interrupt();
                     const int64_t begin = tiles.begin(tile), count = tiles.begin(tile + 1) - begin;
                     for (int64_t i = 0; i < count; ++i)
                       rows[static_cast<size_t>(i)] = a.data + (begin + i) * a.stride;
@@ -213,6 +215,7 @@ void multiply_by_columns(int64_t m, int64_t n, int64_t k, const RowMajor& a, Mat
         const MatrixView<float> slice{b.data + p * b.row_stride, b.row_stride, b.column_stride};
         for (const WeightBlock& part : parts) pack_part(part, 0, depth, slice, first, panels.data());
         for (int64_t tile = 0; tile < tiles.count; ++tile) {
+          runtime::check_interrupt();
           const int64_t top = tiles.begin(tile), count = tiles.begin(tile + 1) - top;
           for (int64_t i = 0; i < count; ++i)
             rows[static_cast<size_t>(i)] = a.data + (top + i) * a.stride + p;

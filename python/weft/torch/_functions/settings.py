@@ -103,8 +103,13 @@ def is_warn_always_enabled():
 
 
 def set_flush_denormal(mode):
-    """False: subnormal numbers are kept."""
-    return False
+    """Whether subnormal numbers are zero in what this thread computes, and the intra-op threads for it.
+
+    Returns True; False where the processor cannot do so.
+    """
+    if not isinstance(mode, bool):
+        raise TypeError(f"set_flush_denormal expects a bool, but got {type(mode).__name__}")
+    return _weft._C._set_flush_denormal(mode)
 
 
 def get_device(input):
