@@ -71,6 +71,7 @@ class Fuser {
   std::set<ir::Node*> calls_;          // operator calls and views of stored values that must exist
   std::vector<ir::Value*> roots_;      // values kernels write, in order
   std::set<const ir::Value*> shared_;  // of them, those that several kernels needed
+  mutable std::map<const ir::Value*, bool> written_;  // by what they are views of
 
   // One number repeated, on the host: to compile a kernel for it takes longer than many calls of the
   // operator.
@@ -91,8 +92,9 @@ class Fuser {
     plan_.memory.strides[value] = contiguous_sym_strides(value->tensor().shape);
     if (is_rotation(*value->def) || is_small_fill(*value->def)) calls_.insert(value->def);
     if (!calls_.count(value->def)) {
-      auto position = std::find_if(roots_.begin(), roots_.end(),
-                                   [&](ir::Value* other) { return order_[other->def] > order_[value->def]; });
+      const auto position =
+          std::upper_bound(roots_.begin(), roots_.end(), value,
+                           [&](ir::Value* a, ir::Value* b) { return order_[a->def] < order_[b->def]; });
       roots_.insert(position, value);
     }
     if (!why.empty()) plan_.notes.push_back(fmt::format("{} is stored: {}", label(value), why));
@@ -184,9 +186,15 @@ class Fuser {
       if (is_fusible(*node) && !absorbed_.count(node) && !is_index_view(*node) && reads_written(*node))
         store(node->output(), "it reads what an operator call changes");
   }
-  static bool reads_written(const ir::Node& node) {
+  bool reads_written(const ir::Node& node) const {
     return std::any_of(node.inputs.begin(), node.inputs.end(),
-                       [](const ir::Value* input) { return input && passes::is_written(input); });
+                       [&](const ir::Value* input) { return input && is_written(input); });
+  }
+  // Of a value that everything reads, all uses are looked at once.
+  bool is_written(const ir::Value* value) const {
+    const auto [found, is_new] = written_.try_emplace(passes::view_root(value), false);
+    if (is_new) found->second = passes::is_written(value);
+    return found->second;
   }
 
   // ---- updates of parts --------------------------------------------------------------------------------
@@ -242,9 +250,7 @@ class Fuser {
       absorbed_.insert(update.result->def);
       return true;
     }
-    if (passes::is_written(update.result) || passes::is_written(update.base) ||
-        passes::is_written(update.source))
-      return false;
+    if (is_written(update.result) || is_written(update.base) || is_written(update.source)) return false;
     if (!is_written_in_place(update)) {
       // A single slice_update is an operator call that does the same.
       if (!is_nested) return false;
@@ -427,6 +433,7 @@ class Fuser {
   }
 
   void make_steps() {
+    constexpr size_t kMostStepsApart = 256;  // values further apart share nothing that caches still hold
     plan_.steps.clear();
     std::map<const ir::Value*, size_t> producer;  // step that makes a value, plus one
     auto made_by = [&](const ir::Value* value) {
@@ -447,7 +454,8 @@ class Fuser {
         ir::Value* root = roots_[next_root];
         Needs& need = needs[root] = needs_of(root);
         size_t joined = plan_.steps.size();
-        for (size_t s = plan_.steps.size(); s-- > 0;) {
+        const size_t farthest = joined > kMostStepsApart ? joined - kMostStepsApart : 0;
+        for (size_t s = joined; s-- > farthest;) {
           if (can_join(plan_.steps[s], s, root, need, needs, made_by)) {
             joined = s;
             break;

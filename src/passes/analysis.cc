@@ -113,8 +113,9 @@ bool may_replace(const Value* from, const Value* to) {
 }
 
 std::optional<Scalar> uniform_constant(const Value* value) {
+  constexpr size_t kMostUses = 1024;  // which are all looked at, once for each of them
   const Node* node = value ? value->def : nullptr;
-  if (node && is_written(value)) return std::nullopt;
+  if (node && (value->uses.size() > kMostUses || is_written(value))) return std::nullopt;
   if (node && node->is("full") && !is_complex(value->tensor().dtype)) {
     return Tensor::scalar(node->attrs.get<Scalar>("value"), value->tensor().dtype).item();
   }

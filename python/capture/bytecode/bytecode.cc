@@ -365,6 +365,25 @@ void find_liveness(Code& code) {
   }
 }
 
+// All at once: the table is read from its beginning.
+void find_lines(Code& code) {
+  const Ref ranges =
+      checked(PyObject_CallMethod(reinterpret_cast<PyObject*>(code.code()), "co_lines", nullptr));
+  code.lines.reserve(code.instructions.size());
+  long end = 0, line = -1;
+  for (const Instruction& in : code.instructions) {
+    while (in.offset >= end) {
+      const Ref range = Ref::steal(PyIter_Next(ranges.get()));  // (begin, end, line or None)
+      if (!range) break;
+      end = PyLong_AsLong(PyTuple_GET_ITEM(range.get(), 1));
+      PyObject* const number = PyTuple_GET_ITEM(range.get(), 2);
+      line = number == Py_None ? -1 : PyLong_AsLong(number);
+    }
+    code.lines.push_back(static_cast<int>(line));
+  }
+  if (PyErr_Occurred()) throw PythonError{};
+}
+
 const char* reason_to_leave(const Code& code) {
   const int flags = code.code()->co_flags;
   if (flags & (CO_GENERATOR | CO_ASYNC_GENERATOR)) return "it is a generator";
@@ -442,6 +461,7 @@ const Code& decode(PyCodeObject* object) {
   if (!reason || code->is_generator) {
     Decoder(*code).decode();
     find_liveness(*code);
+    find_lines(*code);
   }
   if (!reason && looks_at_its_frame(*code)) reason = "it looks at its own frame";
   if (reason) code->unsupported = reason;
@@ -453,7 +473,7 @@ std::string Code::name() const { return utf8(code()->co_qualname); }
 std::string Code::file() const { return utf8(code()->co_filename); }
 int Code::line(int instruction) const {
   if (instruction < 0 || instruction >= static_cast<int>(instructions.size())) return code()->co_firstlineno;
-  return PyCode_Addr2Line(code(), instructions[static_cast<size_t>(instruction)].offset);
+  return lines[static_cast<size_t>(instruction)];
 }
 
 const Handler* Code::find_handler(int offset) const {

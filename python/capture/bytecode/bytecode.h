@@ -136,6 +136,7 @@ struct Code {
   bool is_generator = false;  // a plain one, with its instructions decoded
   // live[i]: which slots may still be read at instruction i (bit per slot; all set beyond 64 slots).
   std::vector<uint64_t> live;
+  std::vector<int> lines;  // per instruction
   // Not empty when functions with this code are always called as they are: why.
   std::string unsupported;
 
