@@ -1,5 +1,7 @@
 """What NumPy refuses, from compiled functions too, beside what it takes on the other side of each edge."""
 
+import fractions
+import numbers
 import warnings
 
 import numpy as np
@@ -56,6 +58,7 @@ np.isclose(i, 2); np.isclose(2, i); np.isclose(x.astype(np.float32), 1.0); np.al
 np.shares_memory(np.reshape(x, (2, 2), copy=True), x); np.shares_memory(x.reshape((2, 2), copy=False), x); np.reshape(m.T, 6, copy=False); np.diff(x, n=0)
 np.array_equal(x, x) is True; np.array_equal(x, i) is True; np.array_equal(x, i) is not False; np.allclose(x, x) is True; (x > 9).any().item() is False
 type(np.dtype(float, metadata={1: 2}).metadata).__name__; np.dtype(float, metadata={1: 2}).metadata == {1: 2}; np.dtype(float, metadata={1: 2}).metadata == {1: 3}
+np.isscalar(fractions.Fraction(1, 2)); np.isscalar(numbers.Number()); np.isscalar(x); np.isscalar([1]); np.isscalar(None); np.isscalar(x[0])
 x.flat[[True, True]]; x.flat[[True, False, True, True]]; x.flat[b]; x.flat[[1, 0]]
 """.replace("\n", "; ")
 # Each takes more memory than there is, or more than there can be; nothing reads it.
@@ -70,7 +73,7 @@ def expressions(text):
 
 
 def function_of(expression, unused=False):
-    scope = {"np": np}
+    scope = {"np": np, "fractions": fractions, "numbers": numbers}
     result = f"    {expression}\n    return x + 1\n" if unused else f"    return {expression}\n"
     exec(f"def function({', '.join(ARRAYS)}):\n{result}", scope)
     return scope["function"]

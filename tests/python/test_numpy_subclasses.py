@@ -71,3 +71,22 @@ def plain_only(x):
 
 def test_plain_arrays_still_compile():
     assert ", 0 breaks" in str(weft.compiler.explain(plain_only)(np.arange(4.0)))
+
+
+def holds_itself(x):
+    inner = []
+    inner.append(inner)
+    return np.array([inner, inner], dtype=object).shape, np.ndim(x)
+
+
+def given_what_holds_itself(x, inner):
+    return np.array([inner, inner], dtype=object).shape, np.ndim(x)
+
+
+def test_lists_that_hold_themselves():
+    x, inner = np.arange(3.0), []
+    inner.append(inner)
+    for function, arguments in ((holds_itself, (x,)), (given_what_holds_itself, (x, inner))):
+        compiled = weft.compile(function)
+        for _ in range(2):
+            assert compiled(*arguments) == function(*arguments)

@@ -358,11 +358,14 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
     throw GraphBreak{.reason = "an array of a long list", .is_planned = true};
   const std::string called = callable_name(object);
   const bool is_numpys = called.starts_with("numpy.");
-  if (is_numpys) take_for_arrays(*this, args);
+  if (is_numpys) {
+    refuse_foreign_arrays(*this, called, args);
+    take_for_arrays(*this, args);
+  }
   if (is_ufunc(object) && has_tensor_value(*this, args)) return ufunc_of_tensors(*this, object, args);
   // A Python source stands in for what the lowering cannot do.
   PyObject* replacement = find_replacement(object);
-  if (is_numpys || (replacement && called.starts_with("copy."))) refuse_foreign_arrays(*this, called, args);
+  if (replacement && called.starts_with("copy.")) refuse_foreign_arrays(*this, called, args);
   if (Lowering lowering = find_lowering(object)) {
     CallArgs given = args;
     if (is_ufunc(object))

@@ -12,8 +12,6 @@ namespace weft::capture {
 
 namespace {
 
-constexpr int kDeepest = 32;  // NumPy looks no deeper for arrays
-
 bool is_foreign(PyTypeObject* type) {
   const bool is_numpys = type == &PyArray_Type || PyType_IsSubtype(type, &PyGenericArrType_Type);
   if (is_numpys) return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
@@ -27,7 +25,8 @@ bool is_foreign(PyTypeObject* type) {
 
 // Of a real object that nothing has been asked of: no guard is needed for what holds none.
 bool holds_foreign(PyObject* object, int depth) {
-  if (is_tensor(object) || depth > kDeepest) return false;
+  if (is_tensor(object)) return false;
+  if (depth > kMostDimensions) return true;
   if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) {
     PyObject** const items = PySequence_Fast_ITEMS(object);
     return std::any_of(items, items + PySequence_Fast_GET_SIZE(object),
@@ -40,12 +39,11 @@ bool holds_foreign(PyObject* object, int depth) {
   return false;
 }
 
-}  // namespace
-
-bool holds_foreign_array(Evaluator& ev, const V& value) {
+bool holds_foreign(Evaluator& ev, const V& value, int depth) {
   if (!value) return false;
+  if (depth > kMostDimensions) return true;
   if (value->kind == Kind::Lazy) {
-    if (!holds_foreign(value->object.get(), 0)) return false;
+    if (!holds_foreign(value->object.get(), depth)) return false;
     ev.realize(value);
   }
   switch (value->kind) {
@@ -56,14 +54,16 @@ bool holds_foreign_array(Evaluator& ev, const V& value) {
     case Kind::Tuple:
     case Kind::Dict:
       return std::any_of(value->items.begin(), value->items.end(),
-                         [&](const V& item) { return holds_foreign_array(ev, item); });
+                         [&](const V& item) { return holds_foreign(ev, item, depth + 1); });
     default: return false;
   }
 }
 
+}  // namespace
+
 void refuse_foreign_arrays(Evaluator& ev, const std::string& callable, const CallArgs& args) {
   const auto refuse = [&](const V& argument) {
-    if (holds_foreign_array(ev, argument))
+    if (holds_foreign(ev, argument, 0))
       graph_break(fmt::format("a call of {} with an array of a class of its own", callable));
   };
   for (const V& argument : args.args) refuse(argument);

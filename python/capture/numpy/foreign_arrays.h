@@ -7,9 +7,9 @@
 
 namespace weft::capture {
 
-// Is the value one, or a list, tuple or dict that holds one?
-bool holds_foreign_array(Evaluator& ev, const V& value);
-// Ends the segment before a call of a function of NumPy's, or a method, with one among the arguments.
+// Ends the segment before a call of a function of NumPy's, or a method, with one among the arguments or in
+// the lists, tuples and dicts that they are; or with lists that are deeper than arrays (that hold
+// themselves).
 void refuse_foreign_arrays(Evaluator& ev, const std::string& callable, const CallArgs& args);
 
 }  // namespace weft::capture

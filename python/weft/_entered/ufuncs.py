@@ -14,7 +14,11 @@ def angle(z, deg=False):
 
 @replaces("numpy.isscalar")
 def isscalar(element):
-    return isinstance(element, np.generic | int | float | complex | str | bytes)
+    if isinstance(element, np.generic | int | float | complex | str | bytes):
+        return True
+    if element is None or isinstance(element, np.ndarray | list | tuple | dict):
+        return False
+    return plainly(np.isscalar, element)  # a number of another class
 
 
 @replaces("numpy.real")
