@@ -37,10 +37,11 @@ def _pickled_tensor(key, array):
     )  # fmt: skip
 
 
-def archive(functions, constants=(), version=6):
+def archive(functions, constants=(), version=6, classes=""):
     """The bytes of an archive whose module has the methods `functions`: (name, parameters, result type, body).
 
-    constants: arrays, which are CONSTANTS.c0 and so on in the bodies. version: of the operators.
+    constants: arrays, which are CONSTANTS.c0 and so on in the bodies. version: of the operators. classes: the text of
+    further ones.
     """
     text = _CLASS
     for name, parameters, result, body in functions:
@@ -50,7 +51,7 @@ def archive(functions, constants=(), version=6):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as out:
         out.writestr("functions/data.pkl", _OBJECT)
-        out.writestr("functions/code/__torch__.py", text)
+        out.writestr("functions/code/__torch__.py", text + classes)
         tensors = b"".join(_pickled_tensor(str(i), array) for i, array in enumerate(constants))
         out.writestr("functions/constants.pkl", b"\x80\x02(" + tensors + b"t.")
         for i, array in enumerate(constants):

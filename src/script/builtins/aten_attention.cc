@@ -158,11 +158,6 @@ Tensor run(const EncoderLayer& layer, const Tensor& source, const OptionalTensor
         return std::get<0>(attention(query, key, value, mask, is_causal, scale, grouped));
       });
   define(
-      "_scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
-      "dropout_p=0.0, bool need_attn_weights=False, bool is_causal=False) -> (Tensor, Tensor)",
-      [](const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask, double,
-         bool, bool is_causal) { return attention(query, key, value, mask, is_causal, {}, false); });
-  define(
       "_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, "
       "Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool "
       "need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",

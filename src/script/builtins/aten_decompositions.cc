@@ -221,8 +221,6 @@ Tensor condition_of_norm(const Tensor& x, const IValue& order) {
 [[maybe_unused]] const bool kFactors = [] {
   define("linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)",
          [](const Tensor& x, const std::string& mode) { return qr(x, mode); });
-  define("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
-         [](const Tensor& x, bool some) { return qr(x, some ? "reduced" : "complete"); });
   same<"geqrf">("geqrf(Tensor self) -> (Tensor a, Tensor tau)");
   same<"householder_product">("orgqr(Tensor self, Tensor input2) -> Tensor");
   same<"householder_product">("linalg_householder_product(Tensor input, Tensor tau) -> Tensor");

@@ -167,8 +167,6 @@ Tensor linalg_norm(const Tensor& x, const std::optional<Scalar>& ord, const Opti
   same<"inv">("linalg_inv(Tensor A) -> Tensor");
   define("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
          [](const Tensor& x, bool) { return std::tuple(call(op<"inv">(), {x}), no_errors(x)); });
-  define("cholesky(Tensor self, bool upper=False) -> Tensor",
-         [](const Tensor& x, bool upper) { return cholesky(x, upper); });
   define("linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
          [](const Tensor& x, bool upper) { return cholesky(x, upper); });
   define(

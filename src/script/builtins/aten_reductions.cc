@@ -260,8 +260,6 @@ Tensor quantiles(const Tensor& x, const Tensor& q, OptionalInt dim, bool keepdim
       [](const Tensor& x, Scalar ord, const OptionalInts& dim, bool keepdim, OptionalDType dtype) {
         return vector_norm(x, ord, dim, keepdim, dtype);
       });
-  define("frobenius_norm(Tensor self) -> Tensor",
-         [](const Tensor& x) { return vector_norm(x, {}, {}, false, {}); });
   define("frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
          [](const Tensor& x, const Ints& dim, bool keepdim) { return vector_norm(x, {}, dim, keepdim, {}); });
   define("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",

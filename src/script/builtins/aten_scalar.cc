@@ -26,6 +26,14 @@ void check_implicit(const char* what, const Tensor& x, bool allow_floating) {
                   fmt::format("{}: cannot use {} as an int", what, describe(x)));
 }
 
+// Of complex(x, y): a tensor of one element, and real.
+double real_number(const char* name, const Tensor& x) {
+  const Scalar value = item("complex()", x);
+  WEFT_CHECK_TYPE(!value.is_complex() || value.to_complex().imag() == 0,
+                  fmt::format("complex(): {} must be real, got {}", name, describe(x)));
+  return value.is_complex() ? value.to_complex().real() : value.to_double();
+}
+
 Tensor to(const Tensor& x, OptionalDType dtype, OptionalDevice device, bool copy) {
   if (device && *device != x.device()) {
     const Tensor moved = x.to(*device);
@@ -92,7 +100,6 @@ IValue nested_list(const Tensor& x) {
   define("sym_size.int(Tensor self, int dim) -> int",
          [](const Tensor& x, int64_t dim) { return x.size(dim); });
   define("dim(Tensor self) -> int", [](const Tensor& x) { return x.dim(); });
-  define("ndimension(Tensor self) -> int", [](const Tensor& x) { return x.dim(); });
   define("numel(Tensor self) -> int", [](const Tensor& x) { return x.numel(); });
   define("sym_numel(Tensor self) -> int", [](const Tensor& x) { return x.numel(); });
   define("len.Tensor(Tensor t) -> int", [](const Tensor& x) {
@@ -101,7 +108,6 @@ IValue nested_list(const Tensor& x) {
   });
   define("storage_offset(Tensor self) -> int", [](const Tensor& x) { return x.offset(); });
   define("element_size(Tensor self) -> int", [](const Tensor& x) { return int64_t{itemsize(x.dtype())}; });
-  define("nbytes(Tensor self) -> int", [](const Tensor& x) { return x.numel() * itemsize(x.dtype()); });
   define("is_floating_point(Tensor self) -> bool", [](const Tensor& x) { return is_floating(x.dtype()); });
   define("is_complex(Tensor self) -> bool", [](const Tensor& x) { return is_complex(x.dtype()); });
   define("is_signed(Tensor self) -> bool", [](const Tensor& x) { return is_signed(x.dtype()); });
@@ -120,11 +126,16 @@ IValue nested_list(const Tensor& x) {
   define("requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)",
          [](const Tensor& x, bool) { return x; });
   define("result_type.Tensor(Tensor tensor, Tensor other) -> ScalarType",
-         [](const Tensor& x, const Tensor& y) { return dtype_number(promoted_dtype({x, y})); });
-  define("result_type.Scalar(Tensor tensor, Scalar other) -> ScalarType",
-         [](const Tensor& x, Scalar y) { return dtype_number(promoted_dtype({x, y})); });
+         [](const Tensor& x, const Tensor& y) {
+           return dtype_number(promoted_dtype({x, y}));
+         });
+  define("result_type.Scalar(Tensor tensor, Scalar other) -> ScalarType", [](const Tensor& x, Scalar y) {
+    return dtype_number(promoted_dtype({x, y}));
+  });
   define("result_type.Scalar_Tensor(Scalar scalar, Tensor tensor) -> ScalarType",
-         [](Scalar x, const Tensor& y) { return dtype_number(promoted_dtype({x, y})); });
+         [](Scalar x, const Tensor& y) {
+           return dtype_number(promoted_dtype({x, y}));
+         });
   return true;
 }();
 
@@ -180,6 +191,20 @@ IValue nested_list(const Tensor& x) {
     check_implicit("number", x, true);
     return item("number", x);
   });
+  define("ComplexImplicit(Tensor a) -> complex", [](const Tensor& x) {
+    check_implicit("complex", x, true);
+    return item("complex", x).to_complex();
+  });
+  // complex(x) of a tensor, which PyTorch takes for a number then; with two arguments each is a float.
+  define("Complex.Tensor_Tensor(Tensor a, Tensor b) -> complex", [](const Tensor& x, const Tensor& y) {
+    return std::complex(real_number("x", x), real_number("y", y));
+  });
+  for (const char* number : {"int", "float", "bool"}) {
+    define(fmt::format("Complex.Tensor_{}(Tensor x, {} y) -> complex", number, number),
+           [](const Tensor& x, double y) { return std::complex(real_number("x", x), y); });
+    define(fmt::format("Complex.{}_Tensor({} x, Tensor y) -> complex", number, number),
+           [](double x, const Tensor& y) { return std::complex(x, real_number("y", y)); });
+  }
   define("tolist(Tensor self) -> Any", [](const Tensor& x) { return nested_list(x); });
   define("equal(Tensor self, Tensor other) -> bool",
          [](const Tensor& x, const Tensor& y) { return equal(x, y); });
@@ -237,8 +262,9 @@ IValue nested_list(const Tensor& x) {
   define("type_as(Tensor self, Tensor other) -> Tensor",
          [](const Tensor& x, const Tensor& other) { return to(x, other.dtype(), other.device(), false); });
   define("cpu(Tensor(a) self) -> Tensor(b|a)", [](const Tensor& x) { return to(x, {}, Device{}, false); });
-  define("cuda(Tensor(a) self) -> Tensor(b|a)",
-         [](const Tensor& x) { return to(x, {}, Device{DeviceType::CUDA, 0}, false); });
+  define("cuda(Tensor(a) self) -> Tensor(b|a)", [](const Tensor& x) {
+    return to(x, {}, Device{DeviceType::CUDA, 0}, false);
+  });
   define("_cast_Float(Tensor self, bool non_blocking=False) -> Tensor",
          [](const Tensor& x, bool) { return cast(x, DType::F32); });
   define("_cast_Double(Tensor self, bool non_blocking=False) -> Tensor",

@@ -1,6 +1,7 @@
 // Views, and what is made of views: pieces, joins, repetitions.
 #include <fmt/format.h>
 
+#include "core/printable.h"
 #include "ops/build.h"
 #include "script/builtins/aten.h"
 #include "script/builtins/direct_views.h"
@@ -188,8 +189,10 @@ Tensor block_diag(const Tensors& tensors) {
   return result;
 }
 
-Tensor pad_sequence(const Tensors& sequences, bool batch_first, double value) {
+Tensor pad_sequence(const Tensors& sequences, bool batch_first, double value, const std::string& side) {
   WEFT_CHECK(!sequences.empty(), "pad_sequence: expected at least one sequence");
+  WEFT_CHECK(side == "left" || side == "right",
+             fmt::format("pad_sequence: padding_side must be 'left' or 'right', got '{}'", printable(side)));
   int64_t longest = 0;
   for (const Tensor& sequence : sequences) longest = std::max(longest, sequence.size(0));
   Shape shape = sequences[0].shape();
@@ -198,7 +201,8 @@ Tensor pad_sequence(const Tensors& sequences, bool batch_first, double value) {
   const Tensor result = Tensor::full(shape, Scalar(value), sequences[0].dtype());
   for (size_t i = 0; i < sequences.size(); ++i) {
     const Tensor row = select(result, batch_first ? 0 : 1, static_cast<int64_t>(i));
-    slice(row, 0, 0, sequences[i].size(0), 1).copy_from(sequences[i]);
+    const int64_t length = sequences[i].size(0), start = side == "left" ? longest - length : 0;
+    slice(row, 0, start, start + length, 1).copy_from(sequences[i]);
   }
   return result;
 }
@@ -295,6 +299,9 @@ void copying(std::string_view schema) {
          });
   define("narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)",
          [](const Tensor& x, int64_t dim, const Tensor& start, int64_t length) {
+           WEFT_CHECK(start.dim() == 0 && is_integral(start.dtype()) && start.dtype() != DType::Bool,
+                      fmt::format("narrow: start must be an integer tensor without dimensions, got {}",
+                                  describe(start)));
            return narrow(x, dim, start.item().to_int(), length);
          });
   define("expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)",
@@ -359,7 +366,8 @@ void copying(std::string_view schema) {
         return x;
       },
       false);
-  define("detach_(Tensor(a!) self) -> Tensor(a!)", [](const Tensor& x) { return x; }, false);
+  define(
+      "detach_(Tensor(a!) self) -> Tensor(a!)", [](const Tensor& x) { return x; }, false);
   return true;
 }();
 
@@ -422,10 +430,12 @@ void copying(std::string_view schema) {
   join<"column_stack">("column_stack(Tensor[] tensors) -> Tensor");
   define("block_diag(Tensor[] tensors) -> Tensor",
          [](const Tensors& tensors) { return block_diag(tensors); });
-  define("pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0) -> Tensor",
-         [](const Tensors& sequences, bool batch_first, double value) {
-           return pad_sequence(sequences, batch_first, value);
-         });
+  define(
+      "pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str "
+      "padding_side=\"right\") -> Tensor",
+      [](const Tensors& sequences, bool batch_first, double value, const std::string& side) {
+        return pad_sequence(sequences, batch_first, value, side);
+      });
   define("meshgrid(Tensor[] tensors) -> Tensor[]", [](const IValue& list) { return meshgrid(list, "ij"); });
   define("meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
          [](const IValue& list, const std::string& indexing) { return meshgrid(list, indexing); });

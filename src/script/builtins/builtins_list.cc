@@ -295,8 +295,6 @@ int register_functions() {
           [](const ListPtr& l, IValue& item) { return contains(l, item); });
   builtin("aten::__contains__.float_list(float[] l, float item) -> bool",
           [](const ListPtr& l, IValue& item) { return contains(l, item); });
-  builtin("aten::__contains__.bool_list(bool[] l, bool item) -> bool",
-          [](const ListPtr& l, IValue& item) { return contains(l, item); });
   const auto all = [](const ListPtr& self) {
     return std::all_of(self->values.begin(), self->values.end(),
                        [](const IValue& v) { return v.to_double() != 0; });

@@ -365,8 +365,6 @@ int register_strings() {
     for (int64_t i = 0; i < b && !a.empty(); ++i) result += a;
     return result;
   });
-  builtin("aten::__contains__.str_in_str(str self, str item) -> bool",
-          [](Text self, Text item) { return self.find(item) != std::string::npos; });
   builtin("aten::len.str(str s) -> int", [](Text s) { return static_cast<int64_t>(s.size()); });
   builtin("aten::__getitem__.str(str s, int index) -> str", Call<character_at>{});
   builtin("prim::StringIndex(str string, int index) -> str", Call<character_at>{});

@@ -167,10 +167,17 @@ Overload select_builtin(Emitter& emitter, const std::string& name, std::span<con
 SugaredPtr Emitter::call_builtin(const std::string& name, const CallArguments& arguments,
                                  const Range& range) {
   const auto builtins = find_builtins(name);
-  if (builtins.empty()) unknown_builtin(name, range);
+  const auto& functions = function_overloads(name, resolver_->version());
+  if (builtins.empty() && functions.empty()) unknown_builtin(name, range);
   CallArguments others = arguments;
   if (const CallArguments outs = take_outs(builtins, others); !outs.empty())
     return call_with_out(name, others, outs, range);
+  if (!functions.empty()) {
+    std::vector<const Schema*> schemas;
+    for (const auto& function : functions) schemas.push_back(&function->schema());
+    if (builtins.empty() || fits_any(*this, schemas, arguments))
+      return call_function(functions, arguments, range);
+  }
   Overload overload = select_builtin(*this, name, builtins, arguments, range);
   return pack(node(*builtins[overload.index], std::move(overload.match.inputs),
                    std::move(overload.match.returns), range));

@@ -49,6 +49,12 @@ class QualifiedSugar final : public SugaredValue {
     if (TypePtr type = unit_.find_type(path)) return std::make_shared<ClassSugar>(std::move(type));
     return std::make_shared<QualifiedSugar>(unit_, std::move(path));
   }
+  // In a default: __torch__.Color.RED.
+  SugaredPtr constant_attribute(const Range&, const std::string& name) override {
+    std::string path = path_ + "." + name;
+    if (TypePtr type = unit_.find_type(path)) return std::make_shared<ClassSugar>(std::move(type));
+    return std::make_shared<QualifiedSugar>(unit_, std::move(path));
+  }
 
  private:
   CompilationUnit& unit_;
@@ -57,8 +63,8 @@ class QualifiedSugar final : public SugaredValue {
 
 class ArchiveResolver final : public Resolver {
  public:
-  ArchiveResolver(CompilationUnit& unit, ConstantsSugar::Find constants)
-      : unit_(unit), constants_(std::move(constants)) {}
+  ArchiveResolver(CompilationUnit& unit, int64_t version, ConstantsSugar::Find constants)
+      : unit_(unit), version_(version), constants_(std::move(constants)) {}
 
   SugaredPtr resolve_value(const std::string& name, const Range&) override {
     if (name == "CONSTANTS") return std::make_shared<ConstantsSugar>(constants_);
@@ -72,9 +78,11 @@ class ArchiveResolver final : public Resolver {
     return type;
   }
   bool defers_unknown_operators() const override { return true; }
+  int64_t version() const override { return version_; }
 
  private:
   CompilationUnit& unit_;
+  const int64_t version_;
   ConstantsSugar::Find constants_;
 };
 
@@ -113,11 +121,10 @@ bool is_final(const Expr& annotation) {
 
 Importer::Importer(CompilationUnit& unit, int64_t version, std::vector<IValue> constants, ReadEntry read)
     : unit_(unit),
-      version_(version),
       constants_(std::move(constants)),
       read_(std::move(read)),
-      resolver_(
-          std::make_shared<ArchiveResolver>(unit, [this](size_t index) { return find_constant(index); })) {}
+      resolver_(std::make_shared<ArchiveResolver>(unit, version,
+                                                  [this](size_t index) { return find_constant(index); })) {}
 
 std::shared_ptr<const Importer::File> Importer::load_file(const std::string& package) {
   const auto found = files_.find(package);

@@ -26,7 +26,6 @@ class Importer final : public Definitions {
   const IValue* find_constant(size_t index) const {
     return index < constants_.size() ? &constants_[index] : nullptr;
   }
-  int64_t version() const { return version_; }
 
  private:
   struct File {
@@ -42,7 +41,6 @@ class Importer final : public Definitions {
                            const Names& buffers);
 
   CompilationUnit& unit_;  // owns this
-  int64_t version_;
   std::vector<IValue> constants_;
   ReadEntry read_;
   std::shared_ptr<Resolver> resolver_;

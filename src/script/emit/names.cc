@@ -167,8 +167,7 @@ SugaredPtr resolve_namespace_member(const std::string& path, const std::string& 
   if (path == "torch._C" && name == "_nn") return space("torch._C._nn");
   const auto prefix = operator_prefixes().find(path);
   if (prefix == operator_prefixes().end() || prefix->second.empty()) return nullptr;
-  return find_builtins(prefix->second + name).empty() ? nullptr
-                                                      : std::make_shared<BuiltinSugar>(prefix->second + name);
+  return is_operator(prefix->second + name) ? std::make_shared<BuiltinSugar>(prefix->second + name) : nullptr;
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "script/emit/upgraders.h"
 #include "script/syntax/tree.h"
 #include "weft/jit/module.h"
 
@@ -260,6 +261,8 @@ class Resolver {
   // Is a module of the class an instance of the class that the dotted name means? Nothing where that is no
   // module's.
   virtual std::optional<bool> is_instance(const ClassType&, const std::string&) { return std::nullopt; }
+  // Of the format that the source is written in: a builtin may have had another meaning.
+  virtual int64_t version() const { return kNewestVersion; }
   // Archives may have operators that weft does not: what does not reach them runs.
   virtual bool defers_unknown_operators() const { return false; }
 };

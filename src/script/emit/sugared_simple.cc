@@ -170,7 +170,7 @@ SugaredPtr SimpleValue::find_attribute(Emitter& emitter, const Range& range, con
   if (const char* builtin = builtin_attribute(type->kind(), name))
     return simple(emitter.builtin(builtin, {value_}, range));
   for (const char* space : {"aten::", "prim::"}) {
-    if (!find_builtins(space + name).empty()) return std::make_shared<BuiltinSugar>(space + name, value_);
+    if (is_operator(space + name)) return std::make_shared<BuiltinSugar>(space + name, value_);
   }
   if (type->is(TypeKind::Tensor)) return cast_method(value_, name);
   if (type->is(TypeKind::String) && name == "format")
@@ -202,7 +202,7 @@ bool SimpleValue::has_attribute(Emitter& emitter, const std::string& name) {
   const auto& fields = type->fields();
   if (std::find(fields.begin(), fields.end(), name) != fields.end()) return true;
   if (type->is(TypeKind::Tensor) && cast_method(value_, name)) return true;
-  return builtin_attribute(type->kind(), name) || !find_builtins("aten::" + name).empty();
+  return builtin_attribute(type->kind(), name) || is_operator("aten::" + name);
 }
 
 void SimpleValue::set_attribute(Emitter& emitter, const Range& range, const std::string& name,
