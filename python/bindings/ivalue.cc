@@ -113,11 +113,32 @@ class Inference {
     return both ? both : Type::any();
   }
 
-  // The type as a member of a list's: what a tuple holds is not looked at, which keeps this quick for nested
-  // ones.
-  static TypePtr shallow_type(const IValue& value) {
-    const bool is_container = value.is(IValue::Tag::Tuple) || value.is_list() || value.is(IValue::Tag::Dict);
-    return is_container ? Type::any() : value.type();
+  static bool is_container(const IValue& value) {
+    return value.is(IValue::Tag::Tuple) || value.is_list() || value.is(IValue::Tag::Dict);
+  }
+
+  // The type as a member of a container's: a larger one than people write is Any, for containers may hold one
+  // another many times, and types their parts.
+  TypePtr member_type(const IValue& value) {
+    if (!is_container(value)) return value.type();
+    TypePtr& known = types_[jit::container_address(value)];
+    if (known) return known;
+    TypePtr type;
+    if (value.is(IValue::Tag::Tuple) && !value.to_tuple()->type) {
+      std::vector<TypePtr> elements;
+      for (const IValue& element : value.elements()) elements.push_back(member_type(element));
+      type = Type::tuple(std::move(elements));
+    } else {
+      type = value.type();
+    }
+    constexpr int kMostParts = 64;
+    int parts = 0;
+    return known = has_more_parts(*type, kMostParts, parts) ? Type::any() : type;
+  }
+  static bool has_more_parts(const Type& type, int most, int& parts) {
+    return ++parts > most ||
+           std::any_of(type.elements().begin(), type.elements().end(),
+                       [&](const TypePtr& element) { return has_more_parts(*element, most, parts); });
   }
 
   IValue sequence(PyObject* object, const Place& place) {
@@ -128,13 +149,13 @@ class Inference {
       const nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(object, i));
       values.push_back(convert(item, place.at(i)));
       if (!element || !values.back().is_instance(*element))
-        element = join(element, shallow_type(values.back()));
+        element = join(element, member_type(values.back()));
     }
     if (PyList_Check(object)) return IValue::list(element ? element : Type::any(), std::move(values));
     std::vector<std::string> fields = field_names(object);
     if (fields.empty()) return IValue::tuple(std::move(values));
     std::vector<TypePtr> types;
-    for (const IValue& value : values) types.push_back(shallow_type(value));
+    for (const IValue& value : values) types.push_back(member_type(value));
     const TypePtr type = Type::named_tuple(Py_TYPE(object)->tp_name, std::move(fields), std::move(types));
     return IValue::named_tuple(type, std::move(values));
   }
@@ -150,7 +171,7 @@ class Inference {
         mismatch("str, a number, None or Tensor as a dictionary's key", key, place);
       IValue item = convert(value, inner);
       key_type = join(key_type, item_key.type());
-      value_type = join(value_type, shallow_type(item));
+      value_type = join(value_type, member_type(item));
       items.emplace_back(std::move(item_key), std::move(item));
     }
     const bool is_typed = key_type && !key_type->is(TypeKind::Optional) && !key_type->is(TypeKind::None);
@@ -160,10 +181,35 @@ class Inference {
   }
 
   std::unordered_map<PyObject*, IValue> seen_;  // None while it is being converted
+  std::unordered_map<const void*, TypePtr> types_;
 };
 
 // ---- by the type that is expected ------------------------------------------------------------------------
 IValue convert(nb::handle object, const TypePtr& expected, const Place& place);
+
+bool is_number_type(const Type& type) {
+  return type.is(TypeKind::Bool) || type.is(TypeKind::Int) || type.is(TypeKind::Float) ||
+         type.is(TypeKind::Complex) || type.is(TypeKind::Number);
+}
+
+// A tensor of one element stands for a number, as in int(x), float(x), bool(x) and complex(x).
+IValue number_of_tensor(const Tensor& tensor, const Type& expected, const Place& place) {
+  const std::string where = place.str();
+  WEFT_CHECK(tensor.numel() == 1, fmt::format("expected {}, got a tensor of {} elements{}{}", expected.str(),
+                                              tensor.numel(), where.empty() ? "" : " at ", where));
+  const Scalar number = tensor.item();
+  const bool is_real = expected.is(TypeKind::Int) || expected.is(TypeKind::Float);
+  WEFT_CHECK_TYPE(!is_real || !number.is_complex(),
+                  fmt::format("expected {}, got a complex tensor{}{}", expected.str(),
+                              where.empty() ? "" : " at ", where));
+  switch (expected.kind()) {
+    case TypeKind::Bool: return number.to_bool();
+    case TypeKind::Int: return number.to_int();
+    case TypeKind::Float: return number.to_double();
+    case TypeKind::Complex: return number.to_complex();
+    default: return number;  // Number
+  }
+}
 
 IValue convert_number(nb::handle object, const Type& expected, const Place& place) {
   if (expected.is(TypeKind::Int)) {
@@ -176,7 +222,10 @@ IValue convert_number(nb::handle object, const Type& expected, const Place& plac
     }
   }
   const std::optional<Scalar> scalar = scalar_of_python(object);
-  if (!scalar) mismatch(expected.str(), object, place);
+  if (!scalar) {
+    if (const Tensor* tensor = tensor_of_python(object)) return number_of_tensor(*tensor, expected, place);
+    mismatch(expected.str(), object, place);
+  }
   switch (expected.kind()) {
     case TypeKind::Bool:
       if (scalar->is_bool()) return scalar->to_bool();
@@ -230,7 +279,9 @@ IValue convert_tuple(nb::handle object, const TypePtr& expected, const Place& pl
 // The member whose type the object has as it is; else the first that it can be converted to.
 IValue convert_union(nb::handle object, const Type& expected, const Place& place) {
   std::optional<IValue> converted;
+  const bool is_tensor = tensor_of_python(object) != nullptr;
   for (const TypePtr& member : expected.elements()) {
+    if (is_tensor && is_number_type(*member)) continue;  // it is none among several types
     IValue value;
     try {
       value = convert(object, member, place);

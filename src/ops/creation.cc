@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstring>
 
@@ -222,9 +223,29 @@ Tensor linspace(const OpArgs& args, double start, double stop, int64_t count, DT
   return invoke("where", {invoke("lt", {position, Scalar(count / 2)}), forward, backward});
 }
 
+// PyTorch's with an end or a dtype that is complex: real and imaginary parts are spaced by themselves.
+Tensor complex_linspace(const OpArgs& args, int64_t count, DType dtype, bool logarithmic) {
+  const std::complex<double> start = scalar_arg(args.attrs, "start").to_complex(),
+                             end = scalar_arg(args.attrs, "end").to_complex();
+  const DType part = logarithmic ? DType::F64 : real_dtype(dtype);
+  const Tensor result = invoke("complex", {linspace(args, start.real(), end.real(), count, part, true),
+                                           linspace(args, start.imag(), end.imag(), count, part, true)});
+  if (!logarithmic) return result;
+  return build::cast(invoke("pow", {Scalar(float_arg(args.attrs, "base")), result}), dtype);
+}
+
 Tensor linspace_op(const OpDef& op, const OpArgs& args, bool logarithmic) {
   const int64_t count = int_arg(args.attrs, "steps");
   WEFT_CHECK(count >= 0, fmt::format("{}: steps must not be negative, got {}", op.name, count));
+  if (args.rules == Promotion::Torch) {
+    const bool has_complex_end =
+        scalar_arg(args.attrs, "start").is_complex() || scalar_arg(args.attrs, "end").is_complex();
+    const std::optional<DType> wanted = dtype_arg(args.attrs);
+    WEFT_CHECK(!has_complex_end || !wanted || is_complex(*wanted),
+               fmt::format("{}: complex ends need a complex dtype, got {}", op.name, name(*wanted)));
+    if (has_complex_end || (wanted && is_complex(*wanted)))
+      return complex_linspace(args, count, wanted.value_or(default_complex()), logarithmic);
+  }
   const DType dtype = dtype_arg(args.attrs).value_or(made_float(args.rules));
   const bool endpoint = logarithmic || args.attrs.get_bool("endpoint");
   double start = float_arg(args.attrs, "start"), end = float_arg(args.attrs, "end");

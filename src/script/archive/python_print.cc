@@ -361,7 +361,7 @@ class Printer {
     if (op == &prim::kTupleIndex) return fmt::format("({})[{}]", texts[0], texts[1]);
     if (op == &prim::kTupleSlice) return fmt::format("({})[{}:{}]", texts[0], texts[1], texts[2]);
     if (op == &prim::kIsInstance)
-      return fmt::format("isinstance({}, {})", texts[0], type_text(node.payload->type));
+      return fmt::format("isinstance({}, {})", texts[0], tested_types(*node.payload));
     // PyTorch knows the type of what tolist() gives by an annotation.
     if (op == &prim::kCast && node.inputs[0]->def && node.inputs[0]->def->is("aten::tolist"))
       return fmt::format("annotate({}, {})", type_text(type), texts[0]);
@@ -426,6 +426,12 @@ class Printer {
     const std::string_view name = op.name.substr(space + 2);
     if (op.name.starts_with("aten::")) return fmt::format("torch.{}({})", name, arguments);
     return fmt::format("ops.{}.{}({})", op.name.substr(0, space), name, arguments);
+  }
+
+  std::string tested_types(const ir::ScriptPayload& tested) {
+    if (tested.text.empty()) return type_text(tested.type);
+    if (tested.type) return fmt::format("({}, {})", type_text(tested.type), tested.text);
+    return tested.text.find(',') == std::string::npos ? tested.text : "(" + tested.text + ")";
   }
 
   std::string constant(const Node& node) {

@@ -106,6 +106,9 @@ void write_back(const char* op, const Tensor& self, const Tensor& result) {
 
 namespace {
 
+// Towards zero; what the integers cannot hold wraps.
+Tensor whole(const Tensor& x, DType dtype) { return cast(cast(x, DType::I64), dtype); }
+
 bool is_default(const ops::Param& param, const IValue& value) {
   if (param.type != ParamType::Scalar || !value.is_int()) return false;
   const Scalar* expected = std::get_if<Scalar>(&param.default_value);
@@ -173,6 +176,30 @@ void forward(const OpDef& op, std::span<IValue> arguments, IValue* results) {
   } else {
     store_results(op, call_all(op, std::move(tensors), std::move(attrs)), results);
   }
+}
+
+void forward_integers(const OpDef& op, ops::DTypeSet dtypes, std::span<IValue> arguments, IValue* results) {
+  const DType dtype = arguments[0].to_tensor().dtype();
+  const bool is_alike = std::all_of(arguments.begin(), arguments.end(), [&](const IValue& argument) {
+    return !argument.is_tensor() || argument.to_tensor().dtype() == dtype;
+  });
+  if ((ops::dtype_bit(dtype) & dtypes) == 0 || !is_alike) return forward(op, arguments, results);
+  for (IValue& argument : arguments)
+    if (argument.is_tensor()) argument = cast(argument.to_tensor(), DType::F64);
+  forward(op, arguments, results);
+  results[0] = whole(results[0].to_tensor(), dtype);
+}
+
+Tensor call_integers(const OpDef& op, ops::DTypeSet dtypes, std::vector<Tensor> tensors, Attrs attrs) {
+  const DType dtype = tensors[0].dtype();
+  const bool is_alike = std::all_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
+    return !tensor.defined() || tensor.dtype() == dtype;
+  });
+  if ((ops::dtype_bit(dtype) & dtypes) == 0 || !is_alike)
+    return call(op, std::move(tensors), std::move(attrs));
+  for (Tensor& tensor : tensors)
+    if (tensor.defined()) tensor = cast(tensor, DType::F64);
+  return whole(call(op, std::move(tensors), std::move(attrs)), dtype);
 }
 
 void forward_inplace(const OpDef& op, std::span<IValue> arguments, IValue* results) {

@@ -89,6 +89,14 @@ void forward_to(std::span<IValue> arguments, IValue* results) {
   forward(op<N>(), arguments, results);
 }
 
+// The same for operators without a loop of integers: these are computed in float64, whose sums are exact
+// below 2 ** 53, and rounded towards zero. `dtypes`: the integers that PyTorch has the operator for.
+void forward_integers(const OpDef& op, ops::DTypeSet dtypes, std::span<IValue> arguments, IValue* results);
+Tensor call_integers(const OpDef& op, ops::DTypeSet dtypes, std::vector<Tensor> tensors, Attrs attrs);
+inline constexpr ops::DTypeSet kConvolvedIntegers = ops::dtype_bit(DType::I64) | ops::dtype_bit(DType::I32) |
+                                                    ops::dtype_bit(DType::I16) | ops::dtype_bit(DType::I8) |
+                                                    ops::dtype_bit(DType::U8);
+
 // self.add_(…) by the operator `op`.
 void forward_inplace(const OpDef& op, std::span<IValue> arguments, IValue* results);
 template <Name N>

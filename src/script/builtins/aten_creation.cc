@@ -95,12 +95,27 @@ Tensor range(Scalar start, Scalar end, Scalar step, OptionalDType dtype, Optiona
   return arange(start, Scalar(end.to_double() + by / 2), step, dtype.value_or(DType::F32), device);
 }
 
+DType dtype_between(Scalar start, Scalar end) {
+  return start.is_complex() || end.is_complex() ? DType::C64 : DType::F32;
+}
+
 Tensor linspace(Scalar start, Scalar end, int64_t steps, OptionalDType dtype, OptionalDevice device) {
   return call(op<"linspace">(), {},
               {{"start", start},
                {"end", end},
                {"steps", number(steps)},
-               {"dtype", dtype.value_or(DType::F32)},
+               {"dtype", dtype.value_or(dtype_between(start, end))},
+               {"device", optional(device)}});
+}
+
+Tensor logspace(Scalar start, Scalar end, int64_t steps, double base, OptionalDType dtype,
+                OptionalDevice device) {
+  return call(op<"logspace">(), {},
+              {{"start", start},
+               {"end", end},
+               {"steps", number(steps)},
+               {"base", base},
+               {"dtype", dtype.value_or(dtype_between(start, end))},
                {"device", optional(device)}});
 }
 
@@ -279,10 +294,7 @@ Tensor triangle_indices(bool lower, int64_t rows, int64_t columns, int64_t offse
       "logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? "
       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
       [](Scalar start, Scalar end, int64_t steps, double base, OptionalDType dtype, const IValue&,
-         OptionalDevice device, const IValue&) {
-        const Tensor exponents = linspace(start, end, steps, DType::F64, device);
-        return cast(promoted(op<"pow">(), {Scalar(base), exponents}), dtype.value_or(DType::F32));
-      });
+         OptionalDevice device, const IValue&) { return logspace(start, end, steps, base, dtype, device); });
   define(
       "eye(int n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
       "pin_memory=None) "

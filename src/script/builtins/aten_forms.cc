@@ -108,11 +108,10 @@ void ends_as_tensors(const char* name, const char* middle) {
           };
           const bool has_base = arguments.size() > 7;
           const IValue& wanted = arguments[has_base ? 4 : 3];
-          const DType dtype = wanted.is_none() ? DType::F32 : wanted.to_dtype();
-          Attrs attrs{{"start", end(arguments[0])},
-                      {"end", end(arguments[1])},
-                      {"steps", Sym(arguments[2].to_int())}};
-          attrs.set("dtype", dtype);
+          const Scalar first = end(arguments[0]), last = end(arguments[1]);
+          const DType usual = first.is_complex() || last.is_complex() ? DType::C64 : DType::F32;
+          Attrs attrs{{"start", first}, {"end", last}, {"steps", Sym(arguments[2].to_int())}};
+          attrs.set("dtype", wanted.is_none() ? usual : wanted.to_dtype());
           if (has_base) attrs.set("base", arguments[3].to_double());
           results[0] = IValue(call(op<kName>(), {}, std::move(attrs)));
         });
@@ -168,8 +167,9 @@ void ends_as_tensors(const char* name, const char* middle) {
          [](const Tensor& x, const Tensor& y, DType dtype) {
            return call(op<"bmm">(), {cast(x, dtype), cast(y, dtype)});
          });
-  define("_int_mm(Tensor self, Tensor mat2) -> Tensor",
-         [](const Tensor& x, const Tensor& y) { return call(op<"_int_mm">(), {x, y}); });
+  define("_int_mm(Tensor self, Tensor mat2) -> Tensor", [](const Tensor& x, const Tensor& y) {
+    return call(op<"_int_mm">(), {x, y});
+  });
   define("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
          [](const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t pad) {
            return conv_tbc(x, weight, bias, pad);

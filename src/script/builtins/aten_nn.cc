@@ -7,10 +7,20 @@
 namespace weft::jit::aten {
 namespace {
 
-Tensor convolution(std::span<IValue> arguments) {
-  IValue result;
-  forward(op<"convolution">(), arguments.first(9), &result);
-  return std::move(result.to_tensor());
+constexpr ops::DTypeSet kLong = ops::dtype_bit(DType::I64);
+
+template <Name kName>
+void run_convolution(std::span<IValue> arguments, IValue* results) {
+  forward_integers(op<kName>(), kConvolvedIntegers, arguments, results);
+}
+template <Name kName>
+void run_transposed_convolution(std::span<IValue> arguments, IValue* results) {
+  forward_integers(op<kName>(), kLong, arguments, results);
+}
+void run_either_convolution(std::span<IValue> arguments, IValue* results) {
+  const bool is_transposed = arguments[6].to_bool();
+  forward_integers(op<"convolution">(), is_transposed ? kLong : kConvolvedIntegers, arguments.first(9),
+                   results);
 }
 
 // The output's size is given; the kernel is the one that gives it.
@@ -43,7 +53,10 @@ void max_pool(std::string_view schema) {
 }
 template <Name kName>
 void avg_pool(std::string_view schema) {
-  max_pool<kName>(schema);
+  define_function(schema, [](std::span<IValue> arguments, IValue* results) {
+    if (arguments[2].elements().empty()) arguments[2] = IValue();
+    forward_integers(op<kName>(), kLong, arguments, results);
+  });
 }
 
 // ---- normalization
@@ -176,39 +189,49 @@ Tensor nll_loss(const Tensor& x, const Tensor& target, const OptionalTensor& wei
 }
 
 [[maybe_unused]] const bool kConvolutions = [] {
-  same<"conv1d">(
+  define_function(
       "conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=[1], int[1] padding=[0], "
-      "int[1] dilation=[1], int groups=1) -> Tensor");
-  same<"conv2d">(
+      "int[1] dilation=[1], int groups=1) -> Tensor",
+      &run_convolution<"conv1d">);
+  define_function(
       "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, "
-      "int[2] dilation=1, int groups=1) -> Tensor");
-  same<"conv3d">(
+      "int[2] dilation=1, int groups=1) -> Tensor",
+      &run_convolution<"conv2d">);
+  define_function(
       "conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3] padding=0, "
-      "int[3] dilation=1, int groups=1) -> Tensor");
-  same<"conv1d">(
+      "int[3] dilation=1, int groups=1) -> Tensor",
+      &run_convolution<"conv3d">);
+  define_function(
       "conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=[1], str "
-      "padding=\"valid\", int[1] dilation=[1], int groups=1) -> Tensor");
-  same<"conv2d">(
+      "padding=\"valid\", int[1] dilation=[1], int groups=1) -> Tensor",
+      &run_convolution<"conv1d">);
+  define_function(
       "conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, str "
-      "padding=\"valid\", int[2] dilation=1, int groups=1) -> Tensor");
-  same<"conv3d">(
+      "padding=\"valid\", int[2] dilation=1, int groups=1) -> Tensor",
+      &run_convolution<"conv2d">);
+  define_function(
       "conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, str "
-      "padding=\"valid\", int[3] dilation=1, int groups=1) -> Tensor");
-  same<"conv_transpose1d">(
+      "padding=\"valid\", int[3] dilation=1, int groups=1) -> Tensor",
+      &run_convolution<"conv3d">);
+  define_function(
       "conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=[1], "
       "int[1] padding=[0], int[1] output_padding=[0], int groups=1, int[1] dilation=[1]) -> "
-      "Tensor");
-  same<"conv_transpose2d">(
+      "Tensor",
+      &run_transposed_convolution<"conv_transpose1d">);
+  define_function(
       "conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, int[2] "
       "stride=1, int[2] padding=0, int[2] output_padding=0, int groups=1, int[2] "
-      "dilation=1) -> Tensor");
-  same<"conv_transpose3d">(
+      "dilation=1) -> Tensor",
+      &run_transposed_convolution<"conv_transpose2d">);
+  define_function(
       "conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, int[3] "
       "stride=1, int[3] padding=0, int[3] output_padding=0, int groups=1, int[3] "
-      "dilation=1) -> Tensor");
-  same<"convolution">(
+      "dilation=1) -> Tensor",
+      &run_transposed_convolution<"conv_transpose3d">);
+  define_function(
       "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] "
-      "dilation, bool transposed, int[] output_padding, int groups) -> Tensor");
+      "dilation, bool transposed, int[] output_padding, int groups) -> Tensor",
+      &run_either_convolution);
   for (const char* schema :
        {"_convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] "
         "padding, int[] dilation, bool transposed, int[] output_padding, int groups, bool "
@@ -216,9 +239,7 @@ Tensor nll_loss(const Tensor& x, const Tensor& target, const OptionalTensor& wei
         "_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, int[] stride, "
         "int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, "
         "bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor"})
-    define_function(schema, [](std::span<IValue> arguments, IValue* results) {
-      results[0] = IValue(convolution(arguments));
-    });
+    define_function(schema, &run_either_convolution);
   return true;
 }();
 

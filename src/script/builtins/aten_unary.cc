@@ -85,6 +85,7 @@ Tensor frexp_exponent(const Tensor& x) {
                   "tanh", "trunc", "mish", "hardsigmoid", "hardswish", "logical_not", "bitwise_not">();
   predicates<"angle", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "signbit", "positive">();
   same_with_inplace<"abs">("absolute(Tensor self) -> Tensor");
+  register_builtin("prim::abs(Tensor x) -> Tensor", &forward_to<"abs">);
   same_with_inplace<"acos">("arccos(Tensor self) -> Tensor");
   same_with_inplace<"acosh">("arccosh(Tensor self) -> Tensor");
   same_with_inplace<"asin">("arcsin(Tensor self) -> Tensor");

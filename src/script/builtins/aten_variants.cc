@@ -42,24 +42,24 @@ Tensor strided(const Tensor& x, const Ints& size, const Ints& stride, OptionalIn
 Tensor convolve(const Tensor& x, const Tensor& weight, const OptionalTensor& bias, const Ints& stride,
                 const Ints& padding, const Ints& dilation, int64_t groups) {
   const size_t rank = static_cast<size_t>(weight.dim()) - 2;
-  return call(op<"convolution">(), {x, weight, or_undefined(bias)},
-              {{"stride", sizes(stride)},
-               {"padding", sizes(padding)},
-               {"dilation", sizes(dilation)},
-               {"transposed", false},
-               {"output_padding", sizes(Ints(rank, 0))},
-               {"groups", number(groups)}});
+  return call_integers(op<"convolution">(), kConvolvedIntegers, {x, weight, or_undefined(bias)},
+                       {{"stride", sizes(stride)},
+                        {"padding", sizes(padding)},
+                        {"dilation", sizes(dilation)},
+                        {"transposed", false},
+                        {"output_padding", sizes(Ints(rank, 0))},
+                        {"groups", number(groups)}});
 }
 Tensor convolve_named(const Tensor& x, const Tensor& weight, const OptionalTensor& bias, const Ints& stride,
                       const std::string& padding, const Ints& dilation, int64_t groups) {
   const OpDef& conv = weight.dim() == 3   ? op<"conv1d">()
                       : weight.dim() == 4 ? op<"conv2d">()
                                           : op<"conv3d">();
-  return call(conv, {x, weight, or_undefined(bias)},
-              {{"stride", sizes(stride)},
-               {"padding", padding},
-               {"dilation", sizes(dilation)},
-               {"groups", number(groups)}});
+  return call_integers(conv, kConvolvedIntegers, {x, weight, or_undefined(bias)},
+                       {{"stride", sizes(stride)},
+                        {"padding", padding},
+                        {"dilation", sizes(dilation)},
+                        {"groups", number(groups)}});
 }
 
 Tensor softmax_or_zeros(const Tensor& x, int64_t dim, OptionalDType dtype) {
@@ -276,8 +276,9 @@ std::tuple<Tensor, Tensor> fractional_max_pool(const Tensor& input, size_t rank,
          [](const Tensor& x, const Tensor& y, double p, OptionalInt) {
            return call(op<"cdist">(), {x, y}, {{"p", p}});
          });
-  define("_euclidean_dist(Tensor x1, Tensor x2) -> Tensor",
-         [](const Tensor& x, const Tensor& y) { return call(op<"cdist">(), {x, y}, {{"p", 2.0}}); });
+  define("_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", [](const Tensor& x, const Tensor& y) {
+    return call(op<"cdist">(), {x, y}, {{"p", 2.0}});
+  });
   same<"_weight_int8pack_mm">("_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor");
   same<"_weight_int4pack_mm">(
       "_weight_int4pack_mm(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor");

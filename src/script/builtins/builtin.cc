@@ -29,8 +29,8 @@ Table& table() {
   return instance;
 }
 
-// A tensor may be converted to a number, so overloads on tensors are tried before those on numbers, whichever
-// file was first to register its own.
+// A tensor may be converted to a number, so overloads on tensors are tried before those on numbers, and those
+// that take anything come last, whichever file was first to register its own.
 bool is_on_tensors(const Builtin* builtin) {
   const std::vector<SchemaArgument>& arguments = builtin->schema.arguments;
   return std::any_of(arguments.begin(), arguments.end(), [](const SchemaArgument& argument) {
@@ -39,15 +39,22 @@ bool is_on_tensors(const Builtin* builtin) {
   });
 }
 
+bool takes_anything(const Builtin* builtin) {
+  const std::vector<SchemaArgument>& arguments = builtin->schema.arguments;
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const SchemaArgument& argument) { return argument.type->is(TypeKind::Any); });
+}
+
 void parse(Table::Overloads& overloads) {
   if (overloads.parsed.size() == overloads.builtins.size()) return;
   overloads.parsed.clear();
-  std::vector<const Builtin*> others;
+  std::vector<const Builtin*> others, last;
   for (Builtin* builtin : overloads.builtins) {
     if (builtin->schema.name.empty()) builtin->schema = parse_schema(builtin->text);
-    (is_on_tensors(builtin) ? overloads.parsed : others).push_back(builtin);
+    (is_on_tensors(builtin) ? overloads.parsed : takes_anything(builtin) ? last : others).push_back(builtin);
   }
   overloads.parsed.insert(overloads.parsed.end(), others.begin(), others.end());
+  overloads.parsed.insert(overloads.parsed.end(), last.begin(), last.end());
 }
 
 }  // namespace

@@ -192,6 +192,33 @@ int register_text() {
   return 0;
 }
 
+// ---- hashes ----------------------------------------------------------------------------------------------
+// PyTorch's: of C++'s own, and combined as boost::hash_combine does.
+size_t hash_of(const IValue& value) {
+  switch (value.tag()) {
+    case IValue::Tag::None: return 0;
+    case IValue::Tag::Bool: return std::hash<bool>()(value.to_bool());
+    case IValue::Tag::Int: return std::hash<int64_t>()(value.to_int());
+    case IValue::Tag::Float: return std::hash<double>()(value.to_double());
+    case IValue::Tag::String: return std::hash<std::string>()(value.to_string());
+    case IValue::Tag::Tensor: return std::hash<const void*>()(value.to_tensor().impl().get());
+    case IValue::Tag::Tuple: {
+      size_t seed = 0;
+      for (const IValue& element : value.elements())
+        seed ^= hash_of(element) + 0x9e3779b9 + (seed << 6) + (seed >> 2);
+      return seed;
+    }
+    case IValue::Tag::Device: {
+      const Device device = value.to_device();
+      const bool has_index = device.type == DeviceType::CUDA;
+      const uint32_t kind = has_index ? 1 : device.type == DeviceType::CPU ? 0 : 14;  // PyTorch's numbers
+      return std::hash<uint32_t>()(kind << 16 | static_cast<uint8_t>(has_index ? device.index : -1));
+    }
+    default: break;
+  }
+  throw_error(ErrorKind::Type, fmt::format("unhashable type: '{}'", value.type()->str()));
+}
+
 // ---- the rest --------------------------------------------------------------------------------------------
 int64_t identity_of(const IValue& value) {
   return value.is_none() ? 0 : static_cast<int64_t>(reinterpret_cast<intptr_t>(value.to_object().get()));
@@ -203,8 +230,9 @@ int register_others() {
           [](int64_t index, int64_t start, int64_t step) { return start + index * step; });
   builtin("prim::rangelist(int n) -> int[]", Call<range_list>{}, false);
   builtin("aten::hash.generic(t value) -> int",
-          [](IValue& value) { return static_cast<int64_t>(value.hash()); });
-  builtin("prim::id(AnyClassType? x) -> int", [](IValue& x) { return identity_of(x); }, false);
+          [](IValue& value) { return static_cast<int64_t>(hash_of(value)); });
+  builtin(
+      "prim::id(AnyClassType? x) -> int", [](IValue& x) { return identity_of(x); }, false);
   builtin("aten::device(str a) -> Device", [](Text a) { return Device::parse(a); });
   builtin("prim::type(Device self) -> str",
           [](Device self) { return self.str().substr(0, self.str().find(':')); });
@@ -216,12 +244,15 @@ int register_others() {
   builtin("aten::Size(int[] sizes) -> int[]", [](IValue& sizes) { return sizes; });
   builtin("aten::is_scripting() -> bool", [] { return true; });
   builtin("aten::is_grad_enabled() -> bool", [] { return false; });
-  builtin("aten::set_grad_enabled(bool val) -> ()", [](bool) {}, false);
+  builtin(
+      "aten::set_grad_enabled(bool val) -> ()", [](bool) {}, false);
   builtin("aten::is_autocast_enabled() -> bool", [] { return false; });
   builtin("aten::is_autocast_cpu_enabled() -> bool", [] { return false; });
   builtin("aten::_get_tracing_state() -> bool", [] { return false; });
-  builtin("prim::AddStatValue(str key, int val) -> ()", [](Text, int64_t) {}, false);
-  builtin("prim::TimePoint() -> int", [] { return int64_t{0}; }, false);
+  builtin(
+      "prim::AddStatValue(str key, int val) -> ()", [](Text, int64_t) {}, false);
+  builtin(
+      "prim::TimePoint() -> int", [] { return int64_t{0}; }, false);
   builtin("aten::has_torch_function(...) -> bool", [] { return false; });
   builtin("prim::IfThenElse(bool cond, Any x, Any y) -> Any",
           [](bool cond, IValue& x, IValue& y) -> IValue { return cond ? x : y; });

@@ -45,10 +45,10 @@ IValue pop_or(const DictPtr& self, IValue& key, IValue& otherwise) {
   return found ? take(*self, key, *found) : otherwise;
 }
 
-// The item added last, as Python's.
+// The item added first, as PyTorch's: Python's is the one added last.
 IValue pop_item(const DictPtr& self) {
   if (self->size() == 0) throw_error(ErrorKind::Runtime, "KeyError: popitem(): dictionary is empty");
-  const Dict::Item item = self->items().back();
+  const Dict::Item item = self->items().front();
   self->erase(item.first);
   return IValue::tuple({item.first, item.second});
 }

@@ -23,15 +23,16 @@ extern const ir::ScriptOp kTupleUnpack;     // (tuple) -> values…
 extern const ir::ScriptOp kTupleIndex;      // (tuple, int) -> T
 extern const ir::ScriptOp kTupleSlice;      // (tuple, int begin, int end) -> tuple, constants both
 extern const ir::ScriptOp kListUnpack;      // (list) -> values…; ValueError for another length
-extern const ir::ScriptOp kIsInstance;      // (value) [type] -> bool
-extern const ir::ScriptOp kUncheckedCast;   // (value) -> T: the type checker knows it is
-extern const ir::ScriptOp kCast;            // (value) -> T: checked at run time (Any to T, Union to a member)
-extern const ir::ScriptOp kRaise;           // (message) [text: exception's class name] -> never returns
-extern const ir::ScriptOp kFork;            // (arguments…) [function] -> Future[T]
-extern const ir::ScriptOp kPrint;           // (values…) -> ()
-extern const ir::ScriptOp kFormat;          // (format, values…) -> str
-extern const ir::ScriptOp kEnumName;        // (enum) -> str
-extern const ir::ScriptOp kEnumValue;       // (enum) -> T
+// (value) [type; text: "list, tuple", any of those] -> bool; the type may be null where there is a text.
+extern const ir::ScriptOp kIsInstance;
+extern const ir::ScriptOp kUncheckedCast;  // (value) -> T: the type checker knows it is
+extern const ir::ScriptOp kCast;           // (value) -> T: checked at run time (Any to T, Union to a member)
+extern const ir::ScriptOp kRaise;          // (message) [text: exception's class name] -> never returns
+extern const ir::ScriptOp kFork;           // (arguments…) [function] -> Future[T]
+extern const ir::ScriptOp kPrint;          // (values…) -> ()
+extern const ir::ScriptOp kFormat;         // (format, values…) -> str
+extern const ir::ScriptOp kEnumName;       // (enum) -> str
+extern const ir::ScriptOp kEnumValue;      // (enum) -> T
 
 // Whether a node computes nothing. Null, a parameter's, does not count.
 bool is_constant(const ir::Node* node);

@@ -247,7 +247,8 @@ ir::Value* Emitter::emit_choice(const Condition& condition, const Range& range, 
     if (ir::Value* converted = hint ? try_convert(chosen, hint, range, false) : nullptr) chosen = converted;
     frame_->names[name] = {simple(chosen), false};
   };
-  emit_branches(condition, range, [&] { keep(then()); }, [&] { keep(otherwise()); });
+  emit_branches(
+      condition, range, [&] { keep(then()); }, [&] { keep(otherwise()); });
   const SugaredPtr chosen = frame_->names.at(name).value;
   frame_->names.erase(name);
   if (const auto* undefined = dynamic_cast<const UndefinedValue*>(chosen.get())) {
@@ -429,6 +430,7 @@ Condition Emitter::emit_isinstance(const Expr::Call& call, const Range& range) {
   add_tested(*call.arguments[1], *resolver_, *type, test);
   if (test.holds_for(*type)) return known_condition(true, range);
   std::vector<TypePtr> matching, others;
+  std::string kinds;  // of a value of any type
   if (type->is(TypeKind::Optional)) {
     (test.holds_for(*type->element()) ? matching : others).push_back(type->element());
     (test.holds_for(*Type::none()) ? matching : others).push_back(Type::none());
@@ -436,16 +438,19 @@ Condition Emitter::emit_isinstance(const Expr::Call& call, const Range& range) {
     for (const TypePtr& member : type->elements())
       (test.holds_for(*member) ? matching : others).push_back(member);
   } else if (type->is(TypeKind::Any) || type->is(TypeKind::Interface) || type->is(TypeKind::Number)) {
-    if (!test.kinds.empty())
-      type_error(range, "isinstance() of a value of any type needs element types: List[int], not list");
+    if (test.kinds.contains(TypeKind::Dict))
+      type_error(range, "isinstance() of a value of any type needs the types of a dict: Dict[str, int]");
     matching = test.types;
+    for (const TypeKind kind : test.kinds)
+      kinds += std::string(kinds.empty() ? "" : ", ") + (kind == TypeKind::List ? "list" : "tuple");
   }
-  if (matching.empty()) return known_condition(false, range);
+  if (matching.empty() && kinds.empty()) return known_condition(false, range);
   Condition condition;
   ir::ScriptPayload payload;
-  payload.type = Type::union_of(matching);
+  payload.type = matching.empty() ? nullptr : Type::union_of(matching);
+  payload.text = kinds;
   condition.value = this->value(prim::kIsInstance, {value}, Type::boolean(), range, payload);
-  if (const auto* name = call.arguments[0]->as<Expr::Name>()) {
+  if (const auto* name = call.arguments[0]->as<Expr::Name>(); name && kinds.empty()) {
     condition.if_true[name->id] = payload.type;
     if (!others.empty()) condition.if_false[name->id] = Type::union_of(others);
   }

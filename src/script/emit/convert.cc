@@ -25,7 +25,9 @@ const char* implicit_cast(const Type& from, const Type& type) {
     case TypeKind::Complex:
       return from_tensor ? "aten::ComplexImplicit" : from_number ? "aten::Complex" : nullptr;
     case TypeKind::Int: return from_tensor ? "aten::IntImplicit" : from_number ? "aten::Int" : nullptr;
-    case TypeKind::Number: return from_tensor ? "aten::ScalarImplicit" : nullptr;
+    // A truth value counts as an integer where a number is wanted.
+    case TypeKind::Number:
+      return from_tensor ? "aten::ScalarImplicit" : from.is(TypeKind::Bool) ? "aten::Int" : nullptr;
     case TypeKind::Bool: return from_tensor ? "aten::Bool" : nullptr;
     case TypeKind::Device: return from.is(TypeKind::String) ? "aten::device" : nullptr;
     default: return nullptr;
@@ -62,7 +64,6 @@ ir::Value* Emitter::try_convert(ir::Value* input, const TypePtr& type, const Ran
     return value(prim::kTupleConstruct, elements, wanted, range);
   }
   if (!implicit) return nullptr;
-  if (wanted->is(TypeKind::Number) && from->is(TypeKind::Bool)) return input;
   const char* cast = implicit_cast(*from, *wanted);
   return cast ? builtin(cast, {input}, range) : nullptr;
 }

@@ -327,10 +327,22 @@ std::string argument_types(const CallArguments& arguments) {
 
 }  // namespace
 
+namespace {
+
+bool takes_anything(const Schema& schema) {
+  return std::any_of(schema.arguments.begin(), schema.arguments.end(),
+                     [](const SchemaArgument& argument) { return argument.type->is(TypeKind::Any); });
+}
+
+}  // namespace
+
+// Arguments as they are, then converted; an overload that takes anything is none that fits better than
+// others.
 Overload select_overload(Emitter& emitter, const std::string& name, const std::vector<const Schema*>& schemas,
                          const CallArguments& arguments, const Range& range) {
   for (const bool implicit : {false, true}) {
     for (size_t i = 0; i < schemas.size(); ++i) {
+      if (!implicit && schemas.size() > 1 && takes_anything(*schemas[i])) continue;
       Matcher matcher(emitter, *schemas[i], arguments, implicit);
       if (matcher.match()) return {i, matcher.emit(range)};
     }

@@ -243,6 +243,15 @@ IValue evaluate_constant(const Expr& expr, const TypePtr& type, Resolver& resolv
     const IValue operand = evaluate_constant(*unary->operand, type, resolver);
     return unary->op == UnaryOp::Neg ? negated(operand, expr.range) : operand;
   }
+  const auto* binary = expr.as<Expr::Binary>();
+  if (binary && (binary->op == BinaryOp::Add || binary->op == BinaryOp::Sub)) {  // 1.+2.j
+    const IValue left = evaluate_constant(*binary->left, nullptr, resolver),
+                 right = evaluate_constant(*binary->right, nullptr, resolver);
+    if (left.is_number() && right.is(IValue::Tag::Complex)) {
+      const std::complex<double> sign = binary->op == BinaryOp::Add ? 1 : -1;
+      return as_type(left.to_complex() + sign * right.to_complex(), type);
+    }
+  }
   if (const auto* list = expr.as<Expr::List>())
     return as_type(constant_elements(list->elements, inner, true, resolver), type);
   if (const auto* tuple = expr.as<Expr::Tuple>())

@@ -38,6 +38,12 @@ void put(IValue& target, bool value) {
     target = IValue(value);
 }
 
+bool is_instance(const IValue& value, const ir::ScriptPayload& tested) {
+  const auto names = [&](std::string_view kind) { return tested.text.find(kind) != std::string::npos; };
+  return (value.is_list() && names("list")) || (value.is(IValue::Tag::Tuple) && names("tuple")) ||
+         (tested.type && value.is_instance(*tested.type));
+}
+
 int64_t int_of(const IValue& value) {
   if (const int64_t* found = value.if_int()) [[likely]]
     return *found;
@@ -294,7 +300,7 @@ class Machine {
       case OpCode::UnpackList: unpack(at, value(at.a).to_list()->values); break;
       case OpCode::TupleIndex: tuple_index(at); break;
       case OpCode::TupleSlice: tuple_slice(at); break;
-      case OpCode::IsInstance: put(registers_[at.dst], value(at.a).is_instance(*at.payload->type)); break;
+      case OpCode::IsInstance: put(registers_[at.dst], is_instance(value(at.a), *at.payload)); break;
       case OpCode::Cast: cast(at); break;
       case OpCode::Raise: raise(at);
       case OpCode::Fork: fork(at); break;

@@ -305,6 +305,13 @@ def lists():
     row("aten::any.str", any, ["", "x"])
 
 
+def first_item(d):
+    """PyTorch's popitem: Python's gives the last."""
+    if not d:
+        raise KeyError
+    return next(iter(d.items()))
+
+
 def dicts():
     filled = {"a": 1, "b": 2, "c": 3}
     for d in [{}, filled]:
@@ -312,7 +319,7 @@ def dicts():
         row("aten::keys.str", lambda d: list(d.keys()), d)
         row("aten::values.str", lambda d: list(d.values()), d)
         row("aten::items.str", lambda d: list(d.items()), d)
-        row("aten::popitem.str", dict.popitem, d)
+        row("aten::popitem.str", first_item, d)
         row("aten::clear.str", changed(dict.clear), d)
         row("aten::copy.Dict_str", dict, d)
         row("aten::update.str", changed(dict.update), d, {"b": 9, "z": 8})

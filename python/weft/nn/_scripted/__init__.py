@@ -6,6 +6,7 @@ weft saves. They run outside scripts too, which is how they are tested.
 """
 
 from weft.nn import functional
+from weft.nn.utils import rnn
 
 from . import attention, images, layers, losses, pooling
 
@@ -39,6 +40,7 @@ _BUILTINS = {
 
 def _table():
     table = {getattr(functional, name): builtin for name, builtin in _BUILTINS.items()}
+    table[rnn.pad_sequence] = "aten::pad_sequence"
     for source in (attention, images, layers, losses, pooling):
         for name, value in vars(source).items():
             own = getattr(functional, name, None)
