@@ -5,7 +5,7 @@ export PYTHON
 
 VENV := .venv/bin/python
 
-.PHONY: help setup setup-torch build wheel demo test test-torch test-opinfo test-interop bench bench-suite bench-peers bench-operators bench-products bench-gpu test-gpu gpu-kit bench-torchscript fuzz fuzz-programs coverage docs format lint clean
+.PHONY: help setup setup-torch build wheel demo test test-long test-torch test-opinfo test-interop bench bench-suite bench-peers bench-operators bench-products bench-gpu test-gpu gpu-kit bench-torchscript fuzz fuzz-programs coverage docs format lint clean
 
 help:  ## This list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -27,8 +27,11 @@ demo: build  ## k-means on 20 million points: NumPy beside weft, one table and b
 	@$(VENV) examples/demo_kmeans.py
 	@$(VENV) examples/demo_torchscript.py
 
-test:  ## Everything: C++, Python, sanitizers, fuzzing, install, wheel
+test:  ## The release build, C++ tests, Python tests of one Python
 	@scripts/test
+
+test-long:  ## Everything: sanitizers, every Python, wheels, fuzzing, …; what has passed on these files is not run again
+	@scripts/test long
 
 test-torch: build  ## PyTorch 2.15 in .venv-torch (or TORCH_PYTHON=…, which has it), and tests/torch/programs under both
 ifndef TORCH_PYTHON

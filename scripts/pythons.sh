@@ -13,15 +13,15 @@ find_python() {
   return 1
 }
 
-# The Python of .venv is of version 3.$1.
-is_default_python() { [ "$(.venv/bin/python -c 'import sys; print(sys.version_info.minor)')" = "$1" ]; }
+# The minor version of .venv's Python.
+default_minor() { .venv/bin/python -c 'import sys; print(sys.version_info.minor)'; }
 
 # An environment of Python 3.$1 with scripts/requirements.txt: .venv, or build/python-3.$1/venv, made when it is
 # missing. Sets `environment`; 1: this machine has no such Python, 2: it could not be made.
 python_environment() {
   local python build=build/python-3.$1
   environment=$PWD/.venv
-  is_default_python "$1" && return
+  [ "$1" = "$(default_minor)" ] && return
   python=$(find_python "$1") || return 1
   environment=$PWD/$build/venv
   if ! cmp -s scripts/requirements.txt "$build/venv/complete"; then

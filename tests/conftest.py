@@ -1,0 +1,73 @@
+"""Which tests a run has, and their order.
+
+long: takes more than five seconds, or starts many processes; left to `make test-long`. every_python: depends on what Python compiles
+functions to, and so on its version; such tests run under another Python in continuous integration, too.
+
+Files are dealt to processes in the order of the seconds that tests/durations.json has for them, the longest first, so that none is
+left over at the end. WEFT_TEST_DURATIONS=FILE writes such a table.
+"""
+
+import collections
+import json
+import os
+import pathlib
+
+import pytest
+
+TESTS = pathlib.Path(__file__).parent
+# Folders, files and beginnings of their names.
+READ_BYTECODE = (
+    "capture/",
+    *(
+        f"python/test_{name}"
+        for name in "call_pace cold_threads compile continuation exit imports interpreters kernel loop looked_up_halves object pickling "
+        "programs static_variables unused_checks views_across_breaks whole_programs".split()
+    ),
+    *(
+        f"torch/test_{name}"
+        for name in "captured changing_numbers class_attributes formatted_tensors guarded_programs programs reduce_overhead rounds".split()
+    ),
+)
+
+
+def _name(item):
+    return item.path.relative_to(TESTS).as_posix()
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: left to `make test-long`")
+    config.addinivalue_line("markers", "every_python: depends on Python's version")
+
+
+def pytest_collection_modifyitems(items):
+    table = TESTS / "durations.json"
+    seconds = json.loads(table.read_text()) if table.exists() else {}
+    for item in items:
+        if _name(item).startswith(READ_BYTECODE):
+            item.add_marker(pytest.mark.every_python)
+    items.sort(key=lambda item: -seconds.get(_name(item), 1))  # stable: the tests of a file keep their order
+
+
+class Durations:
+    """Seconds by file, of all processes; tests of more than five by name."""
+
+    def __init__(self, path):
+        self.path = path
+        self.files, self.slow = collections.Counter(), collections.Counter()
+
+    def pytest_runtest_logreport(self, report):
+        self.files[report.nodeid.partition("::")[0].removeprefix("tests/")] += report.duration
+        self.slow[report.nodeid] += report.duration
+
+    def pytest_sessionfinish(self):
+        found = json.loads(self.path.read_text()) if self.path.exists() else {}
+        found |= {name: round(seconds, 1) for name, seconds in self.files.items()}
+        self.path.write_text(json.dumps(dict(sorted(found.items())), indent=0) + "\n")
+        slow = [f"{seconds:.1f} {name}\n" for name, seconds in self.slow.most_common() if seconds > 5]
+        self.path.with_suffix(".slow").write_text("".join(slow))
+
+
+def pytest_sessionstart(session):
+    path = os.environ.get("WEFT_TEST_DURATIONS")
+    if path and not hasattr(session.config, "workerinput"):
+        session.config.pluginmanager.register(Durations(pathlib.Path(path)))
