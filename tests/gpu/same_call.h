@@ -26,7 +26,18 @@ inline Tensor sample(const Shape& shape, DType dtype, unsigned seed = 1) {
   return random_tensor(random, shape, dtype);
 }
 
-// The same call on both, with operands at the same strides. `bound` is relative to the size of what is added.
+// A result there beside the one it should be. `bound` is relative to the size of what is added.
+inline void expect_near(const char* op, const Tensor& got, const Tensor& want, double bound, double scale) {
+  EXPECT_EQ(got.device(), kThere);
+  EXPECT_EQ(difference({got.to(Device())}, {want},
+                       [&](DType dtype, double a, double b) {
+                         return is_inexact(dtype) && std::abs(a - b) <= bound * (scale + std::abs(b));
+                       }),
+            "")
+      << op;
+}
+
+// The same call on both, with operands at the same strides.
 inline void expect_same(const char* op, const std::vector<Tensor>& operands, const ops::Attrs& attrs,
                         double bound, double scale = 1) {
   std::vector<Tensor> there;
@@ -43,15 +54,7 @@ inline void expect_same(const char* op, const std::vector<Tensor>& operands, con
   const std::vector<Tensor> want = ops::call(ops::get_op(op), {operands, attrs});
   const std::vector<Tensor> got = ops::call(ops::get_op(op), {there, attrs});
   ASSERT_EQ(got.size(), want.size());
-  for (size_t k = 0; k < got.size(); ++k) {
-    EXPECT_EQ(got[k].device(), kThere);
-    EXPECT_EQ(difference({got[k].to(Device())}, {want[k]},
-                         [&](DType dtype, double a, double b) {
-                           return is_inexact(dtype) && std::abs(a - b) <= bound * (scale + std::abs(b));
-                         }),
-              "")
-        << op;
-  }
+  for (size_t k = 0; k < got.size(); ++k) expect_near(op, got[k], want[k], bound, scale);
 }
 
 inline double bound_of(DType dtype) {

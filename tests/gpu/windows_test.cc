@@ -7,6 +7,7 @@ namespace {
 
 using gpu_testing::bound_of;
 using gpu_testing::error_of;
+using gpu_testing::expect_near;
 using gpu_testing::expect_same;
 using gpu_testing::HasSubstr;
 using gpu_testing::kThere;
@@ -179,8 +180,18 @@ TEST(ResamplingOnGpu, SamplesAtGridsAsTheHost) {
                             {"padding_mode", std::string(padding)},
                             {"align_corners", aligned}};
           SCOPED_TRACE(fmt::format("{} {} {} {}", mode, padding, aligned, name(dtype)));
-          expect_same("grid_sample", {sample({2, 3, 8, 9}, dtype), grid.to(dtype)}, attrs, bound_of(dtype),
-                      10);
+          const Tensor input = sample({2, 3, 8, 9}, dtype), places = grid.to(dtype);
+          if (itemsize(dtype) > 2) {
+            expect_same("grid_sample", {input, places}, attrs, bound_of(dtype), 10);
+            continue;
+          }
+          // Positions and weights of 16 bits are computed in float32 there, and in their own dtype here, as
+          // PyTorch's are.
+          const ops::OpDef& op = ops::get_op("grid_sample");
+          const Tensor want =
+              ops::call(op, {{input.to(DType::F32), places.to(DType::F32)}, attrs})[0].to(dtype);
+          expect_near("grid_sample", ops::call(op, {{input.to(kThere), places.to(kThere)}, attrs})[0], want,
+                      bound_of(dtype), 10);
         }
   expect_same("grid_sample", {sample({1, 2, 4, 5, 6}, DType::F32), sample({1, 3, 2, 4, 3}, DType::F32, 2)},
               {}, 1e-5, 10);
