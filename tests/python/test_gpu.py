@@ -72,6 +72,7 @@ def kernels_of(tmp_path_factory):
     return folder_of
 
 
+@pytest.mark.long
 def test_every_written_kernel_becomes_machine_code(kernels_of):
     """Registers, spilled bytes and shared memory of each, as ptxas counts them; GOLDEN_UPDATE=1 writes them anew."""
     if not has_clang():
@@ -80,6 +81,7 @@ def test_every_written_kernel_becomes_machine_code(kernels_of):
     print(run(ASSEMBLED, kernels_of("written"), str(golden)).stdout)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("check", ["functions", "sampled"])
 def test_every_kernel_becomes_machine_code(check, kernels_of):
     if not has_clang():
@@ -95,6 +97,7 @@ def has_nvrtc():
         return False
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("check", ["functions", "written", "sampled"])
 def test_kernels_are_compiled_by_nvrtc(check, kernels_of):
     if not has_nvrtc():

@@ -15,8 +15,7 @@ namespace weft::capture {
 void refuse_beyond_memory(const V& array) {
   double bytes = static_cast<double>(itemsize(array->tensor.dtype()));
   for (Sym size : ops::sym_shape(array->tensor)) bytes *= static_cast<double>(size.hint());
-  static const auto most = static_cast<double>(total_memory());
-  if (bytes > most) graph_break("an array that is larger than the machine's memory");
+  if (bytes > static_cast<double>(total_memory())) graph_break("an array that is larger than the machine's memory");
 }
 
 Tensor copy_tensor(const Tensor& tensor, DType dtype) {
