@@ -19,6 +19,11 @@ def example(*shape):
     return weft.tensor(np.linspace(-2, 2, count, dtype=np.float32).reshape(shape))
 
 
+@pytest.fixture(autouse=True)
+def weights_of_one_seed():
+    weft.random.manual_seed(0)
+
+
 def same(a, b):
     assert a.dtype == b.dtype and a.shape == b.shape
     np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
