@@ -344,7 +344,7 @@ def test_signals_are_seen(size):
     compiled(a, b, c)
     big = [np.ones((size, size)) for _ in range(3)]
     before = signal.signal(signal.SIGINT, stop)
-    timer = threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT))
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     timer.start()
     end = time.monotonic() + 60
     try:

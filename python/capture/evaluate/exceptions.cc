@@ -76,11 +76,12 @@ void Evaluator::raise(PyObject* type, std::vector<V> args, const std::string& re
 }
 
 void Evaluator::raise_pending() {
-  if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+  Ref exception = take_exception();
+  if (is_of_signal(exception.get())) {
+    set_exception(std::move(exception));
     clear_error();
     graph_break("a signal arrived");
   }
-  Ref exception = take_exception();
   const std::string reason = fmt::format("the operation raises {}", short_repr(exception.get()));
   auto* type_object = Py_TYPE(exception.get());
   if (!has_handler() || (type_object->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) == 0) graph_break(reason);

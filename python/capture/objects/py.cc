@@ -1,6 +1,7 @@
 #include "capture/objects/py.h"
 
 #include <atomic>
+#include <csignal>
 
 #include "capture/objects/classes.h"
 #include "capture/objects/host_tensors.h"
@@ -19,7 +20,32 @@ int raise_interrupt(void* exception) {
   return -1;
 }
 
+// The code objects of the functions that Python calls for signals.
+bool handles_signals(PyObject* code) {
+  const Ref module = Ref::steal(PyImport_ImportModule("_signal"));
+  if (!module) return false;
+  for (int number = 1; number < NSIG; ++number) {
+    Ref handler = Ref::steal(PyObject_CallMethod(module.get(), "getsignal", "i", number));
+    if (handler && PyMethod_Check(handler.get())) handler = Ref::borrow(PyMethod_GET_FUNCTION(handler.get()));
+    if (handler && PyFunction_Check(handler.get()) && PyFunction_GET_CODE(handler.get()) == code) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool is_of_signal(PyObject* exception) {
+  if (!PyErr_GivenExceptionMatches(exception, PyExc_Exception)) return true;
+  bool is_of_handler = false;
+  for (Ref at = Ref::steal(PyException_GetTraceback(exception)); at && at.get() != Py_None && !is_of_handler;
+       at = Ref::steal(PyObject_GetAttrString(at.get(), "tb_next"))) {
+    const Ref frame = Ref::steal(PyObject_GetAttrString(at.get(), "tb_frame"));
+    const Ref code = Ref::steal(PyObject_GetAttrString(frame.get(), "f_code"));
+    is_of_handler = code && handles_signals(code.get());
+  }
+  PyErr_Clear();
+  return is_of_handler;
+}
 
 Ref take_exception() {
 #if PY_VERSION_HEX >= 0x030C0000
@@ -47,9 +73,8 @@ void set_exception(Ref exception) {
 
 void clear_error() {
   if (!PyErr_Occurred()) return;
-  const bool is_error = PyErr_ExceptionMatches(PyExc_Exception);
   Ref exception = take_exception();
-  if (is_error || !exception) return;
+  if (!exception || !is_of_signal(exception.get())) return;
   ++pending_interrupts;
   if (Py_AddPendingCall(raise_interrupt, exception.get()) == 0) {
     exception.release();

@@ -77,8 +77,11 @@ class ExceptionSetAside {
  private:
   Ref exception_;
 };
-// Forgets the error that is set. What is no error is raised later, where the interpreter performs its pending
-// calls: KeyboardInterrupt, which a signal raises wherever Python code runs, also in a call of capture's own.
+// Was it raised by a signal, whose handler runs wherever Python code does, also in a call of capture's own?
+// What is no error (KeyboardInterrupt), and what a handler that is a Python function has raised.
+bool is_of_signal(PyObject* exception);
+// Forgets the error that is set. What a signal has raised is raised later, where the interpreter performs its
+// pending calls.
 void clear_error();
 // Has clear_error put off an exception that was not raised yet?
 bool is_interrupt_pending();
