@@ -213,7 +213,9 @@ def main():
         )
         rows.append([f"streaming the same bytes, {label}", f"{stream_time * 1e3:.1f} ms", "", "1"])
     for name, run in (("first call, nothing cached", cold), ("first call of a second process", warm)):
-        parts = " + ".join(f"{part} {run[part] * 1e3:.1f}" for part in ("capture", "compile", "run"))
+        named = ("capture", "compile", "run")
+        parts = " + ".join(f"{part} {run[part] * 1e3:.1f}" for part in named)
+        parts += f" + imports {1e3 * (run['total'] - sum(run[part] for part in named)):.1f}"
         rows.append([name, f"{run['total'] * 1e3:.0f} ms", "", ""])
         rows.append([f"    {parts}", "", "", ""])
     print_table(rows)

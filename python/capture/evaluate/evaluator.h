@@ -427,6 +427,8 @@ class Evaluator {
 using Lowering = V (*)(Evaluator&, CallArgs&);
 // `path`: "numpy.linalg.norm", "builtins.len". Objects that this NumPy does not have are passed over.
 void register_lowering(const char* path, Lowering lowering);
+// Of a function in a module that capture does not import: from when the program has.
+void await_lowering(const char* module, const char* name, Lowering lowering);
 Lowering find_lowering(PyObject* callable);
 // A Python function that is entered instead of the callable ("functools.reduce").
 void register_replacement(const char* path, PyObject* function);

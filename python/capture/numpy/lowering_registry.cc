@@ -1,7 +1,12 @@
 // How callables and attributes of arrays are found that have a lowering, or a function that is entered in
 // their place.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "capture/evaluate/evaluator.h"
 #include "capture/objects/made_once.h"
@@ -10,6 +15,12 @@ namespace weft::capture {
 
 namespace {
 
+// A lowering of a function whose module the program may import later.
+struct Awaited {
+  std::string module, path;
+  Lowering lowering;
+};
+
 struct Registry {
   std::unordered_map<PyObject*, Lowering> by_object;
   std::unordered_map<std::string, PyObject*> by_path;
@@ -17,6 +28,7 @@ struct Registry {
   std::unordered_map<std::string, Lowering> methods;
   std::unordered_map<std::string, PyObject*> method_replacements;
   std::unordered_map<std::string, AttributeLowering> attributes;
+  std::vector<Awaited> awaited;
 };
 
 Registry& registry() {
@@ -38,6 +50,18 @@ Ref find_object(std::string rest) {
   return object;
 }
 
+// Has the program imported a module since, whose functions are registered now?
+bool register_imported() {
+  std::vector<Awaited>& awaited = registry().awaited;
+  const auto first = std::stable_partition(awaited.begin(), awaited.end(), [](const Awaited& one) {
+    return PyDict_GetItemString(PyImport_GetModuleDict(), one.module.c_str()) == nullptr;
+  });
+  const std::vector<Awaited> imported(std::make_move_iterator(first), std::make_move_iterator(awaited.end()));
+  awaited.erase(first, awaited.end());
+  for (const Awaited& one : imported) register_lowering(one.path.c_str(), one.lowering);
+  return !imported.empty();
+}
+
 }  // namespace
 
 void register_lowering(const char* path, Lowering lowering) {
@@ -47,11 +71,17 @@ void register_lowering(const char* path, Lowering lowering) {
   registry().by_object[object.release()] = lowering;  // as long as the process
 }
 
+void await_lowering(const char* module, const char* name, Lowering lowering) {
+  registry().awaited.push_back({module, fmt::format("{}.{}", module, name), lowering});
+}
+
 PyObject* lowered_object(const std::string& path) { return registry().by_path.at(path); }
 
 Lowering find_lowering(PyObject* callable) {
-  auto found = registry().by_object.find(callable);
-  return found == registry().by_object.end() ? nullptr : found->second;
+  const auto& known = registry().by_object;
+  auto found = known.find(callable);
+  if (found == known.end() && register_imported()) found = known.find(callable);
+  return found == known.end() ? nullptr : found->second;
 }
 
 void register_replacement(const char* path, PyObject* function) {
