@@ -36,8 +36,8 @@ bool is_plain(const IValue& value) {
 // A list of plain values that nobody may change: one that only pure builtins read.
 bool is_read_only(const Value* value) {
   return std::all_of(value->uses.begin(), value->uses.end(), [](const ir::Use& use) {
-    if (!use.user || use.user->kind != NodeKind::Script || is_prim(use.user->script)) return false;
-    return static_cast<const Builtin*>(use.user->script)->is_pure;
+    const Builtin* const builtin = use.user ? builtin_of(*use.user) : nullptr;
+    return builtin && builtin->is_pure;
   });
 }
 
@@ -217,6 +217,11 @@ bool is_pure(const Node& node) {
                                          &kFork,    &kPrint,        &kListUnpack, &kTupleIndex};
   if (std::find(std::begin(effects), std::end(effects), node.script) != std::end(effects)) return false;
   return is_prim(node.script) || static_cast<const Builtin*>(node.script)->is_pure;
+}
+
+const Builtin* builtin_of(const Node& node) {
+  if (node.kind != NodeKind::Script || is_prim(node.script)) return nullptr;
+  return static_cast<const Builtin*>(node.script);
 }
 
 const IValue* known_constant(const Value* value) {

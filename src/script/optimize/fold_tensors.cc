@@ -31,28 +31,8 @@ int64_t bytes_of(const IValue& value) {
   return bytes;
 }
 
-const Builtin* builtin_of(const Node& node) {
-  if (node.kind != NodeKind::Script || node.script->name.starts_with("prim::")) return nullptr;
-  return static_cast<const Builtin*>(node.script);
-}
-
 bool may_share_memory(const Builtin& builtin) {
   return builtin.text.find("(a", builtin.text.find("->")) != std::string::npos;
-}
-
-// Nobody writes to the value's memory, or keeps it: pure builtins read it, and the same holds for their views
-// of it.
-bool is_only_read(const Value* value) {
-  return std::all_of(value->uses.begin(), value->uses.end(), [](const ir::Use& use) {
-    if (!use.user) return false;  // it is returned
-    const Node& user = *use.user;
-    const auto outputs_are_only_read = [&] {
-      return std::all_of(user.outputs.begin(), user.outputs.end(), is_only_read);
-    };
-    if (user.kind == NodeKind::Script && user.script == &prim::kListConstruct) return outputs_are_only_read();
-    const Builtin* const builtin = builtin_of(user);
-    return builtin && builtin->is_pure && (!may_share_memory(*builtin) || outputs_are_only_read());
-  });
 }
 
 std::optional<IValue> known_value(const Value* value) {
@@ -93,6 +73,19 @@ std::optional<IValue> result_of(const Node& node) {
 }
 
 }  // namespace
+
+bool is_only_read(const Value* value) {
+  return std::all_of(value->uses.begin(), value->uses.end(), [](const ir::Use& use) {
+    if (!use.user) return false;  // it is returned
+    const Node& user = *use.user;
+    const auto outputs_are_only_read = [&] {
+      return std::all_of(user.outputs.begin(), user.outputs.end(), is_only_read);
+    };
+    if (user.kind == NodeKind::Script && user.script == &prim::kListConstruct) return outputs_are_only_read();
+    const Builtin* const builtin = builtin_of(user);
+    return builtin && builtin->is_pure && (!may_share_memory(*builtin) || outputs_are_only_read());
+  });
+}
 
 void fold_constant_tensors(Graph& graph) {
   std::vector<Node*> nodes;

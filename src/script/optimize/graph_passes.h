@@ -45,8 +45,10 @@ void fold_script_constants(ir::Graph& graph);
 // The same for tensors: pure builtins of constants become constants where nobody writes to their results or
 // keeps them, and they are not much larger than their operands.
 void fold_constant_tensors(ir::Graph& graph);
-// Sizes that a trace computes on tensors of one element become integers' arithmetic.
-void fold_size_tensors(ir::Graph& graph);
+// Does the node read a number of a tensor that is made of numbers alone, as int(mul(NumToTensor(size(x, 0)), 2))?
+bool reads_numbers(const ir::Node& node);
+// What makes such a tensor is copied to before whoever reads it.
+void gather_numbers(ir::Graph& graph);
 // aten::view becomes aten::reshape where nothing is written through it.
 void relax_views(ir::Graph& graph);
 // Nodes without effect whose results nobody uses.
@@ -59,5 +61,10 @@ void fold_batch_norm(ir::Graph& graph);
 void lower_precision(ir::Graph& graph, DType dtype);
 // No effect but its results.
 bool is_pure(const ir::Node& node);
+// The builtin that a node runs; null for the interpreter's own operators.
+const Builtin* builtin_of(const ir::Node& node);
+// Nobody writes to the value's memory, or keeps it: pure builtins read it, and the same holds for their views of
+// it.
+bool is_only_read(const ir::Value* value);
 
 }  // namespace weft::jit

@@ -28,7 +28,7 @@ std::shared_ptr<const Code> optimize(const FunctionImpl& function, const ir::Gra
   inline_calls(*graph);
   replace_number_constants(*graph);
   fold_script_constants(*graph);
-  fold_size_tensors(*graph);
+  gather_numbers(*graph);
   relax_views(*graph);
   remove_dropout(*graph);
   fold_batch_norm(*graph);

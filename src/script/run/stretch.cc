@@ -75,6 +75,7 @@ IValue Pattern::build(std::span<const Tensor>& tensors) const {
     tensors = tensors.subspan(1);
     return result;
   }
+  if (is_copied) return value.to_tensor().clone();
   if (!value.is_list() && !value.is(IValue::Tag::Tuple)) return value;
   std::vector<IValue> values;
   values.reserve(elements.size());
@@ -193,13 +194,10 @@ class Trace {
       check_lists(value);
       outputs.push_back(Pattern::of(value, tensors));
     }
-    for (const Tensor& tensor : tensors) {
-      const bool known =
-          tensor.is_traced() || std::count(constants_.begin(), constants_.end(), tensor.impl().get());
-      // Every call would give the one tensor made now.
-      if (!known) refuse("a result that depends on no input");
-    }
-    return tensors;
+    std::vector<Tensor> computed;
+    std::span<const Tensor> left = tensors;
+    for (Pattern& output : outputs) keep_known(output, left, computed);
+    return computed;
   }
 
   std::vector<Pattern> outputs;
@@ -211,6 +209,20 @@ class Trace {
       constants_.push_back(value.to_tensor().impl().get());
     if (value.is_list() || value.is(IValue::Tag::Tuple)) {
       for (const IValue& element : value.elements()) note_constant(element);
+    }
+  }
+  // Takes the tensors that depend on no input out of what is computed: all that made them is pure.
+  void keep_known(Pattern& pattern, std::span<const Tensor>& tensors, std::vector<Tensor>& computed) const {
+    for (Pattern& element : pattern.elements) keep_known(element, tensors, computed);
+    if (!pattern.is_tensor) return;
+    const Tensor& tensor = tensors.front();
+    tensors = tensors.subspan(1);
+    if (tensor.is_traced() || std::count(constants_.begin(), constants_.end(), tensor.impl().get())) {
+      computed.push_back(tensor);
+    } else {
+      pattern.is_tensor = false;
+      pattern.is_copied = true;
+      pattern.value = tensor;
     }
   }
   void note_lists(const IValue& value) {

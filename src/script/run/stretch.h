@@ -20,8 +20,9 @@ class Code;
 
 // A value taken apart: its tensors in order, and what is left, which compiled code takes as known.
 struct Pattern {
-  IValue value;  // a number, string, device or None; the list or tuple whose elements follow
+  IValue value;  // a number, string, device or None; the list or tuple whose elements follow; what is copied
   bool is_tensor = false;
+  bool is_copied = false;  // a result's tensor that depends on no input: every call makes its own
   std::vector<Pattern> elements;
 
   // NotImplementedError for a value that cannot be taken apart, an undefined tensor among them.

@@ -98,18 +98,10 @@ const auto& kStructure = *new std::unordered_set<const ir::ScriptOp*>{
     &prim::kListConstruct, &prim::kTupleConstruct, &prim::kTupleUnpack, &prim::kTupleIndex,
     &prim::kTupleSlice,    &prim::kListUnpack,     &prim::kIsInstance,  &prim::kUncheckedCast,
     &prim::kCast,          &prim::kFormat};
-const auto& kOtherPrims = *new std::unordered_set<const ir::ScriptOp*>{
-    &prim::kGetAttr,    &prim::kSetAttr,       &prim::kCreateObject, &prim::kCallFunction,
-    &prim::kCallMethod, &prim::kDictConstruct, &prim::kRaise,        &prim::kFork,
-    &prim::kPrint,      &prim::kEnumName,      &prim::kEnumValue,    &kStretch};
 
 bool is_tensor(const Value* value) { return value->type.script && value->type.script->is(TypeKind::Tensor); }
-const Builtin* builtin_of(const Node& node) {
-  if (node.kind != NodeKind::Script || prim::is_constant(&node) || kStructure.contains(node.script) ||
-      kOtherPrims.contains(node.script))
-    return nullptr;
-  return static_cast<const Builtin*>(node.script);
-}
+// Null for the interpreter's own operators.
+const Builtin* builtin_in(const Node& node) { return node.script == &kStretch ? nullptr : builtin_of(node); }
 bool holds_tensor(const Type& type) {
   return type.is(TypeKind::Tensor) || std::any_of(type.elements().begin(), type.elements().end(),
                                                   [](const TypePtr& t) { return holds_tensor(*t); });
@@ -127,7 +119,7 @@ bool returns_view(const Builtin& builtin) {
 
 // An operator on tensors, as those that a stretch is worth it for: the interpreter makes views as quickly.
 bool computes_tensor(const Node& node) {
-  const Builtin* builtin = builtin_of(node);
+  const Builtin* builtin = builtin_in(node);
   if (!builtin || (builtin->is_pure && returns_view(*builtin))) return false;
   return std::any_of(node.outputs.begin(), node.outputs.end(),
                      [](const Value* v) { return holds_tensor(v); });
@@ -151,7 +143,7 @@ size_t count_computing(const Node& node) {
 }
 
 bool changes_tensor(const Node& node) {
-  const Builtin* builtin = builtin_of(node);
+  const Builtin* builtin = builtin_in(node);
   if (!builtin) return node.script == &prim::kCallFunction || node.script == &prim::kCallMethod;
   return std::any_of(builtin->schema.arguments.begin(), builtin->schema.arguments.end(),
                      [](const SchemaArgument& argument) {
@@ -162,7 +154,7 @@ bool changes_tensor(const Node& node) {
 // What a chain of views and updates starts from.
 const Value* root_of(const Value* value) {
   while (value->def && value->def->kind == NodeKind::Script && !value->def->inputs.empty()) {
-    const Builtin* builtin = builtin_of(*value->def);
+    const Builtin* builtin = builtin_in(*value->def);
     const bool is_view = builtin ? returns_view(*builtin) : kStructure.contains(value->def->script);
     if (!is_view) break;
     value = value->def->inputs[0];
@@ -191,7 +183,7 @@ bool can_run_builtin(const Node& node, const Builtin& builtin) {
       std::any_of(node.outputs.begin(), node.outputs.end(), [](const Value* v) { return holds_tensor(v); });
   if (const auto flag = kTrainFlags.find(builtin.name); flag != kTrainFlags.end())
     return node.inputs.size() > flag->second;
-  if (reads_tensor && !gives_tensor) return kMetadata.contains(builtin.name);
+  if (reads_tensor && !gives_tensor) return kMetadata.contains(builtin.name) || reads_numbers(node);
   if (is_update(builtin)) return is_tensor(node.inputs[0]) && may_be_written(node.inputs[0]);
   if (!builtin.is_pure) return !gives_tensor && kListFunctions.contains(builtin.name);
   return true;
@@ -216,7 +208,7 @@ bool can_run_traced(const Node& node) {
   }
   if (node.kind != NodeKind::Script) return false;
   if (kStructure.contains(node.script)) return true;
-  const Builtin* builtin = builtin_of(node);
+  const Builtin* builtin = builtin_in(node);
   return builtin && can_run_builtin(node, *builtin);
 }
 
@@ -348,7 +340,7 @@ class Outliner {
         if (!check_train_flag(*inner, stretch)) return false;
       }
     }
-    const Builtin* builtin = builtin_of(node);
+    const Builtin* builtin = builtin_in(node);
     const auto flag = builtin ? kTrainFlags.find(builtin->name) : kTrainFlags.end();
     if (flag == kTrainFlags.end()) return true;
     const Value* train = node.inputs[flag->second];

@@ -141,6 +141,54 @@ def f(x: Tensor) -> Tensor:
   expect_same(script, {ramp({4, 6})}, 1);
 }
 
+// Also those that integers do not do, beside what cuts the graph, and where one is a result.
+TEST(Executor, NumbersThatTracesComputeOnTensors) {
+  const Script script(R"(
+def f(x: Tensor, w: Tensor) -> Tensor:
+    n = ops.prim.NumToTensor(torch.size(x, 1))
+    scale = torch.pow(torch.floor_divide(n, 2), -0.5)
+    missing = int(torch.remainder(torch.rsub(torch.remainder(n, 4), 4), 4))
+    y = torch.tanh(x * scale) + 1.0
+    z = torch.constant_pad_nd(y, [0, missing], float(scale)) * w
+    read = float(torch.item(torch.amax(z)))
+    return torch.exp(torch.reshape(z, [-1, int(torch.floor_divide(torch.add(n, 2), 2))]) - read) * n
+)");
+  expect_same(script, {ramp({4, 6}), ramp({4, 8})}, 2);
+  // The numbers of another shape are others.
+  expect_same(script, {ramp({6, 4}), ramp({6, 4})}, 4);
+}
+
+TEST(Executor, NumbersThatAreWrittenTo) {
+  const Script script(R"(
+def f(x: Tensor) -> Tensor:
+    n = ops.prim.NumToTensor(torch.size(x, 0))
+    n.mul_(2)
+    y = torch.tanh(x + 1.0) * 2.0
+    return torch.reshape(y, [int(n), -1]) - 1.0
+)");
+  expect_same(script, {ramp({3, 6})}, 1);
+}
+
+// Every call makes its own: who writes to one changes no later one.
+TEST(Executor, ResultsThatDependOnNoInput) {
+  const Script script(R"(
+def f(x: Tensor) -> Tuple[Tensor, Tensor, List[Tensor]]:
+    mask = torch.zeros([2, 3])
+    mask.select(0, 1).fill_(5.0)
+    return torch.relu(x) * 2.0 + 1.0, mask, [torch.full([2], 7.0), x * 2.0]
+)");
+  for (int call = 0; call < 5; ++call) {
+    const IValue result = script({ramp({4})});
+    const Tensor mask = result.elements()[1].to_tensor();
+    EXPECT_EQ(values(mask), (std::vector<float>{0, 0, 0, 5, 5, 5}));
+    EXPECT_EQ(values(result.elements()[2].elements()[0]), (std::vector<float>{7, 7}));
+    EXPECT_EQ(values(result.elements()[2].elements()[1]), (std::vector<float>{-2, -1.75, -1.5, -1.25}));
+    mask.copy_from(ramp({2, 3}));
+    result.elements()[2].elements()[0].to_tensor().copy_from(ramp({2}));
+  }
+  EXPECT_EQ(script.specializations(), 1u);
+}
+
 // The strides that a compiled stretch gives may not be those that a view needs.
 TEST(Executor, ViewsOfWhatStretchesGive) {
   const Script script(R"(
