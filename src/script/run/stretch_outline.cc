@@ -67,22 +67,25 @@ const auto& kNotTraceable = *new Names{"aten::nonzero",
                                        "aten::lu_unpack",
                                        "aten::_nested_tensor_from_mask",
                                        "aten::to_padded_tensor",
-                                       "aten::index",
-                                       "aten::index_put",
                                        "aten::bincount",
-                                       "aten::repeat_interleave",
-                                       "aten::tensor",
-                                       "aten::as_tensor",
                                        "aten::argwhere",
                                        "aten::histc",
                                        "aten::wait",
                                        "aten::_grouped_mm",
                                        "prim::id",
-                                       "aten::save",
-                                       "aten::lstm",
-                                       "aten::gru",
-                                       "aten::rnn_tanh",
-                                       "aten::rnn_relu"};
+                                       "aten::save"};
+// These make a tensor of numbers; or of a tensor's elements.
+const auto& kMadeOfNumbers = *new Names{"aten::tensor", "aten::as_tensor"};
+// An index of integers gives a result whose shape is known; a mask does not.
+const auto& kIndexing = *new Names{"aten::index", "aten::index_put"};
+const auto& kMakeIndices = *new Names{"aten::arange", "aten::argmax", "aten::argmin", "aten::argsort"};
+// Their results have their first operand's dtype, as long as that is no bool.
+const auto& kKeepIntegers =
+    *new Names{"aten::view",       "aten::reshape", "aten::unsqueeze",    "aten::squeeze", "aten::permute",
+               "aten::transpose",  "aten::t",       "aten::contiguous",   "aten::flatten", "aten::select",
+               "aten::slice",      "aten::expand",  "aten::detach",       "aten::clone",   "aten::flip",
+               "aten::roll",       "aten::add",     "aten::sub",          "aten::mul",     "aten::clamp",
+               "aten::remainder",  "aten::tile",    "aten::floor_divide", "aten::repeat"};
 // The operand that says that the module is in training: random or with changing statistics then, pure
 // otherwise.
 const auto& kTrainFlags = *new std::unordered_map<std::string_view, size_t>{
@@ -175,10 +178,39 @@ bool is_update(const Builtin& builtin) {
   return function && function->is_pure && !returns_view(*function);
 }
 
+// None, or a tensor of integers: uint8 is what masks of old versions have.
+bool is_index(const IValue& value) {
+  if (!value.is_tensor()) return value.is_none();
+  const Tensor& tensor = value.to_tensor();
+  return tensor.defined() && is_integral(tensor.dtype()) && tensor.dtype() != DType::U8;
+}
+// Whatever the inputs are.
+bool is_index(const Value* value) {
+  if (const IValue* known = known_constant(value)) return is_index(*known);
+  const Builtin* const builtin = value->def ? builtin_in(*value->def) : nullptr;
+  if (!builtin) return false;
+  if (kMakeIndices.contains(builtin->name)) return true;
+  return kKeepIntegers.contains(builtin->name) && is_tensor(value->def->inputs[0]) &&
+         is_index(value->def->inputs[0]);
+}
+
+// Does the shape of the result follow from elements?
+bool depends_on_elements(const Node& node, const Builtin& builtin, bool reads_tensor) {
+  if (kMadeOfNumbers.contains(builtin.name)) return reads_tensor;
+  if (builtin.name == "aten::repeat_interleave") return builtin.overload != "self_int";
+  if (!kIndexing.contains(builtin.name)) return kNotTraceable.contains(builtin.name);
+  const auto are_all = [](const auto& values) {
+    return std::all_of(values.begin(), values.end(), [](const auto& one) { return is_index(one); });
+  };
+  if (const IValue* const known = known_constant(node.inputs[1])) return !are_all(known->elements());
+  const Node* const list = node.inputs[1]->def;
+  return !list || list->script != &prim::kListConstruct || !are_all(list->inputs);
+}
+
 bool can_run_builtin(const Node& node, const Builtin& builtin) {
-  if (kNotTraceable.contains(builtin.name)) return false;
   const bool reads_tensor =
       std::any_of(node.inputs.begin(), node.inputs.end(), [](const Value* v) { return holds_tensor(v); });
+  if (depends_on_elements(node, builtin, reads_tensor)) return false;
   const bool gives_tensor =
       std::any_of(node.outputs.begin(), node.outputs.end(), [](const Value* v) { return holds_tensor(v); });
   if (const auto flag = kTrainFlags.find(builtin.name); flag != kTrainFlags.end())

@@ -169,6 +169,34 @@ def f(x: Tensor) -> Tensor:
   expect_same(script, {ramp({3, 6})}, 1);
 }
 
+TEST(Executor, IndicesOfIntegersAreCompiled) {
+  const Script script(R"(
+def f(x: Tensor) -> Tensor:
+    last = torch.argmax(x, 1)
+    rows = torch.arange(x.size(0))
+    picked = torch.index(torch.tanh(x) * 2.0, annotate(List[Optional[Tensor]], [rows, torch.remainder(last, 2)]))
+    twice = torch.repeat_interleave(picked + torch.tensor([1.0, 2.0]).sum(), 2, 0)
+    put = torch.index_put(twice, annotate(List[Optional[Tensor]], [rows]), torch.tensor(3.0))
+    return torch.exp(put) - 1.0
+)");
+  expect_same(script, {ramp({4, 6})}, 1);
+  expect_same(script, {ramp({3, 6})}, 2);
+}
+
+// Their results' shapes follow from elements: no compiled stretch takes them.
+TEST(Executor, MasksAreInterpreted) {
+  const Script script(R"(
+def f(x: Tensor, at: Tensor) -> Tensor:
+    y = torch.tanh(x) * 2.0
+    z = torch.index(y, annotate(List[Optional[Tensor]], [torch.gt(y, 0.0)])) + torch.tensor(y[0, 0])
+    w = torch.index(y, annotate(List[Optional[Tensor]], [at])) * 2.0
+    return torch.exp(w) - torch.amax(z)
+)");
+  const Tensor mask = Tensor::of(std::vector<int64_t>{0, 1, 1, 0}).to(DType::Bool);
+  expect_same(script, {ramp({4, 6}), mask}, 3);
+  expect_same(script, {ramp({4, 6}), Tensor::of(std::vector<int64_t>{3, 1})}, 3);
+}
+
 // Every call makes its own: who writes to one changes no later one.
 TEST(Executor, ResultsThatDependOnNoInput) {
   const Script script(R"(
