@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "ir/graph.h"
@@ -45,8 +46,8 @@ void fold_script_constants(ir::Graph& graph);
 // The same for tensors: pure builtins of constants become constants where nobody writes to their results or
 // keeps them, and they are not much larger than their operands.
 void fold_constant_tensors(ir::Graph& graph);
-// Does the node read a number of a tensor that is made of numbers alone, as int(mul(NumToTensor(size(x, 0)), 2))?
-bool reads_numbers(const ir::Node& node);
+// The operand whose element the node reads, where that is made of numbers alone, as int(mul(NumToTensor(size(x, 0)), 2)).
+std::optional<size_t> operand_of_numbers(const ir::Node& node);
 // What makes such a tensor is copied to before whoever reads it.
 void gather_numbers(ir::Graph& graph);
 // aten::view becomes aten::reshape where nothing is written through it.

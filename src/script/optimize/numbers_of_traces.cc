@@ -2,7 +2,9 @@
 // element ends a compiled stretch; what is made of numbers alone is known when the stretch is compiled, as long
 // as all that makes it is a part of it.
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "script/builtins/builtin.h"
@@ -60,30 +62,32 @@ void collect_chain(const Value* value, std::vector<const Node*>& chain) {
 
 }  // namespace
 
-bool reads_numbers(const Node& node) {
+std::optional<size_t> operand_of_numbers(const Node& node) {
   const Builtin* const builtin = builtin_of(node);
-  if (!builtin || !builtin->is_pure || node.inputs.empty() || !is_tensor(node.inputs[0]) ||
-      node.outputs.size() != 1 || !is_number(node.outputs[0]))
-    return false;
-  Chains chains;
-  return std::all_of(node.inputs.begin(), node.inputs.end(),
-                     [&](const Value* input) { return chains.is_of_numbers(input); });
+  if (!builtin || !builtin->is_pure || node.inputs.empty() || node.outputs.size() != 1) return std::nullopt;
+  const bool repeats = builtin->name == "aten::repeat_interleave" && builtin->overload == "self_Tensor";
+  if (!repeats && !is_number(node.outputs[0])) return std::nullopt;
+  const size_t operand = repeats ? 1 : 0;
+  if (!is_tensor(node.inputs[operand]) || !Chains().is_of_numbers(node.inputs[operand])) return std::nullopt;
+  return operand;
 }
 
 void gather_numbers(Graph& graph) {
-  std::vector<Node*> reads;
+  std::vector<std::pair<Node*, size_t>> reads;
   ir::for_each_node(graph.body(), [&](Node& node) {
-    if (reads_numbers(node)) reads.push_back(&node);
+    if (const auto operand = operand_of_numbers(node)) reads.emplace_back(&node, *operand);
   });
-  for (Node* read : reads) {
+  for (const auto& [read, operand] : reads) {
+    Value* const number = read->inputs[operand];
+    if (known_constant(number)) continue;
     std::vector<const Node*> chain;
-    collect_chain(read->inputs[0], chain);
+    collect_chain(number, chain);
     ValueMap values;
     for (const Node* node : chain) {
       for (Value* input : node->inputs) values.try_emplace(input, input);
       copy_node(*node, *read->parent, read, values);
     }
-    graph.set_input(read, 0, values.at(read->inputs[0]));
+    graph.set_input(read, operand, values.at(number));
   }
 }
 

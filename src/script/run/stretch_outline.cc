@@ -184,12 +184,25 @@ bool is_index(const IValue& value) {
   const Tensor& tensor = value.to_tensor();
   return tensor.defined() && is_integral(tensor.dtype()) && tensor.dtype() != DType::U8;
 }
+// "aten::to" with such a dtype.
+bool is_cast_to_integers(const Node& node, const Builtin& builtin) {
+  if (builtin.name != "aten::to") return false;
+  const auto& arguments = builtin.schema.arguments;
+  const auto found = std::find_if(arguments.begin(), arguments.end(),
+                                  [](const SchemaArgument& argument) { return argument.name == "dtype"; });
+  const IValue* const dtype =
+      found == arguments.end() ? nullptr : known_constant(node.inputs[size_t(found - arguments.begin())]);
+  constexpr DType kIntegers[] = {DType::I8, DType::I16, DType::I32, DType::I64};
+  return dtype && dtype->is_int() &&
+         std::any_of(std::begin(kIntegers), std::end(kIntegers),
+                     [&](DType one) { return dtype_number(one) == dtype->to_int(); });
+}
 // Whatever the inputs are.
 bool is_index(const Value* value) {
   if (const IValue* known = known_constant(value)) return is_index(*known);
   const Builtin* const builtin = value->def ? builtin_in(*value->def) : nullptr;
   if (!builtin) return false;
-  if (kMakeIndices.contains(builtin->name)) return true;
+  if (kMakeIndices.contains(builtin->name) || is_cast_to_integers(*value->def, *builtin)) return true;
   return kKeepIntegers.contains(builtin->name) && is_tensor(value->def->inputs[0]) &&
          is_index(value->def->inputs[0]);
 }
@@ -197,7 +210,7 @@ bool is_index(const Value* value) {
 // Does the shape of the result follow from elements?
 bool depends_on_elements(const Node& node, const Builtin& builtin, bool reads_tensor) {
   if (kMadeOfNumbers.contains(builtin.name)) return reads_tensor;
-  if (builtin.name == "aten::repeat_interleave") return builtin.overload != "self_int";
+  if (builtin.name == "aten::repeat_interleave") return builtin.overload != "self_int" && !operand_of_numbers(node);
   if (!kIndexing.contains(builtin.name)) return kNotTraceable.contains(builtin.name);
   const auto are_all = [](const auto& values) {
     return std::all_of(values.begin(), values.end(), [](const auto& one) { return is_index(one); });
@@ -215,7 +228,7 @@ bool can_run_builtin(const Node& node, const Builtin& builtin) {
       std::any_of(node.outputs.begin(), node.outputs.end(), [](const Value* v) { return holds_tensor(v); });
   if (const auto flag = kTrainFlags.find(builtin.name); flag != kTrainFlags.end())
     return node.inputs.size() > flag->second;
-  if (reads_tensor && !gives_tensor) return kMetadata.contains(builtin.name) || reads_numbers(node);
+  if (reads_tensor && !gives_tensor) return kMetadata.contains(builtin.name) || operand_of_numbers(node);
   if (is_update(builtin)) return is_tensor(node.inputs[0]) && may_be_written(node.inputs[0]);
   if (!builtin.is_pure) return !gives_tensor && kListFunctions.contains(builtin.name);
   return true;

@@ -175,7 +175,8 @@ def f(x: Tensor) -> Tensor:
     last = torch.argmax(x, 1)
     rows = torch.arange(x.size(0))
     picked = torch.index(torch.tanh(x) * 2.0, annotate(List[Optional[Tensor]], [rows, torch.remainder(last, 2)]))
-    twice = torch.repeat_interleave(picked + torch.tensor([1.0, 2.0]).sum(), 2, 0)
+    once = torch.repeat_interleave(picked, ops.prim.NumToTensor(torch.size(x, 0)) // torch.size(x, 0), 0)
+    twice = torch.repeat_interleave(once + torch.tensor([1.0, 2.0]).sum(), 2, 0)
     put = torch.index_put(twice, annotate(List[Optional[Tensor]], [rows]), torch.tensor(3.0))
     return torch.exp(put) - 1.0
 )");
