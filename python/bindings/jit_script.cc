@@ -1,5 +1,5 @@
 // weft.jit.script: Python's source compiled, with names looked up by Python. The Python side describes what a
-// name is by a tuple (kind, …); see describe() in weft/jit/_scope.py.
+// name is by a tuple (kind, …); see describe() in weft/jit/_definitions.py.
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

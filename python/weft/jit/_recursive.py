@@ -1,5 +1,6 @@
 """Modules of Python compiled: their attributes, parameters, sub-modules and, as they are used, their methods."""
 
+import functools
 import inspect
 import types
 import typing
@@ -10,7 +11,7 @@ from weft._C import _jit
 from weft.nn import Module
 from weft.nn.modules import container
 
-from . import _marks, _scope, _script, _types
+from . import _definitions, _marks, _types
 from ._module import RecursiveScriptModule, ScriptModule
 from ._values import Error, called_from
 
@@ -30,18 +31,26 @@ class ModuleClass:
         self.forward = None  # the function that the objects' forward() is
         self.members = {}  # descriptions of the members that were asked for
 
+    def has_member(self, name):
+        return name in self.functions or isinstance(
+            _class_attribute(self, name), (types.FunctionType, staticmethod)
+        )
 
-# By qualified name; and those of a Python class.
-_by_name = {}
+    def member(self, name, place):
+        """What `name` is, which is no attribute of the class: see describe()."""
+        if name not in self.members:
+            with called_from(place):
+                self.members[name] = _describe_member(self, name, place)
+        return self.members[name]
+
+
+# Those of a Python class.
 _by_class = weakref.WeakKeyDictionary()
-_new = []  # of the running session
 
 
-def forget_failed():
-    while _new:
-        known = _new.pop()
-        _by_name.pop(known.type.name, None)
-        _by_class[known.python_class].remove(known)
+def _forget(known):
+    _definitions.module_classes.pop(known.type.name, None)
+    _by_class[known.python_class].remove(known)
 
 
 # ---- what a module holds ---------------------------------------------------------------------------------------
@@ -59,7 +68,7 @@ class _Contents:
         self.failed = {}
         self.children = {}
         self._annotations = _annotations_of(type(module))
-        self._scope = _script.Scope.of_class(type(module), _script.session.outer)
+        self._scope = _definitions.Scope.of_class(type(module), _definitions.session.outer)
         self._collect()
 
     def key(self):
@@ -134,7 +143,7 @@ class _Contents:
         annotation = self._annotations.get(name)
         if annotation is None:
             return None
-        found = _types.of_annotation(annotation, self._scope)
+        found = _definitions.type_of_annotation(annotation, self._scope)
         if found is None:
             raise Error(
                 f"attribute '{name}' of {type(self.module).__name__}: {annotation!r} is not a type of TorchScript"
@@ -163,7 +172,7 @@ class _Contents:
         if is_interface:
             wanted = self._declared(name)
             for method in wanted.method_names():
-                member(found.name, method, "")
+                _definitions.member_of_module(found.name, method, "")
             found = wanted
         self.attributes.append((name, "module", found, compiled))
 
@@ -171,7 +180,7 @@ class _Contents:
         if isinstance(value, (weft.Tensor, Module)):
             return
         try:
-            _types.of_value(value) if value not in ([], (), {}) else None
+            _definitions.type_of_value(value) if value not in ([], (), {}) else None
         except _types.NoType as reason:
             raise Error(f"constant '{name}' of {type(self.module).__name__}: {reason}") from None
         self.constants[name] = value
@@ -180,13 +189,13 @@ class _Contents:
         declared = None
         if isinstance(value, _marks.Attribute):
             value, annotation = value
-            declared = _types.of_annotation(annotation, self._scope)
+            declared = _definitions.type_of_annotation(annotation, self._scope)
         declared = declared or self._declared(name)
         if declared is None and _is_function(value):
             self.functions[name] = value
             return
         try:
-            self.attributes.append((name, "attribute", declared or _types.of_value(value), value))
+            self.attributes.append((name, "attribute", declared or _definitions.type_of_value(value), value))
         except _types.NoType as reason:
             self.failed[name] = str(reason)
 
@@ -215,7 +224,7 @@ def script_module(module):
         return module
     if not hasattr(module, "_parameters"):
         raise Error(f"{type(module).__name__}: Module.__init__() was not called")
-    with _script.compiling():
+    with _definitions.compiling():
         contents = _Contents(module)
         known = _class_of(module, contents)
         values = {name: value for name, _, _, value in contents.attributes}
@@ -235,10 +244,10 @@ def _class_of(module, contents):
     for known in same:
         if known.key == key:
             return known
-    known = ModuleClass(module, key, _script.qualified_name(type(module)))
-    _by_name[known.type.name] = known
+    known = ModuleClass(module, key, _definitions.qualified_name(type(module)))
+    _definitions.module_classes[known.type.name] = known
     same.append(known)
-    _new.append(known)
+    _definitions.on_failure(functools.partial(_forget, known))
     for name, kind, found, _ in contents.attributes:
         known.type.add_attribute(name, found, kind, contents.persistent.get(name, True))
     for name, value in contents.constants.items():
@@ -272,7 +281,7 @@ def _define_members(known, module):
     if compiles_all and forward is not Module.forward and _marks.mark_of(forward) is None:
         names = ["forward", *(name for name in names if name != "forward")]
     for name in names:
-        member(known.type.name, name, "")
+        known.member(name, "")
     for store, is_pre_hook in (("_forward_pre_hooks", True), ("_forward_hooks", False)):
         for hook in getattr(module, store).values():
             _define_hook(known, hook, is_pre_hook)
@@ -286,7 +295,7 @@ def _forward_of(module):
 
 
 def _define_property(known, name, value):
-    define = _script.define
+    define = _definitions.define
     getter = define(value.fget, f"{known.type.name}.__get_{name}", self_type=known.type, is_method=True)
     setter = None
     if value.fset is not None and _marks.mark_of(value.fset) is None:
@@ -303,26 +312,12 @@ def _define_hook(known, hook, is_pre_hook):
     if known.type.has_method(name):
         raise Error(f"the hook '{name}' of {known.python_class.__name__} has the name of a method")
     known.type.add_hook(
-        _script.define(hook, f"{known.type.name}.{name}", self_type=known.type, is_method=True), is_pre_hook
+        _definitions.define(hook, f"{known.type.name}.{name}", self_type=known.type, is_method=True),
+        is_pre_hook,
     )
 
 
 # ---- members as they are used ----------------------------------------------------------------------------------
-
-
-def has_member(type_name, name):
-    known = _by_name.get(type_name)
-    if known is None:
-        return False
-    return name in known.functions or isinstance(
-        _class_attribute(known, name), (types.FunctionType, staticmethod)
-    )
-
-
-def is_instance(type_name, python_class):
-    """Is what the type is compiled from an instance of the class of modules?"""
-    known = _by_name.get(type_name)
-    return known is not None and issubclass(known.python_class, python_class)
 
 
 def _class_attribute(known, name):
@@ -331,20 +326,9 @@ def _class_attribute(known, name):
     return inspect.getattr_static(known.python_class, name, None)
 
 
-def member(type_name, name, place):
-    """What `name` is of a module whose class has no attribute of it: see Scope."""
-    known = _by_name.get(type_name)
-    if known is None:
-        return None
-    if name not in known.members:
-        with called_from(place):
-            known.members[name] = _describe_member(known, name, place)
-    return known.members[name]
-
-
 def _describe_member(known, name, place):
     if name in known.functions:
-        return _scope.describe(known.functions[name], place, f"self.{name}")
+        return _definitions.describe(known.functions[name], place, f"self.{name}")
     if name in known.failed:
         return (
             "error",
@@ -352,7 +336,7 @@ def _describe_member(known, name, place):
         )
     value = _class_attribute(known, name)
     if isinstance(value, staticmethod):
-        return _scope.describe(value.__func__, place, name)
+        return _definitions.describe(value.__func__, place, name)
     if isinstance(value, types.FunctionType):
         return _describe_method(known, name, value)
     if isinstance(value, classmethod) or value is None:
@@ -362,19 +346,19 @@ def _describe_member(known, name, place):
             "error",
             f"property '{name}' of {known.python_class.__name__} is not compiled (@weft.jit.unused or @weft.jit.ignore)",
         )
-    return _scope.describe(value, place, name)
+    return _definitions.describe(value, place, name)
 
 
 def _describe_method(known, name, function):
     mark = _marks.mark_of(function)
     if mark is _marks.Mark.UNUSED:
-        return ("unused", name, _script.signature_types(function, known.type)[1])
+        return ("unused", name, _definitions.signature_types(function, known.type)[1])
     if mark is _marks.Mark.IGNORE:
-        return ("python", _script.python_function(function, known.type))
+        return ("python", _definitions.python_function(function, known.type))
     declarations = _marks.overloads_of(function)
     if declarations:
         compiled = [
-            _script.define(
+            _definitions.define(
                 function,
                 f"{known.type.name}.{name}__{i}",
                 self_type=known.type,
@@ -385,5 +369,5 @@ def _describe_method(known, name, function):
         ]
         return ("overloads", compiled)
     known.members[name] = ("method", name)  # it may call itself
-    _script.define(function, f"{known.type.name}.{name}", self_type=known.type, is_method=True)
+    _definitions.define(function, f"{known.type.name}.{name}", self_type=known.type, is_method=True)
     return ("method", name)

@@ -33,8 +33,9 @@ def is_named_tuple(cls):
     return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 
-def of_annotation(annotation, scope=None):
-    """The type that an annotation object or text means; None where it means none. scope: for names in text."""
+def of_annotation(annotation, type_of_class, scope=None):
+    """The type that an annotation object or text means; None where it means none. type_of_class: gives that of a class
+    of the program; scope: for names in text."""
     if isinstance(annotation, str):
         return _jit.parse_type(annotation, scope)
     if isinstance(annotation, typing.ForwardRef):
@@ -48,23 +49,21 @@ def of_annotation(annotation, scope=None):
         return annotation
     origin = typing.get_origin(annotation)
     if origin is not None:
-        return _of_generic(annotation, origin, scope)
+        return _of_generic(annotation, origin, type_of_class, scope)
     if isinstance(annotation, type):
         if issubclass(annotation, weft.Tensor):
             return Type.tensor()
-        from ._script import type_of_class
-
         return type_of_class(annotation)
     return None
 
 
-def _of_generic(annotation, origin, scope):
+def _of_generic(annotation, origin, type_of_class, scope):
     arguments = typing.get_args(annotation)
     if origin is typing.Annotated:
-        return of_annotation(arguments[0], scope)
+        return of_annotation(arguments[0], type_of_class, scope)
     if origin is tuple and arguments in ((), ((),)):
         return Type.tuple([])
-    inner = [of_annotation(argument, scope) for argument in arguments]
+    inner = [of_annotation(argument, type_of_class, scope) for argument in arguments]
     if any(one is None for one in inner):
         return None
     if origin in (typing.Union, types.UnionType):
@@ -79,22 +78,23 @@ class NoType(Exception):
     """Why a value has no TorchScript type."""
 
 
-def of_value(value):
-    """The type of a value of Python. Raises NoType with the reason where there is none."""
+def of_value(value, type_of_class):
+    """The type of a value of Python. type_of_class: as of_annotation takes it. Raises NoType with the reason where there
+    is none."""
     if isinstance(value, weft.Tensor):
         return Type.tensor()
     if isinstance(value, enum.Enum) or is_named_tuple(type(value)):
-        return of_annotation(type(value))
+        return of_annotation(type(value), type_of_class)
     if type(value) in _PLAIN:
         return _PLAIN[type(value)]
     if isinstance(value, (list, tuple, dict)):
-        return _of_container(value)
+        return _of_container(value, type_of_class)
     c = getattr(value, "_c", None)
     if isinstance(c, _jit.Module):
         return c.type
     if inspect.isclass(type(value)) and type(value).__module__ != "builtins":
         try:
-            found = of_annotation(type(value))
+            found = of_annotation(type(value), type_of_class)
         except Error as error:
             raise NoType(f"its class {type(value).__name__} cannot be compiled: {error}") from error
         if found is not None:
@@ -102,9 +102,12 @@ def of_value(value):
     raise NoType(f"a value of type {type(value).__name__} has no TorchScript type")
 
 
-def _of_container(value):
+def _of_container(value, type_of_class):
+    def types_of(items):
+        return [of_value(item, type_of_class) for item in items]
+
     if isinstance(value, tuple):
-        return Type.tuple([of_value(item) for item in value])
+        return Type.tuple(types_of(value))
     kind = type(value).__name__
     if not value:
         raise NoType(
@@ -112,9 +115,9 @@ def _of_container(value):
             "weft.jit.Attribute(value, type)"
         )
     if isinstance(value, list):
-        return Type.list(_common([of_value(item) for item in value], "elements of a list"))
-    keys = _common([of_value(key) for key in value], "keys of a dict")
-    return Type.dict(keys, _common([of_value(item) for item in value.values()], "values of a dict"))
+        return Type.list(_common(types_of(value), "elements of a list"))
+    keys = _common(types_of(value), "keys of a dict")
+    return Type.dict(keys, _common(types_of(value.values()), "values of a dict"))
 
 
 def _common(found, what):
