@@ -208,10 +208,12 @@ FUNCTIONS = Namespace(
             dsplit hsplit split split_copy split_with_sizes split_with_sizes_copy tensor_split
             unbind_copy unsafe_chunk unsafe_split unsafe_split_with_sizes vsplit""",
         "weft.torch._functions.indexing": """
-            argwhere bincount bucketize gather histc histogram histogramdd index_add index_copy index_fill
-            index_put index_reduce index_select isin masked_fill masked_scatter masked_select msort nonzero
-            nonzero_static put repeat_interleave scatter scatter_add scatter_reduce searchsorted take
-            take_along_dim unique unique_consecutive unravel_index where""",
+            argwhere gather index_add index_copy index_fill index_put index_reduce index_select masked_fill
+            masked_scatter masked_select nonzero nonzero_static put scatter scatter_add scatter_reduce take
+            take_along_dim where""",
+        "weft.torch._functions.searching": """
+            bincount bucketize histc histogram histogramdd isin msort repeat_interleave searchsorted unique
+            unique_consecutive unravel_index""",
         "weft.torch._functions.arithmetic": """
             add addcdiv addcmul allclose angle clamp clamp_max clamp_min clip complex conj conj_physical frexp
             heaviside imag is_complex is_conj is_distributed is_floating_point is_inference is_neg is_nonzero

@@ -1,0 +1,338 @@
+"""Sets, searching, counting and histograms with PyTorch's arguments and results."""
+
+import weft as _weft
+from weft import Tensor as _Tensor
+from weft import return_types as _types
+from weft.compiler import is_compiling
+
+from ._support import (
+    DTypeError,
+    all_written,
+    dimension,
+    is_inexact,
+    is_integer,
+    need_tensor,
+    of_number,
+    promoted,
+    refuse_bool,
+    refuse_complex,
+    written,
+)
+
+# ---- membership and sets -------------------------------------------------------------------------------------
+
+
+def isin(
+    elements=None,
+    test_elements=None,
+    *,
+    assume_unique=False,
+    invert=False,
+    element=None,
+    test_element=None,
+    out=None,
+):
+    """Which elements are among test_elements."""
+    elements = element if elements is None else elements
+    test_elements = test_element if test_elements is None else test_elements
+    if not isinstance(elements, _Tensor) and not isinstance(test_elements, _Tensor):
+        raise TypeError("isin(): expected a tensor for elements or test_elements")
+    elements = elements if isinstance(elements, _Tensor) else of_number(elements)
+    tested = test_elements if isinstance(test_elements, _Tensor) else of_number(test_elements)
+    dtype = promoted(elements.dtype, tested.dtype)
+    refuse_complex("isin", elements, tested)
+    refuse_bool("isin", elements, tested)
+    elements, tested = elements.to(dtype), tested.to(dtype).reshape(-1)
+    if tested.shape[0] == 0:
+        found = _weft.zeros(tuple(elements.shape), dtype=_weft.bool)
+    elif tested.shape[0] <= 16:
+        found = (elements.unsqueeze(-1) == tested).any(-1)
+    else:
+        ordered = _weft.sort(tested, 0)[0]
+        at = _weft.clamp(_weft.searchsorted(ordered, elements), max=tested.shape[0] - 1)
+        found = _weft.take(ordered, at) == elements
+    return written(out, ~found if invert else found)
+
+
+def _run_starts(rows):
+    """Whether each row of [n, m] differs from the one before it."""
+    changed = (rows[1:] != rows[:-1]).any(1)
+    return _weft.cat([_weft.ones((min(rows.shape[0], 1),), dtype=_weft.bool), changed], 0)
+
+
+def _runs(starts):
+    """The number of the run that each element is in, the positions of first elements, and lengths."""
+    first = _weft.nonzero(starts).reshape(-1)
+    numbers = _weft.cumsum(starts, 0) - 1
+    ends = _weft.cat([first[1:], _weft.tensor([starts.shape[0]], dtype=_weft.int64)[: first.shape[0]]], 0)
+    return numbers, first, ends - first
+
+
+def _rows(function, input, dim):
+    """[n, m]: slices along `dim`, flattened."""
+    moved = input.movedim(dim, 0)
+    if input.shape[dim] and not input.numel():
+        raise RuntimeError(
+            f"{function}: There are 0 sized dimensions, and they aren't selected, so unable to apply unique"
+        )
+    width = 1
+    for size in moved.shape[1:]:
+        width *= size
+    return moved.reshape(input.shape[dim], width)
+
+
+def _slices(input, dim, positions):
+    """Slices of a dimension, which lies widest in memory."""
+    return _weft.index_select(input.movedim(dim, 0), 0, positions).movedim(0, dim)
+
+
+def _chosen(values, inverse, counts, return_inverse, return_counts):
+    results = (values, *((inverse,) if return_inverse else ()), *((counts,) if return_counts else ()))
+    return results if len(results) > 1 else values
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """Distinct elements in order, or distinct slices of a dimension; where each is among them, how often it occurs."""
+    need_tensor("unique", input)
+    if dim is None:
+        flat = input.reshape(-1)
+        ordered, order = _weft.sort(flat, 0, stable=True)
+        starts = _run_starts(ordered.reshape(-1, 1))
+        numbers, first, lengths = _runs(starts)
+        inverse = _weft.scatter(_weft.zeros_like(order), 0, order, numbers) if flat.shape[0] else order
+        return _chosen(
+            _weft.take(ordered, first), inverse.reshape(input.shape), lengths, return_inverse, return_counts
+        )
+    dim = dimension("unique", dim, input.dim())
+    if input.dim() == 0:
+        found = unique(input.reshape(1), True, True, True)
+        return _chosen(found[0].reshape(()), found[1], found[2], return_inverse, return_counts)
+    rows = _rows("unique", input, dim)
+    order = _weft.arange(rows.shape[0])
+    for column in range(rows.shape[1] - 1, -1, -1):
+        order = _weft.take(order, _weft.argsort(_weft.take(rows[:, column], order), 0, stable=True))
+    numbers, first, lengths = _runs(_run_starts(_weft.index_select(rows, 0, order)))
+    inverse = _weft.scatter(_weft.zeros_like(order), 0, order, numbers) if rows.shape[0] else order
+    values = _slices(input, dim, _weft.take(order, first))
+    return _chosen(values, inverse, lengths, return_inverse, return_counts)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """The first of every run of equal elements, or of equal slices of a dimension; run numbers and lengths."""
+    need_tensor("unique_consecutive", input)
+    if dim is None:
+        flat = input.reshape(-1)
+        numbers, first, lengths = _runs(_run_starts(flat.reshape(-1, 1)))
+        return _chosen(
+            _weft.take(flat, first), numbers.reshape(input.shape), lengths, return_inverse, return_counts
+        )
+    dim = dimension("unique_consecutive", dim, input.dim())
+    numbers, first, lengths = _runs(_run_starts(_rows("unique_consecutive", input, dim)))
+    return _chosen(_slices(input, dim, first), numbers, lengths, return_inverse, return_counts)
+
+
+def unravel_index(indices, shape):
+    """The indices of flat positions in an array of a shape, a tensor per dimension."""
+    need_tensor("unravel_index", indices, "indices")
+    if is_inexact(indices) or indices.dtype == _weft.bool:
+        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if isinstance(shape, _Tensor):
+        shape = shape.tolist()
+    sizes = [shape] if is_integer(shape) else [int(each) for each in shape]
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    found, step = [], 1
+    indices = indices.to(_weft.int64)
+    for size in reversed(sizes):
+        found.append(_weft.remainder(_weft.floor_divide(indices, step), size))
+        step *= size
+    # PyTorch's are views of one tensor that has them side by side.
+    return tuple(_weft.stack(found[::-1], -1).unbind(-1)) if found else ()
+
+
+def msort(input, *, out=None):
+    """The elements sorted along the first dimension."""
+    need_tensor("msort", input)
+    return written(out, _weft.sort(input, 0)[0] if input.dim() else input.clone())
+
+
+# ---- searching and counting ----------------------------------------------------------------------------------
+
+
+def _side(function, right, side):
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"{function}(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(
+            f"{function}(): side and right can't be set to opposites, got side of left while right was True"
+        )
+    return right or side == "right"
+
+
+def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
+    """Positions at which values would keep the last dimension of a sequence sorted."""
+    need_tensor("searchsorted", sorted_sequence, "sorted_sequence")
+    values = input if isinstance(input, _Tensor) else of_number(input)
+    if sorter is not None:
+        if sorter.shape != sorted_sequence.shape:
+            raise RuntimeError("searchsorted(): boundary and sorter must have the same size")
+        sorted_sequence = _weft.gather(sorted_sequence, -1, sorter)
+    found = _weft.searchsorted(sorted_sequence, values, right=_side("searchsorted", right, side))
+    return written(out, found.to(_weft.int32) if out_int32 else found)
+
+
+def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
+    """The number of the bucket between boundaries that each value falls in."""
+    need_tensor("bucketize", boundaries, "boundaries", 2)
+    if boundaries.dim() != 1:
+        raise RuntimeError(
+            f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})"
+        )
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
+
+
+def bincount(input, weights=None, minlength=0):
+    """How often each value from 0 to the largest occurs, or the sums of its weights."""
+    need_tensor("bincount", input)
+    counts = _weft.bincount(input, weights, minlength)
+    return counts.to(_weft.float32) if weights is not None and weights.dtype == _weft.float32 else counts
+
+
+def _range_of(x, low, high):
+    """The range of a histogram: of the elements where it is not given, and no empty one."""
+    if low == high:
+        low, high = (float(_weft.amin(x)), float(_weft.amax(x))) if x.numel() else (0.0, 1.0)
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+    return low, high
+
+
+def _edges(x, bins, given):
+    low, high = given if given is not None else (0.0, 0.0)
+    low, high = float(low), float(high)
+    if not (low <= high and high - low < float("inf")):
+        raise RuntimeError(f"histogram: expected a finite range with min <= max, got [{low}, {high}]")
+    if given is not None:
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+    else:
+        low, high = _range_of(x, 0.0, 0.0)
+    # Counted from the nearer end, so that both ends are exact.
+    number = _weft.arange(bins + 1).to(x.dtype)
+    first, last = of_number(low, x.dtype), of_number(high, x.dtype)
+    step = (last - first) / bins
+    return _weft.where(number < (bins + 1) // 2, first + step * number, last - step * (bins - number))
+
+
+def _bins_of(column, edges):
+    """The bin of each value, and whether it lies in one; the last is closed on the right."""
+    count = edges.shape[0] - 1
+    at = _weft.searchsorted(edges, column, right=True) - 1
+    at = _weft.where(column == edges[-1], count - 1, at)
+    return _weft.clamp(at, min=0, max=count - 1), (column >= edges[0]) & (column <= edges[-1])
+
+
+def _histogram(rows, edges, weight, density):
+    """rows: [n, d] values; edges: d tensors. [bins…] the sum of weights in each bin."""
+    sizes = [each.shape[0] - 1 for each in edges]
+    flat = _weft.zeros((rows.shape[0],), dtype=_weft.int64)
+    inside = _weft.ones((rows.shape[0],), dtype=_weft.bool)
+    for axis, each in enumerate(edges):
+        at, within = _bins_of(rows[:, axis].contiguous(), each)
+        flat, inside = flat * sizes[axis] + at, inside & within
+    weights = _weft.ones((rows.shape[0],), dtype=rows.dtype) if weight is None else weight.reshape(-1)
+    total = 1
+    for size in sizes:
+        total *= size
+    counts = _weft.zeros((total,), dtype=rows.dtype)
+    if rows.shape[0]:
+        counts = _weft.scatter_add(counts, 0, flat, _weft.where(inside, weights, 0).to(rows.dtype))
+    counts = counts.reshape(sizes)
+    if density:
+        counts = counts / counts.sum()
+        for axis, each in enumerate(edges):
+            shape = [1] * len(sizes)
+            shape[axis] = sizes[axis]
+            counts = counts / _weft.diff(each).reshape(shape)
+    return counts
+
+
+def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
+    """Counts, or sums of weights, in bins, and the edges of the bins: as many equal ones, or between edges."""
+    need_tensor("histogram", input)
+    if not input.is_floating_point():
+        raise DTypeError(f'"histogram_cpu" not implemented for {input.dtype}')
+    if weight is not None and weight.shape != input.shape:
+        raise RuntimeError(
+            "histogram(): if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension"
+        )
+    flat = input.reshape(-1)
+    if isinstance(bins, _Tensor):
+        if bins.dtype != input.dtype:
+            raise RuntimeError("torch.histogram: input tensor and bins tensors should have the same dtype")
+        edges = bins
+    else:
+        if bins <= 0:
+            raise RuntimeError(f"histogram(): bins must be > 0, but got {bins}")
+        edges = _edges(flat, bins, range)
+    counts = _histogram(flat.reshape(-1, 1), [edges], weight, density)
+    return all_written(out, _types.histogram(counts, edges))
+
+
+def histogramdd(input, bins, range=None, weight=None, density=False):
+    """Counts, or sums of weights, of points, the last dimension of the input, in a grid of bins; the grid's edges."""
+    need_tensor("histogramdd", input)
+    if input.dim() < 2:
+        raise RuntimeError(
+            f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {input.dim()}"
+        )
+    if str(input.dtype).rsplit(".", 1)[-1] not in ("float32", "float64"):
+        raise DTypeError(f'"histogramdd" not implemented for {input.dtype}')
+    rows = input.reshape(-1, input.shape[-1])
+    if is_integer(bins):
+        bins = [bins] * rows.shape[1]
+    if len(bins) != rows.shape[1]:
+        raise RuntimeError(
+            f"histogramdd: The size of bins must be equal to the innermost dimension of the input, got {len(bins)}"
+        )
+    edges = []
+    for axis, each in enumerate(bins):
+        given = None if range is None else (range[2 * axis], range[2 * axis + 1])
+        edges.append(each if isinstance(each, _Tensor) else _edges(rows[:, axis], each, given))
+    return _types.histogramdd(_histogram(rows, edges, weight, density), tuple(edges))
+
+
+def histc(input, bins=100, min=0, max=0, *, out=None):
+    """How many elements lie in each of equal bins from min to max; both equal: from the least to the greatest."""
+    return written(out, _counts_in_bins(input, bins, min, max))
+
+
+def _counts_in_bins(input, bins, min, max):
+    if min == max or bins <= 0 or not input.is_floating_point() or not is_compiling():
+        return _weft.histc(input, bins, min, max)
+    # Of a range that is known the operators that graphs hold tell the same.
+    values = input.flatten() if input.dtype == _weft.float32 else input.flatten().double()
+    low, high = _weft.tensor(min, dtype=values.dtype), _weft.tensor(max, dtype=values.dtype)
+    is_counted = (values >= low) & (values <= high)
+    position = _weft.where(is_counted, (values - low) * bins / (high - low), 0.0).long().clamp(max=bins - 1)
+    return (
+        _weft.zeros(bins, dtype=_weft.float64).scatter_add(0, position, is_counted.double()).to(input.dtype)
+    )
+
+
+def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
+    """Every element, or slice of a dimension, repeated; of counts alone: each position as often as its count."""
+    if repeats is None:
+        return _weft.repeat_interleave(_weft.arange(input.shape[0]).to(input.dtype), input, 0)
+    is_wrong = dim is not None and not -input.ndim <= dim < input.ndim
+    if isinstance(repeats, _Tensor) or repeats < 0 or is_wrong or input.ndim == 0:
+        return _weft.repeat_interleave(input, repeats, dim)
+    # As often each: shapes alone tell the result's, so that graphs have it.
+    if dim is None:
+        input, dim = input.flatten(), 0
+    dim = dim % input.ndim
+    before, size, after = input.shape[:dim], input.shape[dim], input.shape[dim + 1 :]
+    if repeats == 1:
+        return input.contiguous() if not input.is_contiguous() else input.clone()
+    repeated = input.unsqueeze(dim + 1).expand(*before, size, repeats, *after).contiguous()
+    return repeated.reshape(*before, size * repeats, *after)
