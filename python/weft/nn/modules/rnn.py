@@ -254,6 +254,27 @@ class RNNBase(Module):
     def permute_hidden(self, hx: Tensor, permutation: Optional[Tensor]) -> Tensor:
         return _permuted(hx, permutation)
 
+    # ---- what forward() of one state begins and ends with ----------------------------------------------------
+    def _weft_begin(self, input: Tensor, hx: Optional[Tensor]) -> Tuple[Tensor, Tensor]:
+        """A batch, of one sequence where that is all there is, and its states."""
+        _check_dimensions(input)
+        is_single = input.dim() == 2
+        batch_dim = 0 if self.batch_first else 1
+        if is_single:
+            input = input.unsqueeze(batch_dim)
+        if hx is None:
+            layers = self.num_layers * (2 if self.bidirectional else 1)
+            hx = _zero_state(input, layers, input.size(batch_dim), self.hidden_size)
+        else:
+            hx = self.permute_hidden(hx.unsqueeze(1) if is_single else hx, None)
+        self.check_forward_args(input, hx, None)
+        return input, hx
+
+    def _weft_end(self, output: Tensor, hidden: Tensor, is_single: bool) -> Tuple[Tensor, Tensor]:
+        if is_single:
+            output, hidden = output.squeeze(0 if self.batch_first else 1), hidden.squeeze(1)
+        return output, self.permute_hidden(hidden, None)
+
     def extra_repr(self):
         text = f"{self.input_size}, {self.hidden_size}"
         text += f", proj_size={self.proj_size}" if self.proj_size else ""
@@ -289,17 +310,8 @@ class RNN(RNNBase):
             return _forward_packed(self, packed, input, hx)
         if not _types.is_scripting():
             self._update_flat_weights()
-        _check_dimensions(input)
-        single = input.dim() == 2
-        batch_dim = 0 if self.batch_first else 1
-        if single:
-            input = input.unsqueeze(batch_dim)
-        if hx is None:
-            layers = self.num_layers * (2 if self.bidirectional else 1)
-            hx = _zero_state(input, layers, input.size(batch_dim), self.hidden_size)
-        else:
-            hx = self.permute_hidden(hx.unsqueeze(1) if single else hx, None)
-        self.check_forward_args(input, hx, None)
+        is_single = input.dim() == 2
+        input, hx = self._weft_begin(input, hx)
         if not _types.is_scripting() and _drops(self):
             run = weft.rnn_tanh if self.mode == "RNN_TANH" else weft.rnn_relu
             output, hidden = _with_dropout(self, run, input, [hx])
@@ -309,9 +321,7 @@ class RNN(RNNBase):
         else:
             output, hidden = weft.rnn_relu(input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
                                            self.bidirectional, self.batch_first)  # fmt: skip
-        if single:
-            output, hidden = output.squeeze(batch_dim), hidden.squeeze(1)
-        return output, self.permute_hidden(hidden, None)
+        return self._weft_end(output, hidden, is_single)
 
 
 class GRU(RNNBase):
@@ -346,25 +356,14 @@ class GRU(RNNBase):
             return _forward_packed(self, weft.gru_packed, input, hx)
         if not _types.is_scripting():
             self._update_flat_weights()
-        _check_dimensions(input)
-        single = input.dim() == 2
-        batch_dim = 0 if self.batch_first else 1
-        if single:
-            input = input.unsqueeze(batch_dim)
-        if hx is None:
-            layers = self.num_layers * (2 if self.bidirectional else 1)
-            hx = _zero_state(input, layers, input.size(batch_dim), self.hidden_size)
-        else:
-            hx = self.permute_hidden(hx.unsqueeze(1) if single else hx, None)
-        self.check_forward_args(input, hx, None)
+        is_single = input.dim() == 2
+        input, hx = self._weft_begin(input, hx)
         if not _types.is_scripting() and _drops(self):
             output, hidden = _with_dropout(self, weft.gru, input, [hx])
         else:
             output, hidden = weft.gru(input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
                                       self.bidirectional, self.batch_first)  # fmt: skip
-        if single:
-            output, hidden = output.squeeze(batch_dim), hidden.squeeze(1)
-        return output, self.permute_hidden(hidden, None)
+        return self._weft_end(output, hidden, is_single)
 
 
 class LSTM(RNNBase):
