@@ -1,8 +1,11 @@
 """NumPy's names inside one graph: every entry gives what NumPy gives (dtype, shape, type) without a break."""
 
+import copy
+
 import numpy as np
 import pytest
 import weft
+from support.compare import assert_same, check
 
 f = np.array([[1.5, -2.25, 0.5, 3.0], [4.0, 0.125, -1.0, 2.5], [0.0, 7.5, -3.5, 1.0]])
 v = np.array([0.5, -1.5, 2.5, 3.5, -4.5, 1.0])
@@ -23,37 +26,9 @@ def fresh():
     weft.compiler.reset()
 
 
-def same(actual, expected, rtol=0.0):
-    assert type(actual) is type(expected), (type(actual), type(expected))
-    if isinstance(expected, (tuple, list)):
-        assert len(actual) == len(expected)
-        for one, other in zip(actual, expected):
-            same(one, other, rtol)
-    elif isinstance(expected, (np.ndarray, np.generic)):
-        assert actual.dtype == expected.dtype
-        assert actual.shape == expected.shape
-        if rtol:
-            np.testing.assert_allclose(actual, expected, rtol=rtol, atol=rtol)
-        else:
-            np.testing.assert_array_equal(actual, expected)
-            if isinstance(expected, np.ndarray) and expected.ndim == 2:
-                assert actual.flags.c_contiguous == expected.flags.c_contiguous
-    else:
-        assert actual == expected
-
-
-def copies(args):
-    return [a.copy() if isinstance(a, np.ndarray) else a for a in args]
-
-
-def check(function, args, rtol=0.0, breaks=0):
-    compiled = weft.compile(function)
-    for _ in range(2):
-        expected_args, actual_args = copies(args), copies(args)
-        expected = function(*expected_args)
-        same(compiled(*actual_args), expected, rtol)
-        same(actual_args, expected_args, rtol)
-    explanation = weft.compiler.explain(function)(*copies(args))
+def check_graph(function, args, rtol=0.0, breaks=0):
+    check(function, tuple(args), rtol=rtol)
+    explanation = weft.compiler.explain(function)(*copy.deepcopy(args))
     if breaks is not None:
         assert (
             [one.reason for one in explanation.breaks] == [""] * breaks if breaks else not explanation.breaks
@@ -135,7 +110,7 @@ INDEXING = [
 
 @pytest.mark.parametrize("function, args, rtol", INDEXING)
 def test_indexing(function, args, rtol):
-    check(function, args, rtol)
+    check_graph(function, args, rtol)
 
 
 def test_indices_out_of_range_raise_as_in_numpy():
@@ -161,8 +136,8 @@ def test_indices_out_of_range_raise_as_in_numpy():
 
 
 def test_masks_that_select_stay_breaks():
-    check(lambda x: x[x > 1].sum(), (f,), breaks=None)
-    check(lambda x, m, y: put(x, m, y), (f, f > 3, np.array([7.0, 8.0])), breaks=None)
+    check_graph(lambda x: x[x > 1].sum(), (f,), breaks=None)
+    check_graph(lambda x, m, y: put(x, m, y), (f, f > 3, np.array([7.0, 8.0])), breaks=None)
 
 
 NAMES = [
@@ -266,7 +241,7 @@ NAMES = [
 
 @pytest.mark.parametrize("function, args, rtol", NAMES)
 def test_names(function, args, rtol):
-    check(function, args, rtol)
+    check_graph(function, args, rtol)
 
 
 def full_updated(x):
@@ -339,15 +314,15 @@ MEMORY = [
 
 @pytest.mark.parametrize("function, args, rtol", MEMORY)
 def test_memory(function, args, rtol):
-    check(function, args, rtol)
+    check_graph(function, args, rtol)
 
 
 def test_what_graphs_cannot_decide_runs_in_numpy():
-    check(part_in_use, (z[0],), breaks=None)
+    check_graph(part_in_use, (z[0],), breaks=None)
     for x in (np.array([3, 1, 2]), np.array([3, 1, 3, 1, 2])):
         compiled = weft.compile(order_with_ties)
         for _ in range(2):
-            same(compiled(x), order_with_ties(x))
+            assert_same(compiled(x), order_with_ties(x))
 
 
 @pytest.mark.parametrize(
@@ -361,11 +336,5 @@ def test_storing_numbers_that_may_not_fit(value, dtype):
         array[1:3] = v * 1
         return array
 
-    def outcome(function):
-        try:
-            return function(value).tobytes()
-        except (ValueError, OverflowError) as error:
-            return str(error)
-
     with np.errstate(all="ignore"):
-        assert outcome(weft.compile(store)) == outcome(store)
+        check(store, (value,))

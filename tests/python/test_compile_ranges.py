@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import weft
+from support.compare import check
 
 OPERATIONS = {
     "less": lambda a, k: a < k,
@@ -17,21 +18,6 @@ OPERATIONS = {
 NUMBERS = (3, 2, -1, 300, -300, 2**31 + 5, -(2**33), 2**62, 7)
 
 
-def outcome(function, *arguments):
-    try:
-        return function(*arguments)
-    except Exception as error:
-        return type(error), str(error)
-
-
-def check(function, *arguments, compiled):
-    got, expected = outcome(compiled, *arguments), outcome(function, *arguments)
-    if isinstance(expected, tuple):
-        assert got == expected
-    else:
-        np.testing.assert_array_equal(got, expected, strict=True)
-
-
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "uint32", "uint64"])
@@ -43,8 +29,8 @@ def test_numbers_that_are_arguments_or_computed(name, dtype):
 
     as_argument, computed = weft.compile(operation), weft.compile(total)
     for k in NUMBERS:
-        check(operation, a, k, compiled=as_argument)
-        check(total, a, np.array([k - 1, 1]), compiled=computed)
+        check(operation, (a, k), rounds=1, compiled=as_argument)
+        check(total, (a, np.array([k - 1, 1])), rounds=1, compiled=computed)
 
 
 def test_a_loop_whose_counter_leaves_the_range():
@@ -71,4 +57,4 @@ def test_a_stored_number_is_checked_without_a_capture_for_each():
 
     a, compiled = np.arange(3, dtype=np.uint8), weft.compile(store)
     for k in (1, 2, 250, 256, -1, 17):
-        check(store, a, k, compiled=compiled)
+        check(store, (a, k), rounds=1, compiled=compiled)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import weft
+from support.compare import assert_same
 
 rng = np.random.default_rng(7)
 x = rng.random((6, 7))
@@ -14,18 +15,6 @@ i = rng.integers(3, 15, (4, 4))
 @pytest.fixture(autouse=True)
 def fresh():
     weft.compiler.reset()
-
-
-def same(actual, expected):
-    assert type(actual) is type(expected)
-    if isinstance(expected, tuple | list):
-        assert len(actual) == len(expected)
-        for one, other in zip(actual, expected):
-            same(one, other)
-        return
-    if isinstance(expected, np.ndarray | np.generic):
-        assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
-    np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +39,7 @@ def same(actual, expected):
 def test_masks(function):
     compiled = weft.compile(function, fullgraph=True)
     for _ in range(2):
-        same(compiled(x, cube), function(x, cube))
+        assert_same(compiled(x, cube), function(x, cube))
     assert weft.compiler.stats()["breaks"] == 0
 
 
@@ -73,7 +62,7 @@ def test_masks(function):
 def test_sets_and_counts(function):
     compiled = weft.compile(function, fullgraph=True)
     for _ in range(2):
-        same(compiled(k, i), function(k, i))
+        assert_same(compiled(k, i), function(k, i))
 
 
 def test_a_hundred_counts_do_not_compile_a_hundred_times():
@@ -85,7 +74,7 @@ def test_a_hundred_counts_do_not_compile_a_hundred_times():
     for count in range(100):
         values = np.zeros(1000)
         values[: count * 7] = 1
-        same(compiled(values), function(values))
+        assert_same(compiled(values), function(values))
     stats = weft.compiler.stats()
     assert stats["captures"] <= 10
     assert stats["eager_calls"] == 0
@@ -136,7 +125,7 @@ def one_value(x):
 def test_assignment_of_several_values(function):
     compiled = weft.compile(function, fullgraph=True)
     for _ in range(2):
-        same(compiled(x.copy()), function(x.copy()))
+        assert_same(compiled(x.copy()), function(x.copy()))
 
 
 def test_assignment_of_too_few_values_is_numpys_error():
@@ -157,4 +146,4 @@ def test_masks_in_a_loop_over_a_list():
     compiled = weft.compile(function, fullgraph=True)
     arrays = [x.ravel(), x.ravel() * 2, x.ravel() / 3 + 0.3]
     for _ in range(2):
-        same(compiled(arrays), function(arrays))
+        assert_same(compiled(arrays), function(arrays))

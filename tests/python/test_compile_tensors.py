@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import weft
+from support.compare import assert_same
 from weft import nn
 
 
@@ -19,16 +20,14 @@ class Block(nn.Module):
         return nn.functional.relu(self.linear(self.norm(x))) * self.scale + x
 
 
-def same(a, b):
-    np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
-
-
 def test_module():
     block = Block().eval()
     compiled = weft.compile(block, fullgraph=True)
-    same(compiled(example()), block(example()))
-    same(compiled(example()[:2]), block(example()[:2]))
-    same(weft.compile(block.forward, fullgraph=True)(example()), block(example()))
+    assert_same(compiled(example()), block(example()), rtol=1e-5, atol=1e-6)
+    assert_same(compiled(example()[:2]), block(example()[:2]), rtol=1e-5, atol=1e-6)
+    assert_same(
+        weft.compile(block.forward, fullgraph=True)(example()), block(example()), rtol=1e-5, atol=1e-6
+    )
 
 
 def test_changes_of_a_module_are_seen():
@@ -36,11 +35,11 @@ def test_changes_of_a_module_are_seen():
     compiled = weft.compile(block)
     compiled(example())
     block.scale = 3.0
-    same(compiled(example()), block(example()))
+    assert_same(compiled(example()), block(example()), rtol=1e-5, atol=1e-6)
     block.load_state_dict(Block().state_dict())
-    same(compiled(example()), block(example()))
+    assert_same(compiled(example()), block(example()), rtol=1e-5, atol=1e-6)
     block.linear.weight = nn.Parameter(weft.zeros((8, 8)))
-    same(compiled(example()), block(example()))
+    assert_same(compiled(example()), block(example()), rtol=1e-5, atol=1e-6)
     block.double()
     assert compiled(example().to(weft.float64)).dtype == weft.float64
 
@@ -54,13 +53,13 @@ def test_nested_arguments_and_results():
     x = example()
     for k in (1, 2, 1.0, True):
         out, expected = compiled((x, {"x": x}), k=k), f((x, {"x": x}), k=k)
-        same(out["sum"], expected["sum"])
+        assert_same(out["sum"], expected["sum"], rtol=1e-5, atol=1e-6)
         assert (
             type(out["rest"]) is list
             and out["rest"][1:] == ["text", k, None]
             and type(out["rest"][2]) is type(k)
         )
-        same(out["pair"][0], x)
+        assert_same(out["pair"][0], x, rtol=1e-5, atol=1e-6)
 
 
 def test_updates_in_place():
@@ -73,15 +72,15 @@ def test_updates_in_place():
     caches = weft.zeros((4, 8)), weft.zeros((4, 8))
     for position in (2, 3, 1):
         results = [f(c, weft.tensor(position), example()[0]) for f, c in zip((compiled, put), caches)]
-        same(*results)
-        same(*caches)
+        assert_same(*results, rtol=1e-5, atol=1e-6)
+        assert_same(*caches, rtol=1e-5, atol=1e-6)
 
 
 def test_data_dependent_control_flow():
     def f(x):
         return x if float(x.sum()) > 0 else -x
 
-    same(weft.compile(f)(example() - 1), f(example() - 1))
+    assert_same(weft.compile(f)(example() - 1), f(example() - 1), rtol=1e-5, atol=1e-6)
     with pytest.raises(RuntimeError, match=r"(?s)not known.*test_compile_tensors.py"):
         weft.compile(f, fullgraph=True)(example())
 
@@ -90,7 +89,7 @@ def test_errors_are_the_functions_own():
     compiled = weft.compile(lambda x, w: x @ w)
     with pytest.raises(ValueError, match="inner dimensions must match"):
         compiled(example(), weft.eye(7))
-    same(compiled(example(), weft.eye(8)), example())
+    assert_same(compiled(example(), weft.eye(8)), example(), rtol=1e-5, atol=1e-6)
 
     def raises(x):
         raise KeyError("mine")
@@ -102,15 +101,15 @@ def test_errors_are_the_functions_own():
 def test_arguments_without_a_hash_are_no_constants():
     compiled = weft.compile(lambda x, a: x + weft.tensor(a))
     a = np.ones(8, np.float32)
-    same(compiled(example(), a), example() + 1)
+    assert_same(compiled(example(), a), example() + 1, rtol=1e-5, atol=1e-6)
     a[:] = 5
-    same(compiled(example(), a), example() + 5)
+    assert_same(compiled(example(), a), example() + 5, rtol=1e-5, atol=1e-6)
 
 
 def test_compiled_inside_of_compiled():
     inner = weft.compile(lambda x: x * 2)
     outer = weft.compile(lambda x: inner(x) + 1, fullgraph=True)
-    same(outer(example()), example() * 2 + 1)
+    assert_same(outer(example()), example() * 2 + 1, rtol=1e-5, atol=1e-6)
 
 
 def test_each_specialization_has_its_own_result():
@@ -121,13 +120,18 @@ def test_each_specialization_has_its_own_result():
     for rows in (2, 3, 2, 1, 3):
         parts, count = compiled(example()[:rows])
         assert len(parts) == count == rows
-        same(parts[-1], example()[rows - 1])
+        assert_same(parts[-1], example()[rows - 1], rtol=1e-5, atol=1e-6)
 
 
 def test_zeros_of_both_signs_differ():
     compiled = weft.compile(lambda x, zero: weft.copysign(x, weft.full_like(x, zero)))
     for zero in (0.0, -0.0, 0.0):
-        same(compiled(example(), zero), weft.copysign(example(), weft.full_like(example(), zero)))
+        assert_same(
+            compiled(example(), zero),
+            weft.copysign(example(), weft.full_like(example(), zero)),
+            rtol=1e-5,
+            atol=1e-6,
+        )
 
 
 def test_objects_that_may_change_are_no_constants():
@@ -136,10 +140,15 @@ def test_objects_that_may_change_are_no_constants():
 
     state = State()
     compiled = weft.compile(lambda x, s: x * s.factor)
-    same(compiled(example(), state), example())
+    assert_same(compiled(example(), state), example(), rtol=1e-5, atol=1e-6)
     state.factor = 3.0
-    same(compiled(example(), state), example() * 3)
-    same(weft.compile(lambda x, s: x * s.factor, fullgraph=True)(example(), state), example() * 3)
+    assert_same(compiled(example(), state), example() * 3, rtol=1e-5, atol=1e-6)
+    assert_same(
+        weft.compile(lambda x, s: x * s.factor, fullgraph=True)(example(), state),
+        example() * 3,
+        rtol=1e-5,
+        atol=1e-6,
+    )
 
 
 def test_results_that_are_objects():
@@ -147,7 +156,7 @@ def test_results_that_are_objects():
         def __init__(self, a):
             self.a = a
 
-    same(weft.compile(lambda x: Pair(x + 1))(example()).a, example() + 1)
+    assert_same(weft.compile(lambda x: Pair(x + 1))(example()).a, example() + 1, rtol=1e-5, atol=1e-6)
 
 
 def test_buffers_updated_in_forward():
@@ -163,8 +172,8 @@ def test_buffers_updated_in_forward():
     modules = Counter().eval(), Counter().eval()
     compiled = weft.compile(modules[0])
     for row in range(3):
-        same(compiled(example()[row]), modules[1](example()[row]))
-    same(modules[0].total, modules[1].total)
+        assert_same(compiled(example()[row]), modules[1](example()[row]), rtol=1e-5, atol=1e-6)
+    assert_same(modules[0].total, modules[1].total, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +194,7 @@ def test_whole_parts_of_quotients_of_sizes_are_sizes(count):
     before = weft.compiler.stats()["captures"]
     for rows in (4, 8, 12, 15, 16, 17, 3, 20, 40):
         x = weft.tensor(np.arange(rows * 5, dtype=np.float32).reshape(rows, 5))
-        same(compiled(x), scaled(x))
+        assert_same(compiled(x), scaled(x), rtol=1e-5, atol=1e-6)
     assert weft.compiler.stats()["captures"] - before == 2
 
 
@@ -216,7 +225,7 @@ def test_other_quotients_of_sizes(count):
     compiled = weft.compile(scaled)
     for rows in (4, 8, 9, 4, 7):
         x = weft.tensor(np.arange(rows * 5, dtype=np.float64).reshape(rows, 5))
-        same(compiled(x), scaled(x))
+        assert_same(compiled(x), scaled(x), rtol=1e-5, atol=1e-6)
 
 
 def test_a_quotient_by_zero_raises():

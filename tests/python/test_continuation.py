@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 import weft
-from loop_checks import check, identical
+from support.compare import assert_same, check_loop
 
 
 @pytest.fixture(autouse=True)
@@ -305,7 +305,7 @@ CALLS = [
 
 @pytest.mark.parametrize("program, arguments", [(c[0], c[1:]) for c in CALLS])
 def test_what_python_does(program, arguments):
-    check(program, arguments, native=False)
+    check_loop(program, arguments, native=False)
 
 
 def test_keywords():
@@ -396,7 +396,7 @@ def test_sums_of_floats():
     values = [math.sin(i) * 10 ** (i % 5) for i in range(40)]
     compiled = weft.compile(sums)
     for start in (0, 1.5, True, -0.0):
-        identical(compiled(values, start, np.ones(3)), sums(values, start, np.ones(3)))
+        assert_same(compiled(values, start, np.ones(3)), sums(values, start, np.ones(3)))
 
 
 def test_depth_of_recursion():
@@ -425,4 +425,4 @@ def test_threads():
     for thread in threads:
         thread.join()
     for result in results:
-        identical(result, [expected] * 4)
+        assert_same(result, [expected] * 4)

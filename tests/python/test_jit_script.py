@@ -9,6 +9,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 import numpy as np
 import pytest
 import weft
+from support.compare import assert_same
 from weft import Tensor, relu
 from weft.jit import Future
 
@@ -21,30 +22,13 @@ def x23():
     return weft.tensor(np.arange(6, dtype=np.float32).reshape(2, 3) - 2)
 
 
-def same(a, b):
-    """Equal values of equal types, tensors by their elements."""
-    if isinstance(a, Tensor):
-        assert isinstance(b, Tensor) and a.dtype == b.dtype
-        np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
-    elif isinstance(a, (list, tuple)):
-        assert type(a).__name__ == type(b).__name__ and len(a) == len(b)
-        for one, other in zip(a, b):
-            same(one, other)
-    elif isinstance(a, dict):
-        assert list(a) == list(b)
-        for key in a:
-            same(a[key], b[key])
-    else:
-        assert type(a) is type(b) and a == b
-
-
-def check(function, *arguments):
+def check_script(function, *arguments):
     """The compiled function, and what an archive of it gives, are the function."""
     compiled = weft.jit.script(function)
     expected = function(*arguments)
-    same(compiled(*arguments), expected)
+    assert_same(compiled(*arguments), expected)
     loaded = weft.jit.load(io.BytesIO(compiled.save_to_buffer()))
-    same(loaded(*arguments), expected)
+    assert_same(loaded(*arguments), expected)
     return compiled
 
 
@@ -56,7 +40,7 @@ def test_arithmetic_and_operators():
         z = weft.matmul(x, y.t()) + relu(x).sum() * SCALE
         return weft.softmax(z, dim=1), z.mean(), -z[0], z[:, 1:], mathematics.sqrt(2.0) + math.pi
 
-    check(f, x23(), x23() + 1)
+    check_script(f, x23(), x23() + 1)
 
 
 def test_control_flow():
@@ -77,7 +61,7 @@ def test_control_flow():
         return total, kept
 
     for n in (0, 3, 20, 101):
-        check(f, x23(), n)
+        check_script(f, x23(), n)
 
 
 def test_containers_and_strings():
@@ -89,7 +73,7 @@ def test_containers_and_strings():
         text = ",".join(sorted(words)) + f"{len(rest)}" + "{}-{}".format(first, 1)
         return lengths, [w.upper() for w in words if w != "b"], text, ("a" in table, words[-1])
 
-    check(f, ["b", "ab", "c"], {"a": 5, "z": 7})
+    check_script(f, ["b", "ab", "c"], {"a": 5, "z": 7})
 
 
 def test_what_has_a_length_is_a_condition():
@@ -98,8 +82,8 @@ def test_what_has_a_length_is_a_condition():
             words.pop()
         return bool(word), bool(words), 1 if table else 2
 
-    check(f, "", ["a", "b"], {"a": 5})
-    check(f, "b", ["a", "b"], {})
+    check_script(f, "", ["a", "b"], {"a": 5})
+    check_script(f, "b", ["a", "b"], {})
 
 
 def test_type_comments():
@@ -110,8 +94,8 @@ def test_type_comments():
             count = len(names)
         return x * n, count
 
-    check(f, x23(), 2, ["a"])
-    check(f, x23(), 2, None)
+    check_script(f, x23(), 2, ["a"])
+    check_script(f, x23(), 2, None)
 
 
 def test_unions_and_optionals():
@@ -140,7 +124,7 @@ def test_defaults_are_pythons_values():
     ):
         return (x * scale).to(dtype).reshape(size), name
 
-    check(f, x23())
+    check_script(f, x23())
 
 
 def test_any_and_annotate():
@@ -151,8 +135,8 @@ def test_any_and_annotate():
         values.append(None)
         return len(values)
 
-    check(f, x23())
-    check(f, "text")
+    check_script(f, x23())
+    check_script(f, "text")
 
 
 def helper(x, k: int = 2):
@@ -172,7 +156,7 @@ def test_functions_called_are_compiled_too():
     def f(x):
         return closure(x) * calls_itself(5)
 
-    compiled = check(f, x23())
+    compiled = check_script(f, x23())
     assert "calls_itself" in compiled.code
     assert "aten::mul" in compiled.inlined_graph
 
@@ -217,7 +201,7 @@ def test_fork_in_scripts():
         results = [weft.jit.wait(future) for future in futures]
         return weft.stack(results)
 
-    check(f, x23())
+    check_script(f, x23())
 
 
 def test_decorator_and_properties():
@@ -230,7 +214,7 @@ def test_decorator_and_properties():
     assert f.schema == "f(Tensor x, int n=2) -> Tensor"
     assert "torch.mul" in f.code and "aten::mul" in f.graph
     assert weft.jit.script(f) is f
-    same(f(x23(), n=3), x23() * 3)
+    assert_same(f(x23(), n=3), x23() * 3)
     with pytest.raises(TypeError, match=r"f\(\): argument 'n': expected int, got str"):
         f(x23(), "a")
 
@@ -245,8 +229,8 @@ def test_script_if_tracing():
     def f(x):
         return clipped(x) + 1
 
-    same(clipped(x23()), x23())
-    check(f, x23())
+    assert_same(clipped(x23()), x23())
+    check_script(f, x23())
 
 
 @weft.jit._overload
@@ -271,7 +255,7 @@ def test_overloads():
     def f(x):
         return twice(x), twice(3), twice("ab")
 
-    check(f, x23())
+    check_script(f, x23())
     scripted = weft.jit.script(twice)
     assert scripted(4) == 8 and scripted("a") == "aa"
     with pytest.raises(TypeError, match="no overload fits"):
@@ -418,7 +402,7 @@ def test_users_classes():
             c.add()
         return c.count, c.doubled, c.seen, len(c) + Counter.zero()
 
-    check(f, 5)
+    check_script(f, 5)
     assert weft.jit.script(Counter) is Counter
 
     def g(c: Counter) -> Counter:
@@ -437,7 +421,7 @@ def test_interfaces():
     def g(side: float) -> float:
         return f(Square(side))
 
-    check(g, 3.0)
+    check_script(g, 3.0)
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from typing import List, Optional, Sequence, Tuple, Union
 import numpy
 import pytest
 import weft
+from support.compare import assert_same
 from weft.library import (
     OpCheckError,
     custom_op,
@@ -52,21 +53,16 @@ def _(xs, at, word="a, b)"):
 X = weft.arange(5.0)
 
 
-def same(found, expected):
-    assert found.dtype == expected.dtype
-    numpy.testing.assert_array_equal(found.numpy(), expected.numpy())
-
-
 def test_calls():
-    same(scaled(X), X * 2)
-    same(scaled(X, factor=3.0), X * 3)
-    same(weft.ops.test_library.scaled(X, 0.5), X * 0.5)
+    assert_same(scaled(X), X * 2)
+    assert_same(scaled(X, factor=3.0), X * 3)
+    assert_same(weft.ops.test_library.scaled(X, 0.5), X * 0.5)
     out = weft.zeros(5)
     assert shifted(X, out, by=4) is None
-    same(out, X + 4)
+    assert_same(out, X + 4)
     first, second = halves([X, X], 7)
-    same(first, weft.cat([X, X])[:7])
-    same(second, X[2:])
+    assert_same(first, weft.cat([X, X])[:7])
+    assert_same(second, X[2:])
     assert scaled(weft.empty(0)).numel() == 0
 
 
@@ -164,7 +160,7 @@ def test_kernels_by_device():
     with pytest.raises(NotImplementedError, match="no kernel for the device 'cpu'"):
         operator(X)
     register_kernel("test_library::kernels", "cpu", lambda x, n: x * n)
-    same(operator(X), X * 2)
+    assert_same(operator(X), X * 2)
     with pytest.raises(NotImplementedError, match="no fake function"):
         operator(X.to("meta"))
     register_fake("test_library::kernels", lambda x, n: weft.empty_like(x))
@@ -191,7 +187,7 @@ def test_compiled(dynamic):
     compiled = weft.compile(function, fullgraph=True, dynamic=dynamic)
     for scale in (1.0, 2.0, 3.0):
         for found, expected in zip(compiled(X * scale, [X]), function(X * scale, [X])):
-            same(found, expected)
+            assert_same(found, expected)
 
 
 def test_kernels_that_are_entered_fuse():
@@ -210,13 +206,13 @@ def test_scripts_and_archives(tmp_path):
 
     assert "ops.test_library.scaled(" in scripted.code
     for _ in range(3):
-        same(scripted(X), (X + 1) * 4 + X * 3)
+        assert_same(scripted(X), (X + 1) * 4 + X * 3)
     traced = weft.jit.trace(lambda x: scaled(x + 1, 4.0) * 2, (X,))
     assert "ops.test_library.scaled(" in traced.code
-    same(traced(X * 2), (X * 2 + 1) * 8)
+    assert_same(traced(X * 2), (X * 2 + 1) * 8)
     path = str(tmp_path / "traced.pt")
     traced.save(path)
-    same(weft.jit.load(path)(X), (X + 1) * 8)
+    assert_same(weft.jit.load(path)(X), (X + 1) * 8)
 
 
 def test_scripts_see_what_is_written_and_several_results():
@@ -228,8 +224,8 @@ def test_scripts_see_what_is_written_and_several_results():
         return first, second
 
     first, second = scripted(X)
-    same(first, (X + 2)[:3])
-    same(second, weft.cat([(X + 2)[3:], X]))
+    assert_same(first, (X + 2)[:3])
+    assert_same(second, weft.cat([(X + 2)[3:], X]))
 
 
 def test_profiles():
@@ -316,7 +312,7 @@ def test_an_operator_is_replaced():
     first = make("again", lambda x: x + 1)
     traced = weft.jit.trace(lambda x: first(x), (X,))
     make("again", lambda x: x + 2)
-    same(traced(X), X + 2)
-    same(weft.ops.test_library.again(X), X + 2)
+    assert_same(traced(X), X + 2)
+    assert_same(weft.ops.test_library.again(X), X + 2)
     with pytest.raises(ValueError, match="another schema"):
         make("again", lambda x, y: x, "(Tensor x, Tensor y) -> Tensor")

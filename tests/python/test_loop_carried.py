@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 import weft
-from loop_checks import check_equal, outcome
+from support.compare import assert_same, outcome
 
 
 def recursive(x, y):
@@ -95,8 +95,8 @@ def test_vectors(function, dtypes):
         x, y = (np.round(rng.standard_normal(n) * 2).astype(dtype) for dtype in dtypes)
         for given in ((x, y), (x, y[::-1])):
             ours, pythons = copy.deepcopy(given), copy.deepcopy(given)
-            check_equal(outcome(compiled, ours), outcome(function, pythons))
-            check_equal(ours, pythons)
+            assert_same(outcome(compiled, *ours), outcome(function, *pythons), rtol=1e-12)
+            assert_same(ours, pythons, rtol=1e-12)
 
 
 def edit_distance(a, b):
@@ -112,7 +112,7 @@ def edit_distance(a, b):
 
 def test_a_table():
     a, b = (np.random.default_rng(2).integers(0, 3, n) for n in (30, 40))
-    check_equal(weft.compile(edit_distance)(a, b), edit_distance(a, b))
+    assert_same(weft.compile(edit_distance)(a, b), edit_distance(a, b), rtol=1e-12)
 
 
 def along_columns(t):

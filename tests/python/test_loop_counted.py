@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import weft
-from loop_checks import check, identical
+from support.compare import assert_same, check_loop
 
 RNG = np.random.default_rng(0)
 MANY = 300_000
@@ -82,21 +82,21 @@ def sums_of_floats(k, sums):
 
 def test_counts():
     x, y = RNG.random(MANY), RNG.random(MANY)
-    check(histogram, (x, 50), (x[:10], 3), (x[::-2], 1000))
-    check(of_two, (x, y, 20), (x[:9], y, 2))
+    check_loop(histogram, (x, 50), (x[:10], 3), (x[::-2], 1000))
+    check_loop(of_two, (x, y, 20), (x[:9], y, 2))
     image = RNG.integers(0, 256, (600, 500)).astype(np.uint8)
-    check(of_image, (image,), (image[:1, :2],), (image.T,))
+    check_loop(of_image, (image,), (image[:1, :2],), (image.T,))
 
 
 @pytest.mark.parametrize("length", [40, MANY])
 def test_what_is_added(length):
     k = RNG.integers(-16, 16, length)
     counts, sums = np.arange(16), np.arange(16) - 8
-    check(up_and_down, (k, counts, sums), (k, RNG.integers(0, 9, (32,))[::2], sums))
+    check_loop(up_and_down, (k, counts, sums), (k, RNG.integers(0, 9, (32,))[::2], sums))
     for function in (reads_what_it_counts, by_what_it_counts, moved):
-        check(function, (k, counts))
-    check(twice_at_one_place, (k[:20], counts))
-    check(sums_of_floats, (k, np.zeros(16)))
+        check_loop(function, (k, counts))
+    check_loop(twice_at_one_place, (k[:20], counts))
+    check_loop(sums_of_floats, (k, np.zeros(16)))
 
 
 def test_arrays_that_share_memory():
@@ -112,7 +112,7 @@ def test_arrays_that_share_memory():
         mine, theirs = memory.copy(), memory.copy()
         compiled(mine[32:], mine[low : low + 16])
         count(theirs[32:], theirs[low : low + 16])
-        identical(mine, theirs)
+        assert_same(mine, theirs)
 
 
 def test_index_errors():
@@ -135,7 +135,7 @@ def test_index_errors():
             with pytest.raises((IndexError, ValueError)) as actual:
                 compiled(values, mine)
             assert type(actual.value) is type(expected.value) and str(actual.value) == str(expected.value)
-            identical(mine, theirs)
+            assert_same(mine, theirs)
 
 
 def test_sums_near_the_limit():
@@ -149,9 +149,9 @@ def test_sums_near_the_limit():
     k, v = RNG.integers(0, 8, MANY), RNG.integers(-9, 9, MANY)
     start = np.array([largest - 2_000_000, -largest + 2_000_000, 0, 1, 2, 3, 4, 5])
     large = np.where(np.arange(MANY) % 2 == 0, 1 << 61, -(1 << 61))
-    check(add, (k, v, start), (k // 8, large, start * 0), (k // 8, large, start * 0 + (1 << 61)))
+    check_loop(add, (k, v, start), (k // 8, large, start * 0), (k // 8, large, start * 0 + (1 << 61)))
     compiled = weft.compile(add)
     compiled(k, v, start * 0)
     with np.errstate(over="ignore"):
         v[200_000] = largest
-        identical(compiled(k, v, start.copy()), add(k, v, start.copy()))
+        assert_same(compiled(k, v, start.copy()), add(k, v, start.copy()))

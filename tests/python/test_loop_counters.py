@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import weft
-from loop_checks import check, identical, outcome
+from support.compare import assert_same, check_loop, outcome
 
 INTS = np.random.default_rng(0).integers(-50, 50, 1000)
 
@@ -94,7 +94,7 @@ FUNCTIONS = [count, count_bools, up_and_down, longest_run, swapped, backwards_by
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_as_python_counts(function):
-    check(function, (INTS, 3), (INTS[:1], 3), (INTS[:0], 3), (INTS.astype(float), 0))
+    check_loop(function, (INTS, 3), (INTS[:1], 3), (INTS[:0], 3), (INTS.astype(float), 0))
 
 
 def test_what_a_mask_tells_ends_with_its_sign():
@@ -106,10 +106,10 @@ def test_what_a_mask_tells_ends_with_its_sign():
                 total -= 1
         return total
 
-    check(signed, (INTS, np.arange(9.0)), (INTS, np.arange(5.0)))
+    check_loop(signed, (INTS, np.arange(9.0)), (INTS, np.arange(5.0)))
     compiled = weft.compile(signed)
     for _ in range(2):
-        assert outcome(compiled, (INTS, np.arange(3.0))) == outcome(signed, (INTS, np.arange(3.0)))
+        assert outcome(compiled, INTS, np.arange(3.0)) == outcome(signed, INTS, np.arange(3.0))
 
 
 @pytest.mark.parametrize("start", [2**60 - 1, 2**60, 2**60 + 1, 2**62, 2**63 - 3, -(2**60) - 1, -(2**63) + 2])
@@ -128,9 +128,9 @@ def test_counts_that_begin_large(start):
     ones = np.ones(10, np.int64)
     for x in (ones, -ones, INTS):
         for n in (0, start, start):
-            identical(compiled(x, n), counted(x, n))
+            assert_same(compiled(x, n), counted(x, n))
         with np.errstate(all="ignore"):
-            identical(compiled(x, np.int64(start)), counted(x, np.int64(start)))
+            assert_same(compiled(x, np.int64(start)), counted(x, np.int64(start)))
 
 
 def test_rounds_of_large_steps():
@@ -171,8 +171,10 @@ def test_multiples(dtype):
             out[i] = int(x[i]) % 100
         return out
 
-    check(multiples, (INTS.astype(dtype),), (np.array([np.iinfo(dtype).min, np.iinfo(dtype).max], dtype),))
-    check(remainders, (INTS.astype(dtype), np.zeros(len(INTS), np.int64)))
+    check_loop(
+        multiples, (INTS.astype(dtype),), (np.array([np.iinfo(dtype).min, np.iinfo(dtype).max], dtype),)
+    )
+    check_loop(remainders, (INTS.astype(dtype), np.zeros(len(INTS), np.int64)))
 
 
 @pytest.mark.parametrize("size", [255, 256, 257])
@@ -193,4 +195,4 @@ def test_tables_with_masked_indices(size, dtype):
     )
     compiled = weft.compile(checksum)
     for part in (data, data[:10], data):
-        identical(outcome(compiled, (part, table)), outcome(checksum, (part, table)))
+        assert_same(outcome(compiled, part, table), outcome(checksum, part, table))

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import weft
-from loop_checks import check_equal, outcome
+from support.compare import assert_same, outcome
 
 
 def appended(x):
@@ -117,7 +117,7 @@ def test_which_float_it_is(function):
         warnings.simplefilter("ignore")
         for values in (x, np.abs(x) + 0.01, -np.abs(x)):
             for _ in range(2):
-                check_equal(outcome(compiled, (values.copy(),)), outcome(function, (values.copy(),)))
+                assert_same(outcome(compiled, values.copy()), outcome(function, values.copy()), rtol=1e-12)
 
 
 def test_nan_is_compared_as_python_does():
@@ -136,4 +136,4 @@ def test_float32_has_no_trunc():
     compiled = weft.compile(truncated)
     for dtype in (np.float64, np.float32):
         x = np.linspace(-3, 3, 20, dtype=dtype)
-        check_equal(outcome(compiled, (x,)), outcome(truncated, (x,)))
+        assert_same(outcome(compiled, x), outcome(truncated, x), rtol=1e-12)

@@ -5,32 +5,18 @@ import threading
 import numpy as np
 import pytest
 import weft
+from support.compare import assert_same, check
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
 FACTOR = 2
 
 
-def outcome(function, args):
-    try:
-        result = function(*args)
-    except Exception as error:
-        result = (type(error), str(error))
-    return result, [repr(arg) for arg in args]
-
-
-def check(function, usual, others):
+def check_after_usual(function, usual, others):
     """`usual` and each of `others` make arguments; every other call comes after many usual ones."""
     compiled = weft.compile(function)
     for make in others:
-        for _ in range(4):
-            assert_same(outcome(compiled, usual()), outcome(function, usual()))
-        for _ in range(2):
-            assert_same(outcome(compiled, make()), outcome(function, make()))
-
-
-def assert_same(got, expected):
-    assert type(got[0]) is type(expected[0])
-    assert repr(got) == repr(expected)
+        check(function, usual, rounds=4, compiled=compiled)
+        check(function, make, compiled=compiled)
 
 
 def add_scaled(a, b, k):
@@ -95,7 +81,7 @@ ARRAYS = {
 
 @pytest.mark.parametrize("name", ARRAYS)
 def test_other_arrays(name):
-    check(add_scaled, lambda: (floats(), floats(), 3), [ARRAYS[name]])
+    check_after_usual(add_scaled, lambda: (floats(), floats(), 3), [ARRAYS[name]])
 
 
 NUMBERS = [
@@ -118,7 +104,7 @@ NUMBERS = [
 @pytest.mark.parametrize("number", NUMBERS, ids=repr)
 @pytest.mark.parametrize("usual", [5, 1.5, True, np.int64(4), np.float32(0.5), np.uint8(3), 1j], ids=repr)
 def test_other_numbers(usual, number):
-    check(add_scaled, lambda: (floats(), floats(), usual), [lambda: (floats(), floats(), number)])
+    check_after_usual(add_scaled, lambda: (floats(), floats(), usual), [lambda: (floats(), floats(), number)])
 
 
 def test_global_changes():
@@ -159,7 +145,7 @@ def test_other_ranges():
         (9, 0, 1),
     ]
     others += [(1 << 62, (1 << 62) + 5, 1), (1 << 80, (1 << 80) + 5, 1), (-(1 << 62), 5 - (1 << 62), 2)]
-    check(counted, lambda: (0, 9, 1), [lambda args=args: args for args in others])
+    check_after_usual(counted, lambda: (0, 9, 1), [lambda args=args: args for args in others])
 
 
 def test_other_iterators():
@@ -217,8 +203,8 @@ def test_held_variables():
         (1, None),
         (-1, None, (2.5, True)),
     ]
-    check(last, lambda: (floats(), kept), [lambda pair=pair: (floats(), pair) for pair in others])
-    check(last, lambda: (floats(), kept), [lambda: (floats(0), kept), lambda: (floats(), [1])])
+    check_after_usual(last, lambda: (floats(), kept), [lambda pair=pair: (floats(), pair) for pair in others])
+    check_after_usual(last, lambda: (floats(), kept), [lambda: (floats(0), kept), lambda: (floats(), [1])])
 
 
 def test_error_inside_leaves_what_was_done():
@@ -230,7 +216,9 @@ def test_error_inside_leaves_what_was_done():
         return done
 
     wrong = np.array([0, 1, 2, 9, 1])
-    check(spread, lambda: (np.array([0, 1, 1]), np.zeros(3, int)), [lambda: (wrong, np.zeros(3, int))])
+    check_after_usual(
+        spread, lambda: (np.array([0, 1, 1]), np.zeros(3, int)), [lambda: (wrong, np.zeros(3, int))]
+    )
 
 
 def test_function_calls_itself():

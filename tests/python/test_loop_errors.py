@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 import weft
-from loop_checks import check, identical
+from support.compare import assert_same, check_loop
 
 
 @pytest.fixture(autouse=True)
@@ -34,8 +34,8 @@ def test_index_errors_leave_the_state_python_leaves():
             s += a[k - i]
         return s
 
-    check(shift, (np.arange(30.0), np.zeros(30)), (np.arange(30.0), np.zeros(10)))
-    check(
+    check_loop(shift, (np.arange(30.0), np.zeros(30)), (np.arange(30.0), np.zeros(10)))
+    check_loop(
         negative,
         (np.arange(25), 3),
         (np.arange(15), 3),
@@ -53,7 +53,7 @@ def test_an_exception_that_the_function_handles():
         except IndexError as error:
             return i, str(error)
 
-    check(first_missing, (np.arange(40),), (np.arange(60.0),))
+    check_loop(first_missing, (np.arange(40),), (np.arange(60.0),))
 
 
 def test_division_by_zero():
@@ -76,9 +76,9 @@ def test_division_by_zero():
         return s
 
     a = rng.integers(-5, 5, 40)
-    check(ratio, (a, a + 100), (a * 1.0, rng.integers(0, 2, 40) * 1.0), (a, rng.integers(0, 2, 40)))
-    check(modulo, (30, 100), (30, 20), (30, -1))
-    check(python_floats, (30,), (19,), native=False)
+    check_loop(ratio, (a, a + 100), (a * 1.0, rng.integers(0, 2, 40) * 1.0), (a, rng.integers(0, 2, 40)))
+    check_loop(modulo, (30, 100), (30, 20), (30, -1))
+    check_loop(python_floats, (30,), (19,), native=False)
 
 
 def test_numpy_warns_where_python_does():
@@ -111,9 +111,9 @@ def test_overflow_goes_on_with_big_ints():
             s = s + a[i]
         return s
 
-    check(factorial, (18,), (20,), (25,), (60,))
-    check(hashed, (np.arange(40),))
-    check(
+    check_loop(factorial, (18,), (20,), (25,), (60,))
+    check_loop(hashed, (np.arange(40),))
+    check_loop(
         narrow,
         (np.arange(30, dtype=np.uint8),),
         (np.full(40, 2**62),),
@@ -138,9 +138,9 @@ def test_stores_convert_as_numpy_does():
             np.arange(30) % 2 == 0,
             np.arange(30, dtype=np.float32),
         ):
-            check(store, (np.zeros(30, dtype), values))
-        check(store_python, (np.zeros(30, dtype), 2), (np.zeros(30, dtype), 2.75))
-    check(store_python, (np.zeros(30, np.uint8), 20), (np.zeros(30, np.uint8), -1), native=False)
+            check_loop(store, (np.zeros(30, dtype), values))
+        check_loop(store_python, (np.zeros(30, dtype), 2), (np.zeros(30, dtype), 2.75))
+    check_loop(store_python, (np.zeros(30, np.uint8), 20), (np.zeros(30, np.uint8), -1), native=False)
 
 
 def test_read_only_arrays():
@@ -164,11 +164,11 @@ def test_arguments_that_alias():
         mine, theirs = np.arange(40.0), np.arange(40.0)
         accumulate(*view(theirs))
         compiled(*view(mine))
-        identical(mine, theirs)
+        assert_same(mine, theirs)
     bits, numbers = np.arange(40.0), np.arange(40.0)
     accumulate(bits, bits.view(np.int64))
     compiled(numbers, numbers.view(np.int64))
-    identical(bits, numbers)
+    assert_same(bits, numbers)
 
 
 def test_globals_that_change():
@@ -184,7 +184,7 @@ def test_globals_that_change():
     compiled = weft.compile(scaled)
     a = np.arange(20.0)
     for SCALE in (2, 3, 2.5):
-        identical(compiled(a), scaled(a))
+        assert_same(compiled(a), scaled(a))
 
 
 def interrupt(signum, frame):
@@ -338,4 +338,4 @@ def test_what_is_not_known_is_performed_by_python():
             s += a[i]
         return s, log
 
-    check(rare, (rng.random(100), []))
+    check_loop(rare, (rng.random(100), []))

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 import weft
-from loop_checks import check_equal, outcome
+from support.compare import assert_same, check
 
 
 def union(n, pairs):
@@ -133,15 +133,6 @@ def attractor(n, dt):
     return out
 
 
-def check(function, *arguments, times=1):
-    compiled = weft.compile(function)
-    for _ in range(times):
-        theirs, ours = copy.deepcopy(arguments), copy.deepcopy(arguments)
-        expected = outcome(function, theirs)
-        check_equal(outcome(compiled, ours), expected)
-        check_equal(ours, theirs)
-
-
 RNG = np.random.default_rng(0)
 PROGRAMS = [
     (union, 40, RNG.integers(0, 40, size=(60, 2))),
@@ -158,7 +149,7 @@ PROGRAMS = [
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program[0].__name__)
 def test_programs(program):
-    check(*program, times=2)
+    check(program[0], program[1:], rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -180,8 +171,8 @@ def test_a_new_function_object_is_no_new_code(program):
 
 
 def test_what_the_function_raises():
-    check(union, 40, np.array([[0, 1]] * 20 + [[3, 40]]))
-    check(union_of_rows, 40, RNG.integers(0, 40, size=(60, 3)))
+    check(union, (40, np.array([[0, 1]] * 20 + [[3, 40]])))
+    check(union_of_rows, (40, RNG.integers(0, 40, size=(60, 3))))
 
 
 def test_closure_variables_outlive_the_loop():
@@ -202,7 +193,7 @@ def test_closure_variables_outlive_the_loop():
         history.append(total)
         return before, total, add(1.0), history
 
-    check(maker, RNG.normal(size=30), times=2)
+    check(maker, (RNG.normal(size=30),), rtol=1e-12)
 
 
 def test_functions_of_other_calls_have_their_own_variables():
@@ -218,4 +209,4 @@ def test_functions_of_other_calls_have_their_own_variables():
     compiled = weft.compile(outer)
     x = RNG.normal(size=20)
     for scale in (2, 3, 0.5, np.float64(1.5), 2):
-        check_equal(compiled(scale, x), outer(scale, x))
+        assert_same(compiled(scale, x), outer(scale, x), rtol=1e-12)

@@ -1,44 +1,14 @@
 """Native loops over arrays, lists, enumerate, zip and reversed: what Python gives, with its types and errors."""
 
-import copy
-import traceback
-
 import numpy as np
 import pytest
 import weft
+from support.compare import check_loop
 
 
 @pytest.fixture(autouse=True)
 def fresh():
     weft.compiler.reset()
-
-
-def identical(a, b):
-    assert type(a) is type(b), (type(a), type(b))
-    if isinstance(a, (tuple, list)):
-        assert len(a) == len(b)
-        for x, y in zip(a, b):
-            identical(x, y)
-    else:
-        np.testing.assert_array_equal(a, b)
-
-
-def outcome(function, arguments):
-    try:
-        return function(*arguments)
-    except Exception as error:
-        return type(error), str(error), traceback.extract_tb(error.__traceback__)[-1].lineno
-
-
-def check(function, *calls, native=True):
-    compiled = weft.compile(function)
-    for arguments in calls * 2:
-        mine, theirs = copy.deepcopy(arguments), copy.deepcopy(arguments)
-        identical(outcome(compiled, mine), outcome(function, theirs))
-        identical(mine, theirs)
-    if native:
-        kernels = weft.compiler.explain(function)(*copy.deepcopy(calls[0])).kernels
-        assert any(k["name"].startswith("loop_") for k in kernels)
 
 
 RNG = np.random.default_rng(0)
@@ -52,10 +22,10 @@ def test_elements():
                 s += value
         return s, value
 
-    check(total, (RNG.random(100),), (RNG.random(37),), (RNG.random(200)[::-2],))
-    check(total, (RNG.random(100).astype(np.float32),), (np.arange(50),))
+    check_loop(total, (RNG.random(100),), (RNG.random(37),), (RNG.random(200)[::-2],))
+    check_loop(total, (RNG.random(100).astype(np.float32),), (np.arange(50),))
     with np.errstate(all="ignore"):
-        check(total, (RNG.integers(-100, 100, 60).astype(np.int8),))
+        check_loop(total, (RNG.integers(-100, 100, 60).astype(np.int8),))
 
 
 def test_rows():
@@ -69,14 +39,14 @@ def test_rows():
             k += 1
         return row
 
-    check(norms, (RNG.random((30, 7)), np.zeros(30)), (RNG.random((7, 30)).T, np.zeros(30)))
+    check_loop(norms, (RNG.random((30, 7)), np.zeros(30)), (RNG.random((7, 30)).T, np.zeros(30)))
 
     def scale(matrix):
         for i, row in enumerate(matrix):
             for j in range(len(row)):
                 row[j] = row[j] * i + j
 
-    check(scale, (RNG.random((40, 5)),), (RNG.random((3, 20, 5))[1],))
+    check_loop(scale, (RNG.random((40, 5)),), (RNG.random((3, 20, 5))[1],))
 
     def boxes(array):
         s = 0.0
@@ -86,7 +56,7 @@ def test_rows():
                     s += value
         return s
 
-    check(boxes, (RNG.random((20, 3, 4)),))
+    check_loop(boxes, (RNG.random((20, 3, 4)),))
 
 
 def test_enumerate_and_zip():
@@ -96,7 +66,7 @@ def test_enumerate_and_zip():
             s += i * value
         return s, i
 
-    check(weighted, (RNG.random(50), 0), (RNG.random(60), -7))
+    check_loop(weighted, (RNG.random(50), 0), (RNG.random(60), -7))
 
     def keyword(x):
         s = 0
@@ -104,7 +74,7 @@ def test_enumerate_and_zip():
             s += i * value
         return s
 
-    check(keyword, (np.arange(40),))
+    check_loop(keyword, (np.arange(40),))
 
     def dot(u, v):
         s = 0.0
@@ -112,8 +82,8 @@ def test_enumerate_and_zip():
             s += a * b
         return s, a, b
 
-    check(dot, (RNG.random(50), RNG.random(50)), (RNG.random(50), RNG.random(30)))
-    check(dot, (RNG.random(50), np.arange(70)))
+    check_loop(dot, (RNG.random(50), RNG.random(50)), (RNG.random(50), RNG.random(30)))
+    check_loop(dot, (RNG.random(50), np.arange(70)))
 
     def mixed(u, v, n):
         s = 0.0
@@ -122,7 +92,7 @@ def test_enumerate_and_zip():
                 s += a * b * (i + j) - c * k
         return s
 
-    check(mixed, (RNG.random(30), RNG.random(9), 1000), (RNG.random(30), RNG.random(9), 70))
+    check_loop(mixed, (RNG.random(30), RNG.random(9), 1000), (RNG.random(30), RNG.random(9), 70))
 
 
 def test_reversed():
@@ -136,7 +106,7 @@ def test_reversed():
                 y[i] = 1e9
         return i, j
 
-    check(backwards, (RNG.random(40), np.zeros(40)))
+    check_loop(backwards, (RNG.random(40), np.zeros(40)))
 
 
 def test_tuples():
@@ -150,7 +120,7 @@ def test_tuples():
                             s += u[i + di, j + dj]
                 out[i, j] = s
 
-    check(neighbours, (RNG.random((20, 25)), np.zeros((20, 25))))
+    check_loop(neighbours, (RNG.random((20, 25)), np.zeros((20, 25))))
 
     def constants(x):
         s = 0.0
@@ -159,7 +129,7 @@ def test_tuples():
                 s += weight * value**power
         return s
 
-    check(constants, (RNG.random(40),))
+    check_loop(constants, (RNG.random(40),))
 
 
 def test_lists():
@@ -169,15 +139,15 @@ def test_lists():
             s += number
         return s, number
 
-    check(total, (list(range(100)),), ([0.5] * 40,), ([1, 2.5] * 20,), (tuple(range(50)),), native=False)
+    check_loop(total, (list(range(100)),), ([0.5] * 40,), ([1, 2.5] * 20,), (tuple(range(50)),), native=False)
 
     def lookups(table, at, out):
         for i in range(at.size):
             out[i] = table[at[i]] + len(table) - table[-1]
 
-    check(lookups, ([1.5, 2.5, 3.5], RNG.integers(-3, 3, 50), np.zeros(50)))
-    check(lookups, ([1, 2, 3], RNG.integers(-3, 3, 50), np.zeros(50)))
-    check(lookups, ([1.5, 2.5, 3.5], RNG.integers(-3, 9, 50), np.zeros(50)), native=False)
+    check_loop(lookups, ([1.5, 2.5, 3.5], RNG.integers(-3, 3, 50), np.zeros(50)))
+    check_loop(lookups, ([1, 2, 3], RNG.integers(-3, 3, 50), np.zeros(50)))
+    check_loop(lookups, ([1.5, 2.5, 3.5], RNG.integers(-3, 9, 50), np.zeros(50)), native=False)
 
     def pairs(a, b):
         s = 0.0
@@ -185,7 +155,7 @@ def test_lists():
             s += x * y
         return s
 
-    check(pairs, ([float(k) for k in range(30)], RNG.random(40)))
+    check_loop(pairs, ([float(k) for k in range(30)], RNG.random(40)))
 
     def grows(numbers):
         s = 0
@@ -194,14 +164,14 @@ def test_lists():
             numbers.append(s)
         return numbers
 
-    check(grows, ([1, 2, 3],), native=False)
+    check_loop(grows, ([1, 2, 3],), native=False)
 
     def changes(numbers):
         for i in range(1, len(numbers)):
             numbers[i] = numbers[i] + numbers[i - 1]
         return numbers
 
-    check(changes, (list(range(40)),), native=False)
+    check_loop(changes, (list(range(40)),), native=False)
 
     def large(numbers):
         s = 0
@@ -209,7 +179,7 @@ def test_lists():
             s += number
         return s
 
-    check(large, ([2**62] * 30,), ([2**70] * 30,), native=False)
+    check_loop(large, ([2**62] * 30,), ([2**70] * 30,), native=False)
 
 
 def test_leaving_in_the_middle():
@@ -223,7 +193,7 @@ def test_leaving_in_the_middle():
             found = -2
         return found
 
-    check(first, (RNG.random(300), RNG.random(300)), (np.zeros(50), np.zeros(50)))
+    check_loop(first, (RNG.random(300), RNG.random(300)), (np.zeros(50), np.zeros(50)))
 
     def quotients(x, y, out):
         for i, (a, b) in enumerate(zip(x, y), 1):
@@ -231,11 +201,11 @@ def test_leaving_in_the_middle():
 
     x = RNG.integers(1, 5, 60)
     y = RNG.random(60)
-    check(quotients, (x, y, np.zeros(61)))
+    check_loop(quotients, (x, y, np.zeros(61)))
     bad = x.copy()
     bad[37] = 0
-    check(quotients, (bad, y, np.zeros(61)), native=False)
-    check(quotients, (x, y, np.zeros(50)), native=False)
+    check_loop(quotients, (bad, y, np.zeros(61)), native=False)
+    check_loop(quotients, (x, y, np.zeros(50)), native=False)
 
     def rows(matrix, at):
         s = 0.0
@@ -243,8 +213,8 @@ def test_leaving_in_the_middle():
             s += row[k]
         return s
 
-    check(rows, (RNG.random((40, 5)), RNG.integers(0, 5, 40)))
-    check(rows, (RNG.random((40, 5)), np.arange(40)), native=False)
+    check_loop(rows, (RNG.random((40, 5)), RNG.integers(0, 5, 40)))
+    check_loop(rows, (RNG.random((40, 5)), np.arange(40)), native=False)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -259,7 +229,7 @@ def test_python_performs_something_in_a_round():
 
     x, y = RNG.random(60), RNG.random(60)
     y[10] = y[50] = 0.0
-    check(warns, (x, y), native=False)
+    check_loop(warns, (x, y), native=False)
 
     def printed(x, seen):
         for i, a in enumerate(x):
@@ -268,7 +238,7 @@ def test_python_performs_something_in_a_round():
             x[i] = a + 1
         return i
 
-    check(printed, (x, []), native=False)
+    check_loop(printed, (x, []), native=False)
 
     def a_name(x):
         s = 0.0
@@ -281,7 +251,7 @@ def test_python_performs_something_in_a_round():
             s -= a
         return s
 
-    check(a_name, (RNG.random(100),), native=False)
+    check_loop(a_name, (RNG.random(100),), native=False)
 
     def shared(x):
         s = 0.0
@@ -293,7 +263,7 @@ def test_python_performs_something_in_a_round():
                     break
         return s
 
-    check(shared, (RNG.random(100),), native=False)
+    check_loop(shared, (RNG.random(100),), native=False)
 
 
 def test_arrays_that_change_meanwhile():
@@ -304,4 +274,4 @@ def test_arrays_that_change_meanwhile():
             if k < x.size:
                 x[k] = x[k] + value
 
-    check(shifts, (RNG.random(50),))
+    check_loop(shifts, (RNG.random(50),))

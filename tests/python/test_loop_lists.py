@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 import weft
-from loop_checks import check_equal, outcome
 from stack_programs import knapsack, primes, seeded
+from support.compare import assert_same, outcome
 
 
 def digits(n):
@@ -256,8 +256,8 @@ def test_does_what_python_does(case):
     compiled = weft.compile(program)
     for _ in range(2):
         mine, theirs = copy.deepcopy(arguments), copy.deepcopy(arguments)
-        check_equal(outcome(compiled, mine), outcome(program, theirs))
-        check_equal(mine, theirs)
+        assert_same(outcome(compiled, *mine), outcome(program, *theirs), rtol=1e-12)
+        assert_same(mine, theirs, rtol=1e-12)
 
 
 def roots(targets):
@@ -313,7 +313,7 @@ def coins(total):
 def test_lists_made_right_before_the_loop(function, arguments):
     compiled = weft.compile(function)
     for _ in range(2):
-        check_equal(compiled(*arguments), function(*arguments))
+        assert_same(compiled(*arguments), function(*arguments), rtol=1e-12)
     breaks = weft.compiler.explain(function)(*arguments).breaks
     assert not breaks, [str(found) for found in breaks]
 
@@ -340,4 +340,4 @@ def program(a):
     exec(source, scope)
     compiled, a = weft.compile(scope["program"]), np.arange(9) * (1 + 2j)
     for _ in range(2):
-        check_equal(compiled(a), scope["program"](a))
+        assert_same(compiled(a), scope["program"](a), rtol=1e-12)

@@ -5,8 +5,8 @@ import resource
 import made_list_programs as programs
 import pytest
 import weft
-from loop_checks import check, identical
 from stack_programs import random_graph, seeded
+from support.compare import assert_same, check_loop
 
 
 @pytest.fixture(autouse=True)
@@ -56,12 +56,12 @@ RAISING = [
 
 @pytest.mark.parametrize("program, arguments", [(c[0], c[1:]) for c in NATIVE])
 def test_native(program, arguments):
-    check(program, arguments)
+    check_loop(program, arguments)
 
 
 @pytest.mark.parametrize("program, arguments", [(c[0], c[1:]) for c in RAISING])
 def test_what_python_does(program, arguments):
-    check(program, arguments, native=False)
+    check_loop(program, arguments, native=False)
 
 
 def test_no_part_of_them_is_left_to_python():
@@ -73,8 +73,8 @@ def test_no_part_of_them_is_left_to_python():
 
 def test_attributes():
     queue, expected = programs.Queue(), programs.Queue()
-    identical(weft.compile(programs.in_attributes)(queue, 50), programs.in_attributes(expected, 50))
-    identical(queue.items, expected.items)
+    assert_same(weft.compile(programs.in_attributes)(queue, 50), programs.in_attributes(expected, 50))
+    assert_same(queue.items, expected.items)
 
 
 def test_memory_of_lists_that_nothing_refers_to():

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import weft
+from support.compare import assert_same, outcome
 
 
 @dataclass
@@ -73,17 +74,12 @@ def assert_same_state(one, other):
         np.testing.assert_array_equal(other[name], value)
 
 
-def check(function, *arguments, compiled=None):
-    """Runs Python's and the compiled function on copies; same result or exception, same objects afterwards."""
+def check_objects(function, *arguments, compiled=None):
+    """The compiled function and Python's, on copies, do the same, and leave the objects alike."""
     compiled = compiled or weft.compile(function)
     ours, theirs = copy.deepcopy(arguments), copy.deepcopy(arguments)
-    outcomes = []
-    for f, values in ((function, theirs), (compiled, ours)):
-        try:
-            outcomes.append(f(*values))
-        except Exception as error:
-            outcomes.append((type(error), str(error)))
-    assert outcomes[0] == outcomes[1] and type(outcomes[0]) is type(outcomes[1])
+    expected = outcome(function, *theirs)
+    assert_same(outcome(compiled, *ours), expected)
     for mine, its in zip(ours, theirs):
         if hasattr(its, "__dict__") or isinstance(its, Generator):
             assert_same_state(its, mine)
@@ -99,10 +95,10 @@ def oscillate(spring, rounds):
 
 
 def test_a_dataclass_with_a_method_and_a_property():
-    compiled = check(oscillate, Spring(1.0, 2.0), 100)
-    check(oscillate, Spring(1.5, 3), 100, compiled=compiled)
-    check(oscillate, Spring(2, 3), 100, compiled=compiled)
-    check(oscillate, Spring(0, 3), 100, compiled=compiled)  # ZeroDivisionError
+    compiled = check_objects(oscillate, Spring(1.0, 2.0), 100)
+    check_objects(oscillate, Spring(1.5, 3), 100, compiled=compiled)
+    check_objects(oscillate, Spring(2, 3), 100, compiled=compiled)
+    check_objects(oscillate, Spring(0, 3), 100, compiled=compiled)  # ZeroDivisionError
 
 
 def test_loops_with_objects_are_native():
@@ -113,20 +109,20 @@ def test_loops_with_objects_are_native():
             inside += x * x + y * y <= 1
         return inside
 
-    check(count, Generator(7), 1000)
+    check_objects(count, Generator(7), 1000)
     kernels = weft.compiler.explain(count)(Generator(7), 1000).kernels
     assert any(kernel["name"].startswith("loop_count") for kernel in kernels)
 
 
 def test_a_method_of_an_object_with_arrays():
     run = Simulation.run
-    compiled = check(run, Simulation(5), 1000)
+    compiled = check_objects(run, Simulation(5), 1000)
     heavier = Simulation(5)
     heavier.gravity = 20  # the object's own, an int
-    check(run, heavier, 1000, compiled=compiled)
+    check_objects(run, heavier, 1000, compiled=compiled)
     shared = Simulation(4)
     shared.velocity = shared.position
-    check(run, shared, 20, compiled=compiled)
+    check_objects(run, shared, 20, compiled=compiled)
 
 
 def test_a_bound_method():
@@ -148,11 +144,11 @@ def test_methods_that_change_between_calls():
             counter.add(i)
         return counter.total
 
-    compiled = check(run, Counter())
+    compiled = check_objects(run, Counter())
     Counter.add = lambda self, k: setattr(self, "total", self.total + 2 * k)
-    check(run, Counter(), compiled=compiled)
+    check_objects(run, Counter(), compiled=compiled)
     Counter.add = lambda self, k: None
-    check(run, Counter(), compiled=compiled)
+    check_objects(run, Counter(), compiled=compiled)
 
 
 def test_an_attribute_of_the_class_becomes_the_objects_own_when_it_is_set():
@@ -165,8 +161,8 @@ def test_an_attribute_of_the_class_becomes_the_objects_own_when_it_is_set():
                 thing.level = thing.level + 1
         return thing.level
 
-    compiled = check(run, Thing(), 1000)  # never set
-    check(run, Thing(), 97, compiled=compiled)
+    compiled = check_objects(run, Thing(), 1000)  # never set
+    check_objects(run, Thing(), 97, compiled=compiled)
     assert Thing.level == 1
 
 
@@ -181,7 +177,7 @@ def test_two_names_of_one_object():
     one, other = Spring(1.0, 2.0), Spring(1.0, 2.0)
     assert compiled(one, one) == run(other, other)
     assert one == other
-    check(run, Spring(1.0, 2.0), Spring(3.0, 2.0), compiled=compiled)
+    check_objects(run, Spring(1.0, 2.0), Spring(3.0, 2.0), compiled=compiled)
 
 
 def test_objects_in_objects():
@@ -222,7 +218,7 @@ def test_a_number_that_outgrows_an_attribute():
             simulation.rounds = simulation.rounds * 2 + 1
         return simulation.rounds
 
-    check(run, Simulation(1))
+    check_objects(run, Simulation(1))
 
 
 def test_objects_that_look_their_attributes_up_themselves():
@@ -256,8 +252,8 @@ def test_objects_that_look_their_attributes_up_themselves():
             thing.value = thing.value + 1
         return thing.value
 
-    check(read, Lazy())
-    check(write, Checked())
+    check_objects(read, Lazy())
+    check_objects(write, Checked())
 
 
 def test_objects_of_the_library_and_descriptors():
@@ -311,7 +307,7 @@ def test_an_attribute_that_is_deleted_or_missing():
             thing.mass += thing.height
         return thing.mass
 
-    check(run, Spring(1.0, 2.0))
+    check_objects(run, Spring(1.0, 2.0))
 
 
 @pytest.mark.parametrize("kind", ["global", "attribute"])

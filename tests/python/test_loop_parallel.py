@@ -5,7 +5,8 @@ import signal
 import numpy as np
 import pytest
 import weft
-from loop_checks import product_into
+from loop_products import product_into
+from support.compare import check
 
 
 @pytest.fixture(autouse=True)
@@ -34,48 +35,9 @@ def copies(arguments):
     return [one(value) for value in arguments]
 
 
-def outcome(function, arguments):
-    try:
-        result = function(*arguments)
-    except Exception as error:
-        trace = error.__traceback__
-        while trace.tb_next:
-            trace = trace.tb_next
-        result = (type(error), str(error), trace.tb_lineno - function.__code__.co_firstlineno)
-    return result
-
-
-def check(function, *arguments, runs=3):
-    """Like Python: results, what is left in the arguments, exceptions and their lines."""
-    compiled = weft.compile(function)
-    for _ in range(runs):
-        expected_arguments, given = copies(arguments), copies(arguments)
-        expected, got = outcome(function, expected_arguments), None
-        try:
-            got = compiled(*given)
-        except Exception as error:
-            trace = error.__traceback__
-            while trace.tb_next:
-                trace = trace.tb_next
-            got = (type(error), str(error), trace.tb_lineno - function.__code__.co_firstlineno)
-        assert_same(got, expected)
-        for a, b in zip(given, expected_arguments, strict=True):
-            assert_same(a, b)
-
-
-def assert_same(a, b):
-    assert type(a) is type(b), (a, b)
-    if isinstance(a, tuple):
-        assert len(a) == len(b)
-        for x, y in zip(a, b, strict=True):
-            assert_same(x, y)
-    elif isinstance(a, np.ndarray):
-        assert a.dtype == b.dtype
-        np.testing.assert_array_equal(a, b, strict=True)
-        if a.dtype.kind == "f":
-            assert np.array_equal(np.signbit(a), np.signbit(b))
-    else:
-        np.testing.assert_equal(a, b)
+def check_shared(function, *arguments, runs=3):
+    """`check`, of arguments that may share memory."""
+    check(function, lambda: copies(arguments), rounds=runs)
 
 
 def stencil(u, v):
@@ -162,60 +124,60 @@ def leads_out(x, limit):
 def test_rounds_that_lead_out_have_the_value_of_the_round_before():
     for size in (14, 100, 200_000):
         for limit in (0, 1, size // 3):
-            check(leads_out, np.arange(float(size)), limit)
+            check_shared(leads_out, np.arange(float(size)), limit)
 
 
 def test_independent_rounds():
     rng = np.random.default_rng(0)
-    check(product_into, rng.random((70, 40)), rng.random((40, 50)), np.zeros((70, 50)))
-    check(stencil, rng.random((150, 120)), np.zeros((150, 120)))
-    check(stencil, rng.random((150, 120)).T, np.asfortranarray(np.zeros((120, 150))))
-    check(by_rows, rng.random((200, 100)), rng.random((200, 100)))
-    check(by_columns, rng.random((90, 200)))
-    check(every_third, rng.random(60_000))
-    check(shortest_paths, rng.random((40, 40)))
-    check(elimination, rng.random((60, 60)) + 60 * np.eye(60))
-    check(last_values, rng.random(50_000), np.zeros(50_000))
+    check_shared(product_into, rng.random((70, 40)), rng.random((40, 50)), np.zeros((70, 50)))
+    check_shared(stencil, rng.random((150, 120)), np.zeros((150, 120)))
+    check_shared(stencil, rng.random((150, 120)).T, np.asfortranarray(np.zeros((120, 150))))
+    check_shared(by_rows, rng.random((200, 100)), rng.random((200, 100)))
+    check_shared(by_columns, rng.random((90, 200)))
+    check_shared(every_third, rng.random(60_000))
+    check_shared(shortest_paths, rng.random((40, 40)))
+    check_shared(elimination, rng.random((60, 60)) + 60 * np.eye(60))
+    check_shared(last_values, rng.random(50_000), np.zeros(50_000))
 
 
 def test_integer_sums():
     rng = np.random.default_rng(1)
-    check(count_primes, 4000)
-    check(sums, rng.integers(-100, 100, 60_000), 0)
-    check(sums, rng.integers(-100, 100, 60_000), -5)
+    check_shared(count_primes, 4000)
+    check_shared(sums, rng.integers(-100, 100, 60_000), 0)
+    check_shared(sums, rng.integers(-100, 100, 60_000), -5)
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_sums_that_meet_their_limit():
     large = np.full(40_000, 2**49)
     large[20_000:] = -(2**49)
-    check(sums, large, np.int64(2**62))
+    check_shared(sums, large, np.int64(2**62))
     large = np.full(40_000, 2**50)
     large[30_000:] = -(2**50)
-    check(sums, large, 0)
+    check_shared(sums, large, 0)
 
 
 def test_overlapping_arrays():
     base = np.random.default_rng(2).random((151, 120))
-    check(stencil, base[1:], base[:-1])
-    check(stencil, base, base)
+    check_shared(stencil, base[1:], base[:-1])
+    check_shared(stencil, base, base)
     flat = np.random.default_rng(2).random(60_000)
 
     def shifted(x, y):
         for i in range(x.size):
             y[i] = x[i] + 1.0
 
-    check(shifted, flat[:-1], flat[1:])
-    check(shifted, flat[1:], flat[:-1])
-    check(shifted, flat, flat[::-1])
-    check(shifted, flat[::2], flat[1::2])
+    check_shared(shifted, flat[:-1], flat[1:])
+    check_shared(shifted, flat[1:], flat[:-1])
+    check_shared(shifted, flat, flat[::-1])
+    check_shared(shifted, flat[::2], flat[1::2])
     windows = np.lib.stride_tricks.as_strided(flat, (20_000, 2), (8, 8))
 
     def within(x):
         for i in range(x.shape[0]):
             x[i, 1] = x[i, 0] + 1.0
 
-    check(within, windows)
+    check_shared(within, windows)
 
 
 def test_not_independent():
@@ -264,10 +226,10 @@ def test_not_independent():
 
     rng = np.random.default_rng(3)
     for function in (prefix, backwards, wraps, keeps, float_sum):
-        check(function, rng.random(40_000))
-    check(scatter, np.zeros(100), rng.integers(0, 100, 40_000))
-    check(stops, rng.random(40_000), np.zeros(40_000))
-    check(returns, rng.random(40_000), np.zeros(40_000))
+        check_shared(function, rng.random(40_000))
+    check_shared(scatter, np.zeros(100), rng.integers(0, 100, 40_000))
+    check_shared(stops, rng.random(40_000), np.zeros(40_000))
+    check_shared(returns, rng.random(40_000), np.zeros(40_000))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -287,12 +249,12 @@ def test_exceptions(place):
     rng = np.random.default_rng(4)
     x = rng.integers(1, 50, 40_000)
     x[place] = 0
-    check(quotients, x, np.zeros(40_000), rng.random(40_000))
+    check_shared(quotients, x, np.zeros(40_000), rng.random(40_000))
     at = rng.integers(0, 50, 40_000)
     at[place] = 50
-    check(lookups, at, rng.random(50), rng.random(40_000))
+    check_shared(lookups, at, rng.random(50), rng.random(40_000))
     x[place // 2] = 0
-    check(quotients, x, np.zeros(40_000), rng.random(40_000))
+    check_shared(quotients, x, np.zeros(40_000), rng.random(40_000))
 
 
 def test_index_out_of_range_of_the_counter():
@@ -300,7 +262,7 @@ def test_index_out_of_range_of_the_counter():
         for i in range(y.size):
             y[i] = x[i + 1]
 
-    check(shifted, np.random.default_rng(5).random(40_000), np.zeros(40_000))
+    check_shared(shifted, np.random.default_rng(5).random(40_000), np.zeros(40_000))
 
 
 def test_interrupt():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import weft
+from support.compare import check
 
 
 def count(a, c):
@@ -37,20 +38,13 @@ def spread(a, c):
 FUNCTIONS = [count, count_backwards, count_some, spread]
 
 
-def outcome(function, a, c):
-    try:
-        return repr((function(a, c), a, c))
-    except Exception as error:
-        return repr((type(error), str(error), a, c))
-
-
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8])
 def test_any_number_of_rounds(function, dtype):
     compiled = weft.compile(function)
     for n in [*range(14), 61]:
         a = (np.arange(n) * 7 % 5).astype(dtype)
-        assert outcome(compiled, a.copy(), np.arange(5)) == outcome(function, a.copy(), np.arange(5))
+        check(function, (a, np.arange(5)), rounds=1, compiled=compiled)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -60,7 +54,7 @@ def test_an_index_from_elsewhere(function, wrong):
     for place in range(13):
         a = np.arange(13) % 5
         a[place] = wrong
-        assert outcome(compiled, a.copy(), np.arange(5)) == outcome(function, a.copy(), np.arange(5))
+        check(function, (a, np.arange(5)), rounds=1, compiled=compiled)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS[:3])
@@ -71,14 +65,14 @@ def test_a_count_that_overflows(function):
         c = np.zeros(5, np.int64)
         c[place] = np.iinfo(np.int64).max - 1
         a = np.arange(16) % 5
-        assert outcome(compiled, a, c.copy()) == outcome(function, a, c.copy())
+        check(function, (a, c), rounds=1, compiled=compiled)
 
 
 def test_indices_that_are_the_counts():
     compiled = weft.compile(count)
     for n in range(9):
-        a, b = np.arange(n), np.arange(n)
-        assert outcome(compiled, a, a) == outcome(count, b, b)
+        a = np.arange(n)
+        check(count, (a, a), rounds=1, compiled=compiled)
 
 
 def test_negative_and_other_indices_in_turn():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import weft
-from loop_checks import check, check_equal
+from support.compare import assert_same, check_loop
 
 
 def levinson(r):
@@ -91,9 +91,9 @@ def test_flipped_slices(size):
     r = rng.random(size) / size
     compiled = weft.compile(levinson)
     for _ in range(2):
-        check_equal(compiled(r), levinson(r))
-    check(backward_dots, (whole(2 * size), whole(2 * size), size), native=size > 30)
-    check(
+        assert_same(compiled(r), levinson(r), rtol=1e-12)
+    check_loop(backward_dots, (whole(2 * size), whole(2 * size), size), native=size > 30)
+    check_loop(
         backward_dots,
         (whole(2 * size).astype(np.float32), whole(2 * size).astype(np.float32), size),
         native=False,
@@ -101,15 +101,15 @@ def test_flipped_slices(size):
 
 
 def test_flipped_arrays():
-    check(flips, (rng.random(50), rng.random((3, 4)), 40), (rng.random(9), rng.random((4, 4)), 30))
+    check_loop(flips, (rng.random(50), rng.random((3, 4)), 40), (rng.random(9), rng.random((4, 4)), 30))
     single = rng.random(80).astype(np.float32)
-    check(flips, (single[::2], rng.random((6, 8))[::2, ::-2], 40), native=False)
+    check_loop(flips, (single[::2], rng.random((6, 8))[::2, ::-2], 40), native=False)
 
 
 def test_arrays_put_together():
-    check(joins, (rng.random(60), rng.random((2, 4)), 40))
-    check(joins, (rng.random(120)[::-2], rng.random((2, 4)), 40))
-    check(complex_joins, (rng.random(60) + 1j * rng.random(60), 50))
+    check_loop(joins, (rng.random(60), rng.random((2, 4)), 40))
+    check_loop(joins, (rng.random(120)[::-2], rng.random((2, 4)), 40))
+    check_loop(complex_joins, (rng.random(60) + 1j * rng.random(60), 50))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.int64, np.int32, np.uint8])
@@ -124,10 +124,10 @@ def test_products_of_small_matrices(dtype, sizes):
         return values + 1j * values[::-1] if dtype == np.complex128 else values
 
     A, B = matrices(40, rows, inner), matrices(40, inner, columns)
-    check(products, (A, B, 40), (A[:, ::-1], B.transpose(0, 2, 1).copy().transpose(0, 2, 1), 40))
+    check_loop(products, (A, B, 40), (A[:, ::-1], B.transpose(0, 2, 1).copy().transpose(0, 2, 1), 40))
 
 
 def test_products_that_do_not_fit_raise():
     A, B = rng.random((40, 2, 4)), rng.random((40, 3, 2))
-    check(mismatched, (A, B, 40), native=False)
-    check(mismatched, (A + 1j, B + 1j, 40), native=False)
+    check_loop(mismatched, (A, B, 40), native=False)
+    check_loop(mismatched, (A + 1j, B + 1j, 40), native=False)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import weft
-from loop_checks import check, identical
+from support.compare import assert_same, check_loop
 
 RNG = np.random.default_rng(0)
 A, B = RNG.random((7, 3, 3)), RNG.random((7, 3, 3))
@@ -100,13 +100,13 @@ def keeps_counters(a, b):
     ],
 )
 def test_few_rounds(function):
-    check(function, (A, B), (A[:1], B[:1]), (A[:, ::-1], B.transpose(0, 2, 1)))
+    check_loop(function, (A, B), (A[:1], B[:1]), (A[:, ::-1], B.transpose(0, 2, 1)))
 
 
 def test_index_errors_are_where_python_has_them():
     narrow = A[:, :, :2].copy()
     for function in (products, products_in_place):
-        check(function, (A, B), (narrow, B), (A, B[:4]), native=False)
+        check_loop(function, (A, B), (narrow, B), (A, B[:4]), native=False)
         compiled = weft.compile(function)
         compiled(A, B)
         with pytest.raises(IndexError, match="index 2 is out of bounds for axis 2 with size 2"):
@@ -139,7 +139,7 @@ def many_nests(x):
 
 
 def test_more_than_can_be_unrolled():
-    check(many_nests, (RNG.random((5, 8)),), (RNG.random((1, 8)),))
+    check_loop(many_nests, (RNG.random((5, 8)),), (RNG.random((1, 8)),))
 
 
 def by_steps(n):
@@ -161,11 +161,11 @@ def strided_sum(x, step):
 
 
 def test_many_steps():
-    check(by_steps, (2,), (30,))
+    check_loop(by_steps, (2,), (30,))
     compiled = weft.compile(strided_sum)
     x = RNG.random(200)
     for step in [*range(1, 14), -1, -3, 300]:
-        identical(compiled(x, step), strided_sum(x, step))
+        assert_same(compiled(x, step), strided_sum(x, step))
     with pytest.raises(ValueError, match="arg 3 must not be zero"):
         compiled(x, 0)
 
@@ -228,9 +228,9 @@ def test_searchsorted(function):
     with_nan = np.array([0.0, 0.5, np.nan, np.nan])
     calls = [(e, x) for e in (edges, edges[::2], edges[::-1], unsorted, with_nan, edges[:0])]
     integers = np.array([1, 3, 3, 9])
-    check(function, *calls, (integers, np.arange(-2, 12)), (integers, x[:20]))
+    check_loop(function, *calls, (integers, np.arange(-2, 12)), (integers, x[:20]))
 
 
 def test_searchsorted_of_an_unknown_side():
     edges = np.array([0.0, 0.1])
-    check(refused_side, (edges, np.array([0.5] * 8)), native=False)
+    check_loop(refused_side, (edges, np.array([0.5] * 8)), native=False)

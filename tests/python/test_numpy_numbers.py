@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import weft
 import weft.numpy
+from support.compare import assert_same, check
 
 SIGNED = [
     np.array([-(2**63), -1, 0, 1, 2**53 + 1, 2**63 - 1], np.int64),
@@ -28,19 +29,6 @@ COMPARISONS = {
 }
 
 
-def same(actual, expected):
-    assert type(actual) is type(expected)
-    if isinstance(expected, np.ndarray | np.generic):
-        assert actual.dtype == expected.dtype and actual.shape == expected.shape
-    np.testing.assert_array_equal(actual, expected)
-
-
-def check(function, *arguments):
-    compiled = weft.compile(function)
-    for _ in range(2):
-        same(compiled(*arguments), function(*arguments))
-
-
 @pytest.mark.parametrize("form", ["arrays", "scalars", "broadcast", "constants", "masked"])
 @pytest.mark.parametrize("signed", SIGNED, ids=lambda array: str(array.dtype))
 @pytest.mark.parametrize("name", COMPARISONS)
@@ -52,13 +40,13 @@ def test_signed_and_unsigned_numbers_are_compared_as_they_are(name, signed, form
         "broadcast": [(signed[:, None], UNSIGNED), (UNSIGNED[:, None], signed)],
     }
     if form == "constants":
-        check(lambda x: compare(x, np.uint64(2**63)), signed)
-        check(lambda x: compare(np.int64(-1), x), UNSIGNED)
+        check(lambda x: compare(x, np.uint64(2**63)), (signed,))
+        check(lambda x: compare(np.int64(-1), x), (UNSIGNED,))
     elif form == "masked":
-        check(lambda x, y: x[compare(x, y)], signed, UNSIGNED)
+        check(lambda x, y: x[compare(x, y)], (signed, UNSIGNED))
     else:
         for x, y in pairs[form]:
-            check(lambda x, y: compare(x, y), x, y)
+            check(lambda x, y: compare(x, y), (x, y))
 
 
 @pytest.mark.parametrize("name", [name for name in COMPARISONS if not name.isalpha() and "_" not in name])
@@ -77,10 +65,10 @@ def test_in_a_native_loop(name):
 def test_equality_and_membership(sizes):
     repeated = [np.tile(SIGNED[0], sizes[0]), np.tile(UNSIGNED, sizes[1])]
     for x, y in (repeated, repeated[::-1]):
-        check(lambda x, y: np.isin(x, y), x, y)
-        check(lambda x, y: np.isin(x, y, invert=True), x, y)
-        check(lambda x, y: np.array_equal(x, y[: len(x)]), x, y)
-        check(lambda x, y: np.array_equiv(x[:1], y[:1]), x, y)
+        check(lambda x, y: np.isin(x, y), (x, y))
+        check(lambda x, y: np.isin(x, y, invert=True), (x, y))
+        check(lambda x, y: np.array_equal(x, y[: len(x)]), (x, y))
+        check(lambda x, y: np.array_equiv(x[:1], y[:1]), (x, y))
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint64, np.int64, np.float32])
@@ -103,7 +91,7 @@ def test_gradient_over_integer_places(dtype, edge_order):
 @pytest.mark.parametrize("body", ["v + v", "v * 2", "v + 0.5", "v > 1", "int(v)", "v", "np.int16(v)"])
 def test_the_dtype_of_vectorize(dtype, body):
     function = eval(f"lambda v: {body}", {"np": np})
-    check(lambda x: np.vectorize(function)(x), np.array([1, 0, 1, 1]).astype(dtype))
+    check(lambda x: np.vectorize(function)(x), (np.array([1, 0, 1, 1]).astype(dtype),))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -114,7 +102,7 @@ def test_reciprocals_of_complex_numbers(dtype):
     for z in (numbers, numbers.reshape(8, 8).T, numbers[4], np.array(2 - 1j, dtype)):
         compiled = weft.compile(lambda z: np.reciprocal(z))
         for _ in range(2):
-            same(compiled(z), np.reciprocal(z))
+            assert_same(compiled(z), np.reciprocal(z))
 
 
 def enlarged():
@@ -163,15 +151,7 @@ def of_an_argument(n):
     ],
 )
 def test_local_arrays_are_resized(function, arguments):
-    def outcome(call):
-        try:
-            return repr(call(*arguments))
-        except ValueError as error:
-            return str(error)
-
-    compiled = weft.compile(function)
-    for _ in range(2):
-        assert outcome(compiled) == outcome(function)
+    check(function, arguments)
 
 
 NAMED = np.dtype((np.int32, {"low": (np.int16, 0), "high": (np.int16, 2)}))

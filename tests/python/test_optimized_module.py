@@ -3,9 +3,9 @@
 import copy
 import pickle
 
-import numpy as np
 import pytest
 import weft
+from support.compare import assert_same
 from weft import nn
 
 
@@ -21,17 +21,13 @@ class Scaled(nn.Module):
         return self.linear(x) * self.scale + bias
 
 
-def same(a, b):
-    np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6)
-
-
 def test_is_a_module():
     model, x = Scaled(), weft.ones((2, 4))
     compiled = weft.compile(model)
     assert isinstance(compiled, nn.Module) and isinstance(compiled, nn.OptimizedModule)
     assert compiled._orig_mod is model and compiled.__wrapped__ is model
-    same(compiled(x, bias=1.0), model(x, bias=1.0))
-    same(compiled.forward(x), model(x))
+    assert_same(compiled(x, bias=1.0), model(x, bias=1.0), rtol=1e-6, atol=0)
+    assert_same(compiled.forward(x), model(x), rtol=1e-6, atol=0)
     assert model.calls == 4 and compiled.calls == 4
     assert list(compiled.state_dict()) == [f"_orig_mod.{name}" for name in model.state_dict()]
     assert [p is q for p, q in zip(compiled.parameters(), model.parameters(), strict=True)] == [True, True]
@@ -50,7 +46,7 @@ def test_assignments_reach_the_module():
     compiled(x)
     compiled.scale = weft.full((3,), 5.0)
     compiled.note = "kept"
-    same(compiled(x), model(x))
+    assert_same(compiled(x), model(x), rtol=1e-6, atol=0)
     assert model.note == "kept" and float(model.scale[0]) == 5.0
     del compiled.note
     assert not hasattr(model, "note")
@@ -74,9 +70,9 @@ def test_states_load():
     one, other = weft.compile(Scaled()), weft.compile(Scaled())
     x = weft.ones((2, 4))
     other.load_state_dict(one.state_dict())
-    same(one(x), other(x))
+    assert_same(one(x), other(x), rtol=1e-6, atol=0)
     other.linear.weight.zero_()
-    same(other(x), other._orig_mod(x))
+    assert_same(other(x), other._orig_mod(x), rtol=1e-6, atol=0)
 
 
 def test_hooks():
@@ -88,15 +84,15 @@ def test_hooks():
     compiled(x)
     assert seen == [compiled]
     with model.register_forward_hook(lambda module, args, result: result * 0):
-        same(compiled(x), weft.zeros((2, 3)))
-    same(compiled(x), model(x))
+        assert_same(compiled(x), weft.zeros((2, 3)), rtol=1e-6, atol=0)
+    assert_same(compiled(x), model(x), rtol=1e-6, atol=0)
 
 
 def test_copies_and_pickles():
     compiled, x = weft.compile(nn.Linear(4, 3), dynamic=True), weft.ones((2, 4))
     for copied in (copy.deepcopy(compiled), pickle.loads(pickle.dumps(compiled)), copy.copy(compiled)):
         assert type(copied) is nn.OptimizedModule and copied._weft_options == (False, True, "default", "weft")
-        same(copied(x), compiled(x))
+        assert_same(copied(x), compiled(x), rtol=1e-6, atol=0)
     assert copy.deepcopy(compiled).weight is not compiled.weight
 
 
@@ -113,11 +109,11 @@ def test_within_a_compiled_function():
     inner, bound = weft.compile(nn.Linear(4, 3)), weft.compile(nn.Linear(4, 3).forward)
     whole = weft.compile(lambda x: inner(x) + bound(x) + 1, fullgraph=True)
     for _ in range(3):
-        same(whole(x), inner(x) + bound(x) + 1)
+        assert_same(whole(x), inner(x) + bound(x) + 1, rtol=1e-6, atol=0)
     calls = model.calls
     outer = weft.compile(lambda x: model(x) * 2)
     for _ in range(3):
-        same(outer(x), model(x) * 2)
+        assert_same(outer(x), model(x) * 2, rtol=1e-6, atol=0)
     assert model.calls == calls + 6
 
 
@@ -127,16 +123,16 @@ def test_compile_in_place():
     assert model.compile(fullgraph=True) is None
     weft.compiler.reset()
     for _ in range(3):
-        same(model(x), expected)
+        assert_same(model(x), expected, rtol=1e-6, atol=0)
     assert weft.compiler.stats()["calls"] == 3 and model.calls == 4
     model.linear.weight.zero_()
-    same(model(x), (model.linear.bias * 2).expand(2, 3))
+    assert_same(model(x), (model.linear.bias * 2).expand(2, 3), rtol=1e-6, atol=0)
     with model.register_forward_hook(lambda module, args, result: result + 1):
-        same(model(x), (model.linear.bias * 2 + 1).expand(2, 3))
+        assert_same(model(x), (model.linear.bias * 2 + 1).expand(2, 3), rtol=1e-6, atol=0)
     copied = copy.deepcopy(model)
     assert copied._compiled_call_impl is None and model._compiled_call_impl is not None
-    same(copied(x), model(x))
+    assert_same(copied(x), model(x), rtol=1e-6, atol=0)
     parent = nn.Sequential(model, nn.ReLU())
-    same(weft.compile(parent)(x), parent(x))
+    assert_same(weft.compile(parent)(x), parent(x), rtol=1e-6, atol=0)
     with pytest.raises(TypeError, match="expected fullgraph"):
         model.compile(fullgraph=3)

@@ -9,6 +9,7 @@ import functools
 import numpy as np
 import pytest
 import weft
+from support.compare import check
 
 PROGRAMS = []
 
@@ -21,29 +22,6 @@ def program(*, rtol=0.0, fullgraph=True):
         return make
 
     return register
-
-
-def same(actual, expected, rtol):
-    assert type(actual) is type(expected), (type(actual), type(expected))
-    if isinstance(expected, (tuple, list)):
-        assert len(actual) == len(expected)
-        for one, other in zip(actual, expected):
-            same(one, other, rtol)
-    elif isinstance(expected, dict):
-        assert list(actual) == list(expected)
-        for key in expected:
-            same(actual[key], expected[key], rtol)
-    elif isinstance(expected, np.ndarray | np.generic):
-        assert actual.dtype == expected.dtype
-        assert actual.shape == expected.shape
-        if rtol and np.issubdtype(expected.dtype, np.inexact):
-            np.testing.assert_allclose(actual, expected, rtol=rtol, atol=rtol)
-        else:
-            np.testing.assert_array_equal(actual, expected)
-    elif isinstance(expected, float) and rtol:
-        assert actual == pytest.approx(expected, rel=rtol)
-    else:
-        assert actual == expected
 
 
 @program()
@@ -339,12 +317,7 @@ def _run(make, rtol, fullgraph, sizes):
             function = functools.partial(function, scale=2.0, bias=1)
         if compiled is None or make is plain_class or isinstance(function, functools.partial):
             compiled = weft.compile(function, fullgraph=fullgraph)
-        copies = [[a.copy() if isinstance(a, np.ndarray) else a for a in args] for _ in range(3)]
-        expected = function(*copies[0])
-        for copy in copies[1:]:
-            same(compiled(*copy), expected, rtol)
-            for changed, reference in zip(copy, copies[0]):
-                same(changed, reference, rtol)
+        check(function, tuple(args), rtol=rtol, compiled=compiled)
 
 
 @pytest.mark.parametrize("make, rtol, fullgraph", PROGRAMS)

@@ -12,6 +12,7 @@ from weft import nn
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fuzz"))
 import tensor_fuzz
+from support.compare import assert_same
 
 
 def example(*shape):
@@ -22,11 +23,6 @@ def example(*shape):
 @pytest.fixture(autouse=True)
 def weights_of_one_seed():
     weft.random.manual_seed(0)
-
-
-def same(a, b):
-    assert a.dtype == b.dtype and a.shape == b.shape
-    np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
 
 
 class Options:
@@ -97,10 +93,10 @@ def test_changes_of_a_module_are_seen(change):
     model = Model()
     compiled, x = weft.compile(model), example(3, 4)
     for _ in range(3):
-        same(compiled(x), model(x))
+        assert_same(compiled(x), model(x), rtol=1e-5, atol=1e-6)
     CHANGES[change](model)
     for _ in range(3):
-        same(compiled(x), model(x))
+        assert_same(compiled(x), model(x), rtol=1e-5, atol=1e-6)
 
 
 def test_hooks_come_in_their_order():
@@ -108,11 +104,11 @@ def test_hooks_come_in_their_order():
     compiled, x = weft.compile(model), example(3, 4)
     model.last.register_forward_hook(_hook(2))
     handle = model.last.register_forward_hook(lambda module, args, output: output + 1)
-    same(compiled(x), model(x))
+    assert_same(compiled(x), model(x), rtol=1e-5, atol=1e-6)
     model.last._forward_hooks.move_to_end(next(iter(model.last._forward_hooks)))
-    same(compiled(x), model(x))
+    assert_same(compiled(x), model(x), rtol=1e-5, atol=1e-6)
     handle.remove()
-    same(compiled(x), model(x))
+    assert_same(compiled(x), model(x), rtol=1e-5, atol=1e-6)
 
 
 def test_a_change_of_the_class_is_seen():
@@ -121,9 +117,9 @@ def test_a_change_of_the_class_is_seen():
 
     model = Doubled()
     compiled, x = weft.compile(model), example(3, 4)
-    same(compiled(x), model(x))
+    assert_same(compiled(x), model(x), rtol=1e-5, atol=1e-6)
     Doubled.forward = lambda self, x: self.last(x) - 1
-    same(compiled(x), model(x))
+    assert_same(compiled(x), model(x), rtol=1e-5, atol=1e-6)
 
 
 FACTOR, FACTORS, OPTIONS = 1.0, [1.0], Options()
@@ -160,7 +156,7 @@ def test_changes_of_what_a_function_reads_are_seen(function, changes):
     for change in [lambda: None, *changes]:
         change()
         for _ in range(2):
-            same(compiled(x), function(x))
+            assert_same(compiled(x), function(x), rtol=1e-5, atol=1e-6)
 
 
 def test_changes_of_a_closure_are_seen():
@@ -170,13 +166,13 @@ def test_changes_of_a_closure_are_seen():
         return x * number + tensor * numbers[0]
 
     compiled, x = weft.compile(function), example(3, 4)
-    same(compiled(x), function(x))
+    assert_same(compiled(x), function(x), rtol=1e-5, atol=1e-6)
     numbers[0] = 4.0
-    same(compiled(x), function(x))
+    assert_same(compiled(x), function(x), rtol=1e-5, atol=1e-6)
     tensor.fill_(9)
-    same(compiled(x), function(x))
+    assert_same(compiled(x), function(x), rtol=1e-5, atol=1e-6)
     number = 11.0
-    same(compiled(x), function(x))
+    assert_same(compiled(x), function(x), rtol=1e-5, atol=1e-6)
 
 
 def test_side_effects_happen_once_and_in_order(capsys):
@@ -195,7 +191,7 @@ def test_side_effects_happen_once_and_in_order(capsys):
     counter = Counter()
     compiled = weft.compile(counter)
     for call in range(1, 6):
-        same(compiled(example(call, 4)), example(call, 4) * call)
+        assert_same(compiled(example(call, 4)), example(call, 4) * call, rtol=1e-5, atol=1e-6)
         assert counter.calls == call and counter.log == list(range(1, call + 1))
         assert counter.sizes == {n: n for n in counter.log}
     assert capsys.readouterr().out.split() == [word for n in range(1, 6) for word in ("call", str(n))]
@@ -221,8 +217,8 @@ def test_arguments_that_share_memory():
     compiled = weft.compile(function)
     for pair in (lambda a: (a, a), lambda a: (a, example(4)), lambda a: (a, a[:]), lambda a: (a[1:], a[:-1])):
         first, second = pair(example(4)), pair(example(4))
-        same(compiled(*first), function(*second))
-        same(first[0], second[0])
+        assert_same(compiled(*first), function(*second), rtol=1e-5, atol=1e-6)
+        assert_same(first[0], second[0], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -256,7 +252,7 @@ def test_sizes_become_symbolic():
     compiled = weft.compile(model, fullgraph=True)
     before = weft.compiler.stats()["captures"]
     for rows in (2, 3, 4, 5, 7, 9, 11, 16, 31, 64, 100, 127):
-        same(compiled(example(rows, 8)), model(example(rows, 8)))
+        assert_same(compiled(example(rows, 8)), model(example(rows, 8)), rtol=1e-5, atol=1e-6)
     assert weft.compiler.stats()["captures"] - before == 2
 
 
@@ -270,7 +266,7 @@ def test_sizes_of_new_tensors_are_symbolic():
     compiled = weft.compile(function, fullgraph=True, dynamic=True)
     before = weft.compiler.stats()["captures"]
     for rows in (3, 4, 7, 8):
-        same(compiled(example(rows, 4)), function(example(rows, 4)))
+        assert_same(compiled(example(rows, 4)), function(example(rows, 4)), rtol=1e-5, atol=1e-6)
     assert weft.compiler.stats()["captures"] - before <= 2
 
 
@@ -283,7 +279,7 @@ def test_a_branch_on_data_is_pythons_and_the_rest_is_compiled():
 
     compiled = weft.compile(function)
     for x in (example(3, 4) + 3, example(3, 4) - 3, example(3, 4) + 3):
-        same(compiled(x), function(x))
+        assert_same(compiled(x), function(x), rtol=1e-5, atol=1e-6)
     explanation = weft.compiler.explain(function)(example(3, 4))
     assert len(explanation.graphs) == 2 and len(explanation.breaks) == 1
     assert "item" in explanation.breaks[0].reason
@@ -304,15 +300,15 @@ def test_cache_of_keys_updated_in_place():
     before = weft.compiler.stats()["captures"]
     for position in range(8):
         arguments = weft.tensor([position]), example(1, 2, 1, 4) + position
-        same(step(*arguments), caches[1](*arguments))
-    same(caches[0].keys, caches[1].keys)
+        assert_same(step(*arguments), caches[1](*arguments), rtol=1e-5, atol=1e-6)
+    assert_same(caches[0].keys, caches[1].keys, rtol=1e-5, atol=1e-6)
     assert weft.compiler.stats()["captures"] - before == 1
 
 
 def test_many_layers_are_one_graph():
     model = nn.Sequential(*[nn.Linear(4, 4) for _ in range(40)])
     compiled, x = weft.compile(model, fullgraph=True), example(2, 4)
-    same(compiled(x), model(x))
+    assert_same(compiled(x), model(x), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -345,13 +341,15 @@ def test_layers_are_one_graph(model, inputs):
         return [value] if isinstance(value, weft.Tensor) else [t for v in value or () for t in tensors(v)]
 
     for a, b in zip(tensors(results), tensors(expected)):
-        same(a.float(), b.float())
+        assert_same(a.float(), b.float(), rtol=1e-5, atol=1e-6)
 
 
 def test_numbers_that_change_are_not_frozen():
     compiled = weft.compile(lambda x, k, n: F.leaky_relu(x * k, k) + n)
     for k, n in ((0.1, 1), (0.2, 1), (0.3, 2), (0.4, 5), (0.1, 7)):
-        same(compiled(example(3, 4), k, n), F.leaky_relu(example(3, 4) * k, k) + n)
+        assert_same(
+            compiled(example(3, 4), k, n), F.leaky_relu(example(3, 4) * k, k) + n, rtol=1e-5, atol=1e-6
+        )
 
 
 def test_copies_of_a_module_are_apart():
@@ -360,8 +358,8 @@ def test_copies_of_a_module_are_apart():
     compiled = weft.compile(model)
     other = copy.deepcopy(model)
     other.first.weight.fill_(3)
-    same(compiled(x), model(x))
-    same(weft.compile(other)(x), other(x))
+    assert_same(compiled(x), model(x), rtol=1e-5, atol=1e-6)
+    assert_same(weft.compile(other)(x), other(x), rtol=1e-5, atol=1e-6)
 
 
 class Layer(nn.Module):
@@ -374,7 +372,7 @@ class Layer(nn.Module):
 
 
 def test_modules_are_made_in_programs():
-    same(weft.compile(lambda x: Layer(4)(x))(example(3, 4)), example(3, 4) * 2)
+    assert_same(weft.compile(lambda x: Layer(4)(x))(example(3, 4)), example(3, 4) * 2, rtol=1e-5, atol=1e-6)
 
 
 def _pair(call, *arguments):
@@ -474,7 +472,7 @@ def test_updates_of_tensors_whose_elements_share_memory():
     for make in (lambda: example(4, 4), lambda: example(4, 4).t(), lambda: example(1, 4).expand(4, 4)):
         results = [(x := make(), f(x)) for f in (program, compiled)]
         for a, b in zip(*results):
-            same(a, b)
+            assert_same(a, b, rtol=1e-5, atol=1e-6)
 
 
 def test_updates_beside_tensors_of_bfloat16():
@@ -483,7 +481,7 @@ def test_updates_beside_tensors_of_bfloat16():
         return y * 2
 
     plain, compiled = _pair(program, lambda: example(3), lambda: example(3).bfloat16())
-    same(compiled.float(), plain.float())
+    assert_same(compiled.float(), plain.float(), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -12,6 +12,7 @@ import traceback
 import numpy as np
 import pytest
 import weft
+from support.compare import assert_same
 from whole_programs import PROGRAMS
 
 # Performed by Python in part.
@@ -26,20 +27,6 @@ BREAKING = set(
 # One of two generators is under way when the other has ended; from Python 3.12 on that is an end like any other's.
 if sys.version_info >= (3, 12):
     BREAKING.add("gen_zip")
-
-
-def same(a, b):
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, (np.ndarray, np.generic)):
-        return a.dtype == b.dtype and a.shape == b.shape and np.allclose(a, b, rtol=1e-12, equal_nan=True)
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, (set, frozenset)):
-        return a == b and [*a] == [*b]
-    return a == b
 
 
 def run(function, arguments):
@@ -57,7 +44,7 @@ def test_program(name, monkeypatch):
     compiled = weft.compile(function)
     for _ in range(2):
         result, output = run(compiled, arguments)
-        assert same(result, expected), (result, expected)
+        assert_same(result, expected, rtol=1e-12)
         assert output == printed
     report = weft._C._report(compiled)
     if name not in BREAKING:
@@ -179,7 +166,7 @@ def test_collections_of_computed_values():
         return counts, heapq.heappop(heap), dict(groups), x * 2
 
     x = np.array([3.0, 1.0, 2.0, 1.0, 3.0])
-    assert same(weft.compile(function)(x), function(x))
+    assert_same(weft.compile(function)(x), function(x))
 
 
 def test_results_of_cached_functions_are_made_once():

@@ -10,6 +10,7 @@ import typing
 import pytest
 import weft
 import weft.torch as torch
+from support.compare import assert_same
 
 nn, F = torch.nn, torch.nn.functional
 
@@ -109,17 +110,6 @@ def names_of(x, function):
     return x + len(required), "x" in signature.parameters, list(signature.parameters)
 
 
-def same(found, expected):
-    assert type(found) is type(expected)
-    if isinstance(expected, torch.Tensor):
-        return torch.testing.assert_close(found, expected)
-    if isinstance(expected, (tuple, list)):
-        for one, other in zip(found, expected, strict=True):
-            same(one, other)
-    else:
-        assert found == expected
-
-
 FUNCTIONS = {
     "made": (lambda x: Pair(x * 2, 4), X),
     "default": (lambda x: Pair(x * 2), X),
@@ -162,7 +152,7 @@ def test_functions(name):
     function, argument = FUNCTIONS[name]
     compiled = torch.compile(function, fullgraph=True)
     for _ in range(2):
-        same(compiled(argument), function(argument))
+        assert_same(compiled(argument), function(argument), rtol=1.3e-6, atol=1e-5)
 
 
 def test_attributes_of_named_tuples():
@@ -443,7 +433,7 @@ def test_modules_that_ask_for_their_own_parameters():
     for change in (None, lambda: module.double(), lambda: setattr(module, "extra", nn.Parameter(X.double()))):
         if change:
             change()
-        same(compiled(X), module(X))
+        assert_same(compiled(X), module(X), rtol=1.3e-6, atol=1e-5)
     assert compiled(X)[1] == ["extra", "linear.weight", "linear.bias", "steps"]
 
 

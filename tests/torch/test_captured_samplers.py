@@ -4,27 +4,15 @@ whose __getattr__ looks at their __dict__, min() and max() of tensors, sizes tha
 import numpy as np
 import pytest
 import weft.torch as torch
+from support.compare import assert_same, check
 
 
 def leaves(result):
     return result if isinstance(result, (tuple, list)) else (result,)
 
 
-def check_same(got, wanted):
-    assert type(got) is type(wanted)
-    if isinstance(wanted, torch.Tensor):
-        assert got.dtype == wanted.dtype and got.shape == wanted.shape
-        assert got.requires_grad == wanted.requires_grad
-        assert torch.allclose(got, wanted, rtol=1e-6, atol=0, equal_nan=True)
-    else:
-        assert got == wanted
-
-
-def check(function, *arguments):
-    compiled = torch.compile(function, fullgraph=True)
-    for _ in range(2):
-        for got, wanted in zip(leaves(compiled(*arguments)), leaves(function(*arguments)), strict=True):
-            check_same(got, wanted)
+def check_graph(function, arguments):
+    check(function, arguments, rtol=1e-6, atol=0, compiled=torch.compile(function, fullgraph=True))
 
 
 X = torch.arange(1, 13, dtype=torch.float32).reshape(3, 4) / 3
@@ -47,7 +35,7 @@ OF_NUMPY = {
 
 @pytest.mark.parametrize("name", OF_NUMPY)
 def test_ufuncs_of_tensors(name):
-    check(OF_NUMPY[name], X)
+    check_graph(OF_NUMPY[name], (X,))
 
 
 @pytest.mark.parametrize(
@@ -94,11 +82,11 @@ class Sampler:
 def test_an_object_that_looks_at_its_dict():
     plain, given = Sampler(), Sampler()
     compiled = torch.compile(given.sample, fullgraph=True)
-    check_same(compiled(X), plain.sample(X))
+    assert_same(compiled(X), plain.sample(X), rtol=1e-6, atol=0)
     assert given.position == plain.position == 4 and vars(given).keys() == vars(plain).keys()
     given.position = plain.position = None
     given.settings["scale"] = plain.settings["scale"] = 0.25
-    check_same(compiled(X), plain.sample(X))
+    assert_same(compiled(X), plain.sample(X), rtol=1e-6, atol=0)
 
 
 def test_steps_of_an_object_that_looks_at_its_dict():
@@ -107,7 +95,7 @@ def test_steps_of_an_object_that_looks_at_its_dict():
     x = y = X
     for _ in range(5):
         x, y = compiled(x), plain.step(y)
-        check_same(x, y)
+        assert_same(x, y, rtol=1e-6, atol=0)
         assert given.position == plain.position
 
 
@@ -164,10 +152,10 @@ def test_a_dict_follows_the_object(function):
         results.append((called(X, holder), dict(vars(holder))))
     for result, after in results[1:]:
         for got, wanted in zip(result, results[0][0], strict=True):
-            check_same(got, wanted)
+            assert_same(got, wanted, rtol=1e-6, atol=0)
         assert after.keys() == results[0][1].keys()
         for name, value in after.items():
-            check_same(value, results[0][1][name])
+            assert_same(value, results[0][1][name], rtol=1e-6, atol=0)
 
 
 def flagged(x):
@@ -182,7 +170,7 @@ def unflagged(x):
 
 @pytest.mark.parametrize("function", [flagged, unflagged])
 def test_the_flag_requires_grad(function):
-    check(function, X)
+    check_graph(function, (X,))
 
 
 def test_whole_numbers_require_no_gradients():
@@ -205,7 +193,7 @@ EXTREMES = {
 
 @pytest.mark.parametrize("name", EXTREMES)
 def test_extremes(name):
-    check(EXTREMES[name], X)
+    check_graph(EXTREMES[name], (X,))
 
 
 @pytest.mark.parametrize(
@@ -232,7 +220,7 @@ def plan(x, blocks):
 
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_sizes_that_numpy_adds_up(blocks):
-    check(lambda x: plan(x, blocks), X)
+    check_graph(lambda x: plan(x, blocks), (X,))
 
 
 class WithMetaclass(type):
@@ -246,7 +234,9 @@ class Marker(metaclass=WithMetaclass):
 
 def test_a_class_of_a_metaclass_is_no_text():
     annotations = [Marker, "Tensor", int, int | None, list[int]]
-    check(lambda x: x * sum(2**at for at, each in enumerate(annotations) if each == "Tensor" or 3 != each), X)
+    check_graph(
+        lambda x: x * sum(2**at for at, each in enumerate(annotations) if each == "Tensor" or 3 != each), (X,)
+    )
 
 
 def test_a_whole_graph_has_a_long_loop():

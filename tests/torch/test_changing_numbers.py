@@ -5,6 +5,7 @@ import math
 import pytest
 import weft
 import weft.torch as torch
+from support.compare import check
 
 
 def example(rows):
@@ -60,26 +61,13 @@ PROGRAMS = {
 SIZES = range(3, 11)
 
 
-def leaves(result):
-    return result if isinstance(result, tuple) else (result,)
-
-
-def check(function, compiled, x):
-    for got, wanted in zip(leaves(compiled(x)), leaves(function(x)), strict=True):
-        if isinstance(wanted, torch.Tensor):
-            assert got.dtype == wanted.dtype and got.shape == wanted.shape
-            assert torch.equal(got, wanted)
-        else:
-            assert type(got) is type(wanted) and got == wanted
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_one_capture_for_all_sizes(name):
     function = PROGRAMS[name]
     compiled = torch.compile(function, fullgraph=True)
     before = weft.compiler.stats()["captures"]
     for rows in SIZES:
-        check(function, compiled, example(rows))
+        check(function, (example(rows),), rounds=1, compiled=compiled)
     assert weft.compiler.stats()["captures"] - before == 2  # of one size, of all
 
 
@@ -102,7 +90,7 @@ def test_choices(name):
     function = CHOICES[name]
     compiled = torch.compile(function, fullgraph=True)
     for rows in [*SIZES, 3, 5, 4]:
-        check(function, compiled, example(rows))
+        check(function, (example(rows),), rounds=1, compiled=compiled)
 
 
 def test_a_set_that_changes():
@@ -112,11 +100,11 @@ def test_a_set_that_changes():
         return x * (2 if "b" in given else 3)
 
     compiled = torch.compile(function, fullgraph=True)
-    check(function, compiled, example(3))
+    check(function, (example(3),), rounds=1, compiled=compiled)
     given.add("b")
-    check(function, compiled, example(3))
+    check(function, (example(3),), rounds=1, compiled=compiled)
     given.discard("b")
-    check(function, compiled, example(3))
+    check(function, (example(3),), rounds=1, compiled=compiled)
 
 
 def test_division_by_nothing_is_pythons():
@@ -125,10 +113,10 @@ def test_division_by_nothing_is_pythons():
 
     compiled = torch.compile(function)
     for rows in (3, 4, 7):
-        check(function, compiled, example(rows))
+        check(function, (example(rows),), rounds=1, compiled=compiled)
     with pytest.raises(ZeroDivisionError):
         compiled(example(5))
-    check(function, compiled, example(6))
+    check(function, (example(6),), rounds=1, compiled=compiled)
 
 
 class Layers(torch.nn.Module):
