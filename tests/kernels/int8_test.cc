@@ -1,6 +1,7 @@
 // int8 products of every instruction set of this machine against sums in int64; rows quantized to int8.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -83,40 +84,43 @@ TEST(GemmInt8, EveryLayout) {
     return result;
   };
   const int before = get_num_threads();
-  for (const Int8Kernels* kernels : int8_levels())
-    for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
-                                  {3, 40, 0},
-                                  {33, 70, 65},
-                                  {64, 129, 64},
-                                  {300, 33, 130},
-                                  {5, 600, 7},
-                                  {4, 130, 300},
-                                  {26, 300, 5},
-                                  {24, 1100, 513},
-                                  {25, 144, 256},
-                                  {13, 2050, 255},
-                                  {100, 16, 70},
-                                  {100, 49, 257},
-                                  {32, 37, 63},
-                                  {33, 37, 64},
-                                  {40, 160, 1024}})
-      for (const Layout& left : kLayouts)
-        for (const Layout& right : kLayouts)
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
+                                {3, 40, 0},
+                                {33, 70, 65},
+                                {64, 129, 64},
+                                {300, 33, 130},
+                                {5, 600, 7},
+                                {4, 130, 300},
+                                {26, 300, 5},
+                                {24, 1100, 513},
+                                {25, 144, 256},
+                                {13, 2050, 255},
+                                {100, 16, 70},
+                                {100, 49, 257},
+                                {32, 37, 63},
+                                {33, 37, 64},
+                                {40, 160, 1024}})
+    for (const Layout& left : kLayouts)
+      for (const Layout& right : kLayouts) {
+        const Int8Matrix a = matrix(m, k, left, k == 64), b = matrix(k, n, right, k == 64);
+        std::vector<int32_t> expected(static_cast<size_t>(m * n + 1), 7);  // the last stays as it is
+        for (int64_t i = 0; i < m; ++i)
+          for (int64_t j = 0; j < n; ++j) {
+            int64_t sum = 0;
+            for (int64_t p = 0; p < k; ++p) sum += a.at(i, p) * b.at(p, j);
+            expected[static_cast<size_t>(i * n + j)] = static_cast<int32_t>(sum);
+          }
+        for (const Int8Kernels* kernels : int8_levels())
           for (const int threads : {1, 2}) {
-            const Int8Matrix a = matrix(m, k, left, k == 64), b = matrix(k, n, right, k == 64);
-            std::vector<int32_t> c(static_cast<size_t>(m * n + 1), 7);
+            std::vector<int32_t> c(expected.size(), 7);
             set_num_threads(threads);
             gemm_int8(*kernels, m, n, k, a.view, b.view, c.data());
             set_num_threads(before);
-            for (int64_t i = 0; i < m; ++i)
-              for (int64_t j = 0; j < n; ++j) {
-                int64_t sum = 0;
-                for (int64_t p = 0; p < k; ++p) sum += a.at(i, p) * b.at(p, j);
-                ASSERT_EQ(c[static_cast<size_t>(i * n + j)], sum)
-                    << kernels->name << " " << m << "x" << n << "x" << k << " at " << i << " " << j;
-              }
-            ASSERT_EQ(c.back(), 7);
+            const int64_t wrong = std::mismatch(c.begin(), c.end(), expected.begin()).first - c.begin();
+            ASSERT_EQ(wrong, m * n + 1) << kernels->name << " " << m << "x" << n << "x" << k << " at "
+                                        << wrong / n << " " << wrong % n;
           }
+      }
 }
 
 TEST(PackedInt8, ScalesBiasActivationAndResidual) {
