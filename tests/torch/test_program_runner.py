@@ -162,3 +162,41 @@ def test_a_torch_that_is_installed_is_not_found(program, tmp_path):
 def test_usage():
     assert run().returncode == 2 and run("--help").returncode == 0
     assert "no such file" in run("nowhere.py").stderr and run("-m").returncode == 2
+
+
+TRITON = """
+    import sys
+    import triton
+    import triton.language as tl
+    from triton import Config, autotune, cdiv
+
+    @autotune([Config({"BLOCK": 64}, num_warps=2)], key=["n"])
+    @triton.jit
+    def add_one(x, n, BLOCK: tl.constexpr, T: tl.constexpr = tl.float32):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(x + at, tl.load(x + at, mask=at < n) + 1, mask=at < n)
+
+    print(cdiv(9, 4), triton.next_power_of_2(9), add_one.arg_names, add_one.configs, tl.constexpr(3).value)
+    print([triton.next_power_of_2(n) for n in (0, 1, 2, 3, 64, 65)])
+    for call in (lambda: add_one[(1,)](None, 3), lambda: add_one(None, 3), lambda: tl.load(3)):
+        try:
+            call()
+        except (NotImplementedError, RuntimeError) as error:
+            print(type(error).__name__, str(error).replace(__file__, "FILE"))
+"""
+
+
+def test_triton_where_it_is_not_installed(program):
+    assert run(program(TRITON)).stdout.splitlines() == [
+        "3 16 ['x', 'n', 'BLOCK', 'T'] [BLOCK: 64, num_warps: 2, num_ctas: 1, num_stages: 3] 3",
+        "[0, 1, 2, 4, 64, 128]",
+        "NotImplementedError the Triton kernel add_one (FILE:7) is launched here, and there is no Triton: install it, let the "
+        "program take another way, or write the kernel with weft.kernel",
+        "RuntimeError Cannot call @triton.jit'd outside of the scope of a kernel",
+        "NotImplementedError triton.language.load works within kernels, and there is no Triton",
+    ]
+
+
+def test_triton_of_the_program(program):
+    program("def jit(function): return 'its own'", "triton.py")
+    assert run(program("import triton\nprint(triton.jit(None))")).stdout == "its own\n"

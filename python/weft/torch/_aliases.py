@@ -93,6 +93,7 @@ class _Finder:
 
 
 _FINDER = _Finder()
+_LAST = _Finder()  # for what is not installed
 
 
 def add(alias, real, version=None):
@@ -102,6 +103,13 @@ def add(alias, real, version=None):
     _FINDER.packages[alias] = real
     if version is not None:
         _FINDER.versions[alias] = version
+
+
+def add_missing(alias, real):
+    """`import alias` finds `real` where there is no other package of the name."""
+    if _LAST not in sys.meta_path:
+        sys.meta_path.append(_LAST)
+    _LAST.packages[alias] = real
 
 
 def watch(on_load):

@@ -36,6 +36,7 @@ def stand_in():
     }
     for alias, real in STANDS_FOR.items():
         _aliases.add(alias, real, versions[alias])
+    _aliases.add_missing("triton", "weft.torch._triton")
     _aliases.watch(_places.name_classes)
     sys.modules["weft.torch"].__name__ = "torch"  # programs compare it with the names that they look up
 
