@@ -113,6 +113,100 @@ def test_define_and_overloads():
         library.get_ctx().new_dynamic_size()
 
 
+def test_older_forms():
+    lib = library.Library("torch_library_old", "DEF")
+    assert repr(lib) == "Library(kind=DEF, ns=torch_library_old, dispatch_key=)>"
+    early = library.Library("torch_library_old", "IMPL", "CPU")
+    early.impl("twice", lambda x: x * 2)
+    assert lib.define("twice(Tensor x) -> Tensor") == "twice"
+    assert lib.define("twice.other(Tensor x, Tensor y) -> Tensor") == "twice"
+    early.impl(torch.ops.torch_library_old.twice.other, lambda x, y: x * 2 + y)
+
+    @library.impl(lib, "twice", "Meta")
+    def _(x):
+        return torch.empty_like(x)
+
+    @library.impl(lib, "twice", "CUDA")
+    def _(x):
+        raise AssertionError
+
+    twice = torch.ops.torch_library_old.twice
+    assert torch.equal(twice(X), X * 2) and torch.equal(twice.other(X, X), X * 3)
+    assert twice(torch.empty(3, device="meta")).shape == (3,)
+
+    @library.define(lib, "added(Tensor x, Tensor y) -> Tensor")
+    def added(x, y):
+        return x + y
+
+    assert torch.equal(torch.ops.torch_library_old.added(X, X), X * 2)
+    early._destroy()
+    with pytest.raises(NotImplementedError, match="no kernel for the device 'cpu', only for 'meta', 'cuda'"):
+        twice(X)
+    with pytest.raises(AssertionError, match="destroyed"):
+        early.impl("twice", lambda x: x)
+    lib._destroy()
+    with pytest.raises(AttributeError):
+        torch.ops.torch_library_old.twice
+    with library._scoped_library("torch_library_old", "DEF") as lib:
+        lib.define("twice(Tensor x) -> Tensor")
+
+
+def test_which_kernel_is_called():
+    lib = library.Library("torch_library_keys", "FRAGMENT")
+    lib.define("which(Tensor x) -> Tensor")
+    which = torch.ops.torch_library_keys.which
+
+    def give(number, key):
+        lib.impl("which", lambda x: x * 0 + number, key)
+        return which(X)[0].item()
+
+    assert [give(number, key) for number, key in enumerate(("AutogradCPU", "Autograd"))] == [0, 1]
+    explicit, implicit = "CompositeExplicitAutograd", "CompositeImplicitAutograd"
+    assert [give(2, explicit), give(3, implicit), give(4, explicit)] == [2, 3, 3]
+    assert [give(5, "CPU"), give(6, "CUDA"), give(7, "AutocastCUDA"), give(8, "")] == [5, 5, 5, 5]
+    lib.impl("which", library.fallthrough_kernel, "CPU")
+    assert which(X)[0] == 8
+    lib.impl("which", library.fallthrough_kernel, "CompositeImplicitAutograd")
+    assert which(X)[0] == 4
+
+
+@pytest.mark.parametrize(
+    "code, kind, message",
+    [
+        ('lib.impl("f", abs, "Bogus")', RuntimeError, "could not parse dispatch key: Bogus"),
+        ('lib.impl("f", 3, "CPU")', TypeError, "required to be a callable but found type <class 'int'>"),
+        ('lib.impl("f", abs, "CPU", with_keyset=True)', NotImplementedError, "with_keyset"),
+        ('lib.impl("f", abs, "CPU", allow_override=False)', RuntimeError, "overriding f's behavior for CPU"),
+        ('lib.impl("g", abs, "Meta")', RuntimeError, "should not register a meta kernel"),
+        ('lib.define("f(Tensor x) -> Tensor")', RuntimeError, "multiple times"),
+        ('lib.define("h(Tensor x) -> Tensor", "PURE")', RuntimeError, "Invalid alias_analysis type PURE"),
+        ('lib.fallback(abs, "CPU")', RuntimeError, 'global namespace "_" but it is torch_library_wrong'),
+        ('library.Library("_", "IMPL").fallback(abs, "CPU")', NotImplementedError, "no dispatcher"),
+        (
+            'library.Library("aten", "IMPL").impl("erf", abs, "CPU")',
+            NotImplementedError,
+            "weft's own operators",
+        ),
+        ('library.Library("prim", "DEF")', ValueError, "prim is a reserved namespace"),
+        ('library.Library("torch_library_wrong", "NEW")', ValueError, "Unsupported kind: NEW"),
+        ('library.Library("torch_library_wrong", "DEF")', RuntimeError, "Only a single TORCH_LIBRARY"),
+        (
+            'library.define("torch_library_wrong::k", "k(Tensor x) -> Tensor")',
+            ValueError,
+            "expected schema to look",
+        ),
+    ],
+)
+def test_older_forms_refuse(code, kind, message):
+    with library._scoped_library("torch_library_wrong", "DEF") as lib:
+        lib.define("f(Tensor x) -> Tensor")
+        lib.impl("f", abs, "CPU")
+        lib.define("g(Tensor x) -> Tensor")
+        lib.impl("g", abs, "CompositeImplicitAutograd")
+        with pytest.raises(kind, match=message):
+            eval(code, {"lib": lib, "library": library, "abs": abs})
+
+
 def test_a_kernel_that_is_switched_off():
     @library.custom_op("torch_library::switched", mutates_args=())
     def switched(x: torch.Tensor) -> torch.Tensor:

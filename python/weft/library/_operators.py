@@ -135,8 +135,11 @@ class Operator:
         if function is None or device in self._disabled:
             function = self._kernels.get(None)
         if function is None:
+            others = ", ".join(f"'{one}'" for one in self._kernels if one is not None)
             raise NotImplementedError(
-                f"{self._qualname} has no kernel for the device '{device}'; weft.library.register_kernel gives one"
+                f"{self._qualname} has no kernel for the device '{device}'"
+                + (f", only for {others}" if others else "")
+                + "; weft.library.register_kernel gives one"
             )
         return function
 
@@ -269,6 +272,11 @@ def add(operator):
     _jit.define_operator(schema.text, operator._call_from_script)
     _operators[full] = operator
     return operator
+
+
+def remove(full):
+    """Forgets the operator "namespace::name" or "namespace::name.overload"."""
+    _operators.pop(full, None)
 
 
 def read_schema(name, schema):
