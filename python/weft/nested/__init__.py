@@ -4,8 +4,8 @@
     nt.shape                                                          # (3, j1, 8)
     weft.nn.functional.linear(nt, weight).unbind()
 
-Operators take them as NestedTensor says; what they compute is what they compute of each part. PyTorch's torch.nested, with the
-jagged layout.
+Operators take them as NestedTensor says; what they compute is what they compute of each part. PyTorch's torch.nested, where
+the strided layout is the default: layout=weft.nested.strided is for tensors that differ in more than one dimension.
 """
 
 import itertools
@@ -13,44 +13,50 @@ import itertools
 import weft
 from weft._errors import ArgumentError, ArgumentTypeError
 
-from . import _operators  # noqa: F401  (found by NestedTensor's methods)
+from . import _attention, _operators  # noqa: F401  (found by NestedTensor's methods)
+from ._strided import StridedNestedTensor
 from ._tensor import NestedTensor, RaggedSize
 
 __all__ = [
     "NestedTensor",
     "RaggedSize",
+    "StridedNestedTensor",
     "as_nested_tensor",
     "jagged",
     "masked_select",
     "narrow",
     "nested_tensor",
     "nested_tensor_from_jagged",
+    "strided",
     "to_padded_tensor",
 ]
 
 
-class _Jagged:
-    """The layout of nested tensors: parts behind each other."""
+class _Layout:
+    """How the elements of nested tensors lie: jagged, those of all parts behind each other; strided, each part's by themselves."""
+
+    def __init__(self, name):
+        self._name = name
 
     def __repr__(self):
-        return "weft.jagged"
+        return f"weft.{self._name}"
 
     def __reduce__(self):
-        return "jagged"
+        return self._name
 
     def __eq__(self, other):
-        return self is other or str(other) in ("weft.jagged", "torch.jagged")
+        return self is other or str(other) in (f"weft.{self._name}", f"torch.{self._name}")
 
     def __hash__(self):
-        return hash("jagged")
+        return hash(self._name)
 
 
-jagged = _Jagged()
+jagged, strided = _Layout("jagged"), _Layout("strided")
 
 
-def _check_layout(name, layout):
-    if layout is not None and str(layout).rpartition(".")[2] != "jagged":
-        raise ArgumentError(f"{name}: layout: expected weft.jagged, got {layout}")
+def _check_layout(name, layout, *others):
+    if layout is not None and not any(layout == one for one in (jagged, *others)):
+        raise ArgumentError(f"{name}: Specified layout is unsupported for nested tensors: {layout}")
 
 
 def nested_tensor(
@@ -59,11 +65,13 @@ def nested_tensor(
     """A NestedTensor of tensors (or lists of numbers) that have the same number of dimensions, at least one, and the same sizes
     but in one dimension; their elements are copied.
 
-    layout: weft.jagged, the only one. ragged: which dimension of the result is ragged; by default the one in which they differ, 1
+    layout: weft.jagged, the default; or weft.nested.strided, for a StridedNestedTensor, whose parts may differ in all sizes. ragged: which dimension of the result is ragged; by default the one in which they differ, 1
     if they differ in none. ValueError for an empty list, other shapes, 0-d tensors.
     """
-    _check_layout("nested_tensor", layout)
+    _check_layout("nested_tensor", layout, strided)
     parts = [one if isinstance(one, weft.Tensor) else weft.tensor(one) for one in tensor_list]
+    if layout is not None and layout == strided:
+        return _strided_of(parts, dtype, device)
     if not parts:
         raise ArgumentError("nested_tensor: expected tensors, got an empty list")
     shapes = [tuple(one.shape) for one in parts]
@@ -88,10 +96,24 @@ def nested_tensor(
     return NestedTensor(values, offsets, ragged, max(lengths))
 
 
+def _strided_of(parts, dtype, device, copy=True):
+    for number, part in enumerate(parts):
+        if len(part.shape) != len(parts[0].shape):
+            raise ArgumentError(
+                f"All Tensors given to nested_tensor must have the same dimension. Found dimension {len(part.shape)} for Tensor at "
+                f"index {number} and dimension {len(parts[0].shape)} for Tensor at index 0."
+            )
+    options = {} if device is None else {"device": device}
+    dtype = dtype or (parts[0].dtype if parts else weft.float32)
+    return StridedNestedTensor([part.to(dtype=dtype, copy=copy, **options) for part in parts], dtype)
+
+
 def as_nested_tensor(ts, dtype=None, device=None, layout=None):
-    """The NestedTensor itself, or one of a list of tensors, or of a tensor's parts along its first dimension."""
-    if isinstance(ts, NestedTensor):
+    """The nested tensor itself, or one of a list of tensors, or of a tensor's parts along its first dimension."""
+    if isinstance(ts, (NestedTensor, StridedNestedTensor)):
         return ts if dtype is None else ts.to(dtype)
+    if layout is not None and layout == strided:
+        return _strided_of(list(ts), dtype, device, copy=False)
     return nested_tensor(list(ts), dtype=dtype, layout=layout)
 
 
@@ -175,7 +197,7 @@ def nested_tensor_from_jagged(
 
 def to_padded_tensor(input, padding, output_size=None, out=None):
     """NestedTensor.to_padded_tensor."""
-    if not isinstance(input, NestedTensor):
+    if not isinstance(input, (NestedTensor, StridedNestedTensor)):
         raise ArgumentTypeError(f"to_padded_tensor: expected a nested tensor, got {type(input).__name__}")
     return input.to_padded_tensor(padding, output_size)
 

@@ -150,6 +150,9 @@ def matmul(x, y):
     if not isinstance(x, NestedTensor):
         raise ArgumentTypeError("matmul: a nested tensor stands on the left, unless both are")
     if isinstance(y, NestedTensor):
+        if x._ragged == y._ragged == 1 and x.ndim > 3 and y.ndim > 3:
+            _same_offsets("matmul", x, y)
+            return x._like(weft.matmul(x._values, y._values))
         bounds = zip(x.unbind(), y.unbind())
         return weft.nested.nested_tensor([weft.matmul(one, other) for one, other in bounds])
     if x._ragged == x.ndim - 1:
@@ -452,6 +455,42 @@ def unflatten(x, dim, sizes):
 
 
 @_operator()
+def expand(x, *sizes):
+    """The batch and the ragged dimension stay (as themselves, or -1); others of size 1 may become larger."""
+    sizes = list(sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes)
+    at = len(sizes) - x.ndim + x._ragged
+    fits = len(sizes) >= x.ndim and sizes[at] in (x._size, -1) and sizes[0] in (len(x), -1)
+    if not fits or len(sizes) > x.ndim:
+        raise ArgumentError(
+            f"expand: {x.shape} to {tuple(sizes)}: the batch and the ragged dimension of a nested tensor stay as they are"
+        )
+    return x._like(weft.expand(x._values, [-1, *sizes[1:at], *sizes[at + 1 :]]))
+
+
+@_operator()
+def expand_as(x, other):
+    if not isinstance(other, NestedTensor):
+        raise ArgumentTypeError("expand_as: a nested tensor to the shape of another")
+    _same_offsets("expand_as", x, other)
+    return expand(x, other.shape)
+
+
+def _over_rows(name):
+    """Convolutions: the batch and the ragged dimension together are a tensor's first one."""
+
+    def apply(input, *args, **kwargs):
+        if not isinstance(input, NestedTensor) or input._ragged != 1:
+            raise ArgumentTypeError(f"{name}: the input nested, its ragged dimension the second")
+        return input._like(getattr(weft, name)(input._values, *args, **kwargs))
+
+    return apply
+
+
+for _name in "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d".split():
+    _TABLE[_name] = _over_rows(_name)
+
+
+@_operator()
 def unbind(x, dim=0):
     return x.unbind(dim)
 
@@ -490,87 +529,3 @@ def _like_with(name):
 
 for _name in ("zeros_like", "ones_like", "empty_like", "full_like"):
     _TABLE[_name] = _like_with(_name)
-
-
-# ---- attention ---------------------------------------------------------------------------------------------------
-@_operator()
-def scaled_dot_product_attention(
-    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False
-):
-    """Of [batch, heads, ragged, channels], each part by itself. Keys and values have the same offsets; the queries may have
-    others. attn_mask: a tensor that is broadcast to [batch, heads, longest queries, longest keys], of which a part has the
-    upper left."""
-    given = (query, key, value)
-    if not all(isinstance(one, NestedTensor) and one.ndim == 4 and one._ragged == 2 for one in given):
-        raise ArgumentTypeError(
-            "scaled_dot_product_attention: nested tensors [batch, heads, ragged, channels], as "
-            f"x.unflatten(-1, [heads, channels]).transpose(1, 2); got {', '.join(str(tuple(one.shape)) for one in given)}"
-        )
-    if dropout_p:
-        raise ArgumentTypeError("scaled_dot_product_attention: dropout of nested tensors")
-    _same_offsets("scaled_dot_product_attention", key, value)
-    if len(query) != len(key):
-        raise ArgumentError(
-            f"scaled_dot_product_attention: {len(query)} parts of queries, {len(key)} of keys"
-        )
-    if attn_mask is not None:
-        attn_mask = _checked_mask(attn_mask, query, key, is_causal)
-    if weft.compiler.is_compiling():
-        return _padded_attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)
-    parts = []
-    for i, (q, k, v) in enumerate(zip(query._parts(), key._parts(), value._parts())):
-        mask = None
-        if attn_mask is not None:
-            mask = attn_mask[i if attn_mask.shape[0] > 1 else 0][None]
-            rows, columns = (
-                one.shape[0] if size > 1 else 1 for one, size in zip((q, k), attn_mask.shape[2:])
-            )
-            mask = weft.expand(mask[:, :, :rows, :columns], [1, mask.shape[1], q.shape[0], k.shape[0]])
-        one = weft.scaled_dot_product_attention(
-            weft.transpose(q, 0, 1)[None],
-            weft.transpose(k, 0, 1)[None],
-            weft.transpose(v, 0, 1)[None],
-            mask,
-            is_causal=is_causal,
-            scale=scale,
-            enable_gqa=enable_gqa,
-        )
-        parts.append(weft.transpose(one[0], 0, 1))
-    return query._like(weft.cat(parts))
-
-
-def _checked_mask(mask, query, key, is_causal):
-    """The mask with four dimensions."""
-    name = "scaled_dot_product_attention"
-    if isinstance(mask, NestedTensor):
-        raise ArgumentTypeError(f"{name}: attn_mask of nested tensors is a tensor as they are padded")
-    if is_causal:
-        raise ArgumentError(f"{name}: either attn_mask or is_causal")
-    given = [int(size) for size in mask.shape]
-    sizes = [1] * (4 - len(given)) + given
-    wanted = [len(query), query.shape[1], query.longest(), key.longest()]
-    if len(sizes) != 4 or any(size not in (1, most) for size, most in zip(sizes, wanted)):
-        raise ArgumentError(f"{name}: attn_mask: expected what is broadcast to {wanted}, got {given}")
-    return weft.reshape(mask, sizes)
-
-
-def _padded_attention(query, key, value, attn_mask, is_causal, scale, enable_gqa):
-    """The same as one call, for graphs: keys behind a part's end are masked."""
-    rows, columns = query.longest(), key.longest()
-    q, k, v = (
-        weft.transpose(one._padded(0, length), 1, 2)
-        for one, length in ((query, rows), (key, columns), (value, columns))
-    )
-    mask = weft.arange(columns) < weft.reshape(key._lengths(), [len(key), 1, 1, 1])
-    if is_causal:
-        mask = mask & (weft.arange(columns) <= weft.reshape(weft.arange(rows), [rows, 1]))
-    heads = 1
-    if attn_mask is not None:
-        heads = int(attn_mask.shape[1])
-        if attn_mask.dtype == weft.bool:
-            mask = mask & attn_mask
-        else:
-            mask = weft.where(mask, attn_mask, float("-inf")).to(attn_mask.dtype)
-    mask = weft.expand(mask, [len(key), heads, rows, columns])
-    result = weft.scaled_dot_product_attention(q, k, v, mask, scale=scale, enable_gqa=enable_gqa)
-    return query._like(query._unpadded(weft.transpose(result, 1, 2)))

@@ -26,7 +26,94 @@ class RaggedSize:
         return f"j{self._number}"
 
 
-class NestedTensor:
+class Parted:
+    """What nested tensors of all layouts have: Python's operators, over the class's __weft_operator__, and conversions."""
+
+    is_nested = True
+    requires_grad = False
+
+    def _operator(self, name, *args, **kwargs):
+        return type(self).__weft_operator__(name, self, *args, **kwargs)
+
+    def detach(self):
+        return self
+
+    def __eq__(self, other):
+        return self._operator("eq", other)
+
+    def __ne__(self, other):
+        return self._operator("ne", other)
+
+    __hash__ = object.__hash__
+
+
+def _forward(name, operator):
+    def method(self, other):
+        return self._operator(operator, other)
+
+    method.__name__ = name
+    setattr(Parted, name, method)
+
+
+def _reflected(name, operator):
+    def method(self, other):
+        return type(self).__weft_operator__(operator, other, self)
+
+    method.__name__ = name
+    setattr(Parted, name, method)
+
+
+for _name, _operator in {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "pow": "pow",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "matmul": "matmul",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+}.items():
+    _forward(f"__{_name}__", _operator)
+    _reflected(f"__r{_name}__", _operator)
+for _name in ("lt", "le", "gt", "ge"):
+    _forward(f"__{_name}__", _name)
+
+
+def _unary(name, operator):
+    def method(self):
+        return self._operator(operator)
+
+    method.__name__ = name
+    setattr(Parted, name, method)
+
+
+def _conversion(name, target):
+    def method(self):
+        return self.to(target)
+
+    method.__name__ = name
+    setattr(Parted, name, method)
+
+
+for _name, _target in {
+    "half": weft.float16,
+    "bfloat16": weft.bfloat16,
+    "float": weft.float32,
+    "double": weft.float64,
+    "int": weft.int32,
+    "long": weft.int64,
+    "bool": weft.bool,
+    "cpu": "cpu",
+}.items():
+    _conversion(_name, _target)
+for _name, _operator in {"__neg__": "neg", "__abs__": "abs", "__invert__": "bitwise_not"}.items():
+    _unary(_name, _operator)
+
+
+class NestedTensor(Parted):
     """A batch of tensors that differ in one dimension, the ragged one. weft.nested.nested_tensor and others make them.
 
     Operators of weft and weft.nn.functional take them: pointwise ones, among each other (with the same offsets: of one
@@ -34,9 +121,6 @@ class NestedTensor:
     softmax, reductions, cat, matmul, scaled_dot_product_attention and others. NotImplementedError names those that do not.
     shape has a RaggedSize, j1, that is equal to the same tensor's and its descendants' only: weft.compile guards it.
     """
-
-    is_nested = True
-    requires_grad = False
 
     def __init__(self, values, offsets, ragged=1, longest=None):
         # _values: [total, *others], the ragged dimension first. _ragged: where it is in `shape`.
@@ -275,9 +359,6 @@ class NestedTensor:
         return NestedTensor(values, offsets, self._ragged, max(lengths, default=0))
 
     # ---- operators -------------------------------------------------------------------------------------------
-    def _operator(self, name, *args, **kwargs):
-        return weft.nested._operators.call(name, self, *args, **kwargs)
-
     def __weft_operator__(name, *args, **kwargs):
         return weft.nested._operators.call(name, *args, **kwargs)
 
@@ -292,81 +373,5 @@ class NestedTensor:
     def clone(self):
         return self._like(self._values.clone())
 
-    def detach(self):
-        return self
-
     def contiguous(self):
         return self._like(self._values.contiguous())
-
-    def __eq__(self, other):
-        return self._operator("eq", other)
-
-    def __ne__(self, other):
-        return self._operator("ne", other)
-
-    __hash__ = object.__hash__
-
-
-def _forward(name, operator):
-    def method(self, other):
-        return self._operator(operator, other)
-
-    method.__name__ = name
-    setattr(NestedTensor, name, method)
-
-
-def _reflected(name, operator):
-    def method(self, other):
-        return weft.nested._operators.call(operator, other, self)
-
-    method.__name__ = name
-    setattr(NestedTensor, name, method)
-
-
-for _name, _operator in {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "pow": "pow",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "matmul": "matmul",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
-}.items():
-    _forward(f"__{_name}__", _operator)
-    _reflected(f"__r{_name}__", _operator)
-for _name in ("lt", "le", "gt", "ge"):
-    _forward(f"__{_name}__", _name)
-
-
-def _unary(name, operator):
-    def method(self):
-        return self._operator(operator)
-
-    method.__name__ = name
-    setattr(NestedTensor, name, method)
-
-
-def _conversion(name, dtype):
-    def method(self):
-        return self._like(self._values.to(dtype))
-
-    method.__name__ = name
-    setattr(NestedTensor, name, method)
-
-
-for _name, _dtype in {
-    "half": weft.float16,
-    "bfloat16": weft.bfloat16,
-    "float": weft.float32,
-    "double": weft.float64,
-    "int": weft.int32,
-    "long": weft.int64,
-    "bool": weft.bool,
-}.items():
-    _conversion(_name, _dtype)
-for _name, _operator in {"__neg__": "neg", "__abs__": "abs", "__invert__": "bitwise_not"}.items():
-    _unary(_name, _operator)
