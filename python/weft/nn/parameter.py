@@ -12,8 +12,51 @@ def _with_flag(text, requires_grad):
     return text[:-1] + separator + flag
 
 
+class PackedWeight:
+    """A weight that is several tensors, or has elements of another form: a base of classes with __weft_operator__. nn.Parameter
+    gives it as it is, and modules list it among their parameters.
+
+    Classes have shape, dtype, device, to() and what else programs ask of a weight.
+    """
+
+    requires_grad = False
+    grad = grad_fn = None
+    is_leaf = True
+    is_sparse = is_nested = is_quantized = is_cuda = is_meta = False
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    def dim(self):
+        return len(self.shape)
+
+    def size(self, dim=None):
+        return self.shape if dim is None else self.shape[dim]
+
+    def numel(self):
+        return weft.Size(self.shape).numel()
+
+    def is_floating_point(self):
+        return self.dtype.is_floating_point
+
+    def is_complex(self):
+        return self.dtype.is_complex
+
+    @property
+    def data(self):
+        return self
+
+    def detach(self):
+        return self
+
+    def requires_grad_(self, requires_grad=True):
+        """weft computes no gradients."""
+        return self
+
+
 class Parameter(weft.Tensor):
-    """A tensor that a Module lists among its parameters when it is assigned as an attribute.
+    """A tensor that a Module lists among its parameters when it is assigned as an attribute. Of a PackedWeight, that itself.
 
     data: the tensor whose memory it shares; none stands for an empty one.
     requires_grad: kept as a flag; weft computes no gradients.
@@ -23,6 +66,9 @@ class Parameter(weft.Tensor):
         "_weft_requires_grad",
     )  # beside __dict__, which has what programs put there and nothing else
     _is_module_tensor = True  # printed as a tensor
+
+    def __new__(cls, data=None, requires_grad=True):
+        return data if isinstance(data, PackedWeight) else super().__new__(cls)
 
     def __init__(self, data=None, requires_grad=True):
         if data is None:

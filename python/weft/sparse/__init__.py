@@ -14,6 +14,7 @@ import weft
 from weft import _C
 from weft._errors import ArgumentError, ArgumentTypeError
 from weft.nn.modules.quantized import DynamicInt8Linear
+from weft.nn.parameter import PackedWeight
 
 from . import _cutlass
 from ._coo import SparseTensor, sparse_coo_tensor  # noqa: F401
@@ -86,8 +87,8 @@ def prune_(model, accepts=None):
     return model
 
 
-class SparseSemiStructuredTensor:
-    """A 2:4 sparse weight [n, k]: to_sparse_semi_structured makes it of a dense one.
+class SparseSemiStructuredTensor(PackedWeight):
+    """A 2:4 sparse weight [n, k]: to_sparse_semi_structured makes it of a dense one. It may be a module's parameter.
 
     values [n, k / 2]: what is kept of each row. positions [n, k / 8] of uint8: for each four elements four bits, two bits for the
     place of the first and two for that of the second, the first four in the low half. linear(x, bias) is the product.
@@ -104,6 +105,24 @@ class SparseSemiStructuredTensor:
     @property
     def dtype(self):
         return self.values.dtype
+
+    @property
+    def device(self):
+        return self.values.device
+
+    def to(self, *args, **kwargs):
+        """Of another floating dtype or on another device. TypeError for dtypes that such weights do not have."""
+        values = self.values.to(*args, **kwargs)
+        if values.dtype not in _DTYPES:
+            raise ArgumentTypeError(f"a 2:4 sparse weight is float32 or bfloat16, not {values.dtype}")
+        if values is self.values:
+            return self
+        dense = None if self._dense is None else self._dense.to(*args, **kwargs)
+        return SparseSemiStructuredTensor(values, self.positions.to(values.device), dense)
+
+    def clone(self):
+        dense = None if self._dense is None else self._dense.clone()
+        return SparseSemiStructuredTensor(self.values.clone(), self.positions.clone(), dense)
 
     def to_dense(self):
         """The weight [n, k] with its zeros."""

@@ -46,6 +46,7 @@ MODULES = {
             set_override_stale_capture_stream set_warn_on_accumulate_grad_stream_mismatch""",
         "distributed.optim": """
             DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer as_functional_optim""",
+        "ao.pruning": "BaseScheduler CubicSL LambdaSL NearlyDiagonalSparsifier",
         "nn.utils.prune": """
             BasePruningMethod CustomFromMask Identity L1Unstructured LnStructured PruningContainer
             RandomStructured RandomUnstructured custom_from_mask global_unstructured identity
@@ -145,10 +146,6 @@ MODULES = {
         "ao.quantization.qconfig": """
             QConfig QConfigAny QConfigDynamic get_default_qat_qconfig get_default_qat_qconfig_dict
             get_default_qconfig get_default_qconfig_dict qconfig_equals""",
-        "ao.pruning": """
-            BaseScheduler BaseSparsifier CubicSL FakeSparsity LambdaSL NearlyDiagonalSparsifier
-            WeightNormSparsifier fqn_to_module get_arg_info_from_tensor_fqn
-            get_dynamic_sparse_quantized_mapping get_static_sparse_quantized_mapping module_to_fqn""",
         "ao.ns": "",
         "quantization": """
             DeQuantStub HistogramObserver ObserverBase QConfig QuantStub QuantType QuantWrapper
@@ -297,13 +294,11 @@ MODULES = {
     },
     SPARSE: {
         "sparse": """
-            SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT
-            SparseSemiStructuredTensorCUTLASS as_sparse_gradcheck
-            check_sparse_tensor_invariants log_softmax softmax solve to_sparse_semi_structured""",
+            SparseSemiStructuredTensorCUSPARSELT SparseSemiStructuredTensorCUTLASS as_sparse_gradcheck
+            check_sparse_tensor_invariants log_softmax softmax solve""",
         "sparse._triton_ops_meta": "get_meta minimize update",
         "sparse.semi_structured": """
-            SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT
-            SparseSemiStructuredTensorCUTLASS to_sparse_semi_structured""",
+            SparseSemiStructuredTensorCUSPARSELT SparseSemiStructuredTensorCUTLASS""",
         "masked": "MaskedTensor as_masked_tensor masked_tensor",
     },
     GRAPHS: {

@@ -5,7 +5,7 @@ import copy
 import inspect
 
 import weft
-from weft.nn.parameter import Buffer, Parameter
+from weft.nn.parameter import Buffer, PackedWeight, Parameter
 
 from .conversion import Once, dtype_of, parse_to
 from .hooks import Hooks, RemovableHandle, call_with_hooks
@@ -100,7 +100,7 @@ class Module(State, Hooks):
             _forget(self, name, self._buffers)
             self.register_buffer(name, value, value.persistent)
         elif name in self._parameters:
-            _check_kind(self, name, value, "parameter", "weft.nn.Parameter", ())
+            _check_kind(self, name, value, "parameter", "weft.nn.Parameter", PackedWeight)
             self.register_parameter(name, value)
         elif name in self._modules:
             _check_kind(self, name, value, "child module", "weft.nn.Module", ())
@@ -142,7 +142,7 @@ class Module(State, Hooks):
     def register_parameter(self, name, param):
         """A parameter of this name; None keeps the name for one that is not there."""
         _check_name(self, "register_parameter", name, "_parameters")
-        if param is not None and not isinstance(param, Parameter):
+        if param is not None and not isinstance(param, (Parameter, PackedWeight)):
             raise TypeError(
                 f"register_parameter: expected weft.nn.Parameter or None for '{name}', got {type(param).__name__}"
             )
