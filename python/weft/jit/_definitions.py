@@ -386,8 +386,13 @@ def _describe_callable(value, place, name):
 
 
 def _replacement(function):
-    """What scripts call in place of a function of weft.nn.functional; the function itself for any other."""
-    if not (function.__module__ or "").startswith("weft.nn."):
+    """What scripts call in place of a function of weft.nn.functional or of transforms; the function itself for any other."""
+    module = function.__module__ or ""
+    if module == "weft.torchvision.transforms.functional":
+        from weft.torchvision.transforms import _scripted
+
+        return getattr(_scripted, function.__name__, function)
+    if not module.startswith("weft.nn."):
         return function
     from weft.nn import _scripted
 

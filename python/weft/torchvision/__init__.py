@@ -31,3 +31,10 @@ def set_image_backend(backend):
 
 def disable_beta_transforms_warning():
     """Nothing: there is no such warning."""
+
+
+def _is_tracing():
+    """Is a program being traced?"""
+    from weft.jit import is_tracing
+
+    return is_tracing()
