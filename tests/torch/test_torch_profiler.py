@@ -90,3 +90,7 @@ def test_what_pytorch_names_too():
         profile().toggle_collection_dynamic(True, [ProfilerActivity.CPU])
     assert profile().get_trace_id() is None
     assert profile(custom_trace_id_callback=lambda: "seven").get_trace_id() == "seven"
+
+
+def test_before_cuda_graphs():
+    assert torch.profiler._utils._init_for_cuda_graphs() is None

@@ -1,5 +1,7 @@
 """torch.profiler's names: weft.profiler under PyTorch's."""
 
+import types
+
 from weft.profiler import (  # noqa: F401
     DeviceType,
     EventList,
@@ -15,6 +17,7 @@ from weft.profiler import (  # noqa: F401
 )
 
 __path__ = []
+_utils = types.SimpleNamespace(_init_for_cuda_graphs=lambda: None)  # nothing is recorded ahead for graphs of a GPU
 
 _KinetoProfile = profile
 
