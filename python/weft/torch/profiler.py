@@ -17,7 +17,9 @@ from weft.profiler import (  # noqa: F401
 )
 
 __path__ = []
-_utils = types.SimpleNamespace(_init_for_cuda_graphs=lambda: None)  # nothing is recorded ahead for graphs of a GPU
+_utils = types.SimpleNamespace(
+    _init_for_cuda_graphs=lambda: None
+)  # nothing is recorded ahead for graphs of a GPU
 
 _KinetoProfile = profile
 

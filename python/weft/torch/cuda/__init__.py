@@ -38,6 +38,12 @@ def init():
     require("init")
 
 
+def _lazy_call(callable, **kwargs):
+    """Calls the function once there is a GPU to use: now, or never."""
+    if is_available():
+        callable()
+
+
 def is_bf16_supported(including_emulation=True):
     """Whether products of bfloat16 have instructions (from sm_80 on); with including_emulation, whether they are computed."""
     return is_available() and (including_emulation or get_device_capability()[0] >= 8)

@@ -1,14 +1,12 @@
-"""torch.distributed's names, as they answer where no process group has been made: weft computes in one process."""
+"""torch.distributed's names: a group of one rank, or of the ranks of weft.distributed (_group.py)."""
 
 import datetime
-import enum
 import os
 
 from .. import _absent
-
-NOT_INITIALIZED = (
-    "Default process group has not been initialized, please make sure to call init_process_group."
-)
+from . import _collectives, _group
+from ._group import ProcessGroup, Work, new_group  # noqa: F401
+from ._names import RedOpType
 
 
 class DistError(RuntimeError):
@@ -29,10 +27,6 @@ class DistStoreError(DistError):
 
 class QueueEmptyError(DistError):
     pass
-
-
-class RedOpType(enum.Enum):
-    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
 
 
 class ReduceOp:
@@ -61,19 +55,6 @@ class GroupMember:
     NON_GROUP_MEMBER = -100
 
 
-class ProcessGroup:
-    """Cannot be made: weft computes in one process."""
-
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError(
-            "torch.distributed.ProcessGroup is PyTorch's, but not weft's: it is about processes"
-        )
-
-
-class Work:
-    """What an asynchronous collective would give."""
-
-
 class Backend(str):
     UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL = "undefined", "gloo", "nccl", "ucc", "mpi", "xccl"
     backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]
@@ -84,18 +65,26 @@ def is_available():
 
 
 def is_initialized():
-    return False
+    return _group.initialized()
 
 
 def is_backend_available(backend):
-    return False
+    """Are there groups under the backend's name?"""
+    return backend.lower() in ("gloo", "nccl")
+
+
+def is_gloo_available():
+    return True
+
+
+is_nccl_available = is_gloo_available
 
 
 def is_mpi_available():
     return False
 
 
-is_nccl_available = is_gloo_available = is_ucc_available = is_xccl_available = is_mpi_available
+is_ucc_available = is_xccl_available = is_mpi_available
 
 
 def is_torchelastic_launched():
@@ -110,41 +99,68 @@ def get_node_local_rank(fallback_rank=None):
     raise RuntimeError("LOCAL_RANK is not in the environment. Consider passing fallback_rank")
 
 
-def init_process_group(*args, **kwargs):
-    """raises: NotImplementedError; weft computes in one process."""
-    raise NotImplementedError(
-        "torch.distributed.init_process_group: weft computes in one process, with threads; run the program without processes "
-        "of its own"
-    )
-
-
-def _uninitialized(name):
-    def function(*args, **kwargs):
-        raise ValueError(f"torch.distributed.{name}: {NOT_INITIALIZED}")
-
-    function.__name__ = function.__qualname__ = name
-    return function
-
-
-for _name in """
-    get_rank get_world_size get_backend barrier monitored_barrier all_reduce all_gather all_gather_into_tensor
-    all_gather_object all_gather_coalesced all_to_all all_to_all_single broadcast broadcast_object_list gather
-    gather_object reduce reduce_scatter reduce_scatter_tensor scatter scatter_object_list send recv isend irecv new_group
-    new_subgroups new_subgroups_by_enumeration batch_isend_irecv get_process_group_ranks get_group_rank get_global_rank
-    get_backend_config get_default_backend_for_device send_object_list recv_object_list split_group
-""".split():
-    globals()[_name] = _uninitialized(_name)
+def init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None, group_name="",
+                       pg_options=None, device_id=None, _ranks=None):  # fmt: skip
+    """Makes the group of all ranks. rank and world_size: given, or those of mpirun or of torchrun's RANK and WORLD_SIZE. One rank
+    needs nothing else; more are started by mpirun."""
+    _group.init(backend, init_method, timeout, world_size, rank)
+    group.WORLD = GroupMember.WORLD = _group.world("init_process_group")
 
 
 def destroy_process_group(group=None):
-    raise AssertionError("Process group cannot be None")
+    """Ends the group of all ranks, for which None stands."""
+    _group.destroy(group)
+    if not is_initialized():
+        globals()["group"].WORLD = GroupMember.WORLD = None
+
+
+def get_rank(group=None):
+    """This process' place among the ranks; -1 where it is not in the group."""
+    return -1 if group == GroupMember.NON_GROUP_MEMBER else _group.members("get_rank", group).rank()
+
+
+def get_world_size(group=None):
+    return -1 if group == GroupMember.NON_GROUP_MEMBER else _group.members("get_world_size", group).size()
+
+
+def get_backend(group=None):
+    return _group.members("get_backend", group)._backend
+
+
+get_backend_config = get_backend
+
+
+def get_process_group_ranks(group=None):
+    return list(_group.members("get_process_group_ranks", group).ranks)
+
+
+def get_group_rank(group, global_rank):
+    return _group.members("get_group_rank", group).ranks.index(global_rank)
+
+
+def get_global_rank(group, group_rank):
+    return _group.members("get_global_rank", group).ranks[group_rank]
+
+
+_get_global_rank, _get_group_rank = get_global_rank, get_group_rank
+
+
+def _get_default_group():
+    return _group.world("_get_default_group")
+
+
+def get_default_backend_for_device(device):
+    return "nccl" if str(device).startswith("cuda") else "gloo"
+
+
+globals().update(_collectives.FUNCTIONS)
 
 
 class P2POp:
-    """raises: ValueError."""
+    """raises: ValueError without a group; NotImplementedError."""
 
     def __init__(self, op, tensor, peer=None, group=None, tag=0, group_peer=None):
-        raise ValueError(f"torch.distributed.P2POp: {NOT_INITIALIZED}")
+        _collectives._one_by_one("P2POp")()
 
 
 def supports_complex(reduceOp):
