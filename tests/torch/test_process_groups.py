@@ -150,8 +150,9 @@ print("rank", rank, "is done")
 
 
 @needs_mpi
-def test_two_ranks(tmp_path):
+@pytest.mark.parametrize("backend", ["gloo", "cpu:gloo,cuda:nccl"])
+def test_two_ranks(tmp_path, backend):
     path = tmp_path / "program.py"
-    path.write_text(PROGRAM)
+    path.write_text(PROGRAM.replace("gloo", backend))
     done = mpirun(2, "-m", "weft.torch", str(path))
     assert all(f"rank {rank} is done" in done.stdout for rank in range(2))

@@ -9,6 +9,7 @@ import os
 
 import weft.distributed
 
+from .. import cuda
 from ._names import NOT_INITIALIZED, RedOpType
 
 BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl")
@@ -122,7 +123,7 @@ def _join(names, timeout, rank, count, launched):
             f"run mpirun -n {count} in torchrun's place"
         )
     seconds = timeout if timeout is not None else datetime.timedelta(seconds=1800)
-    on_gpus = "nccl" in names and weft._C._gpu.count() > 0
+    on_gpus = "nccl" in names and cuda.is_available()
     weft.distributed.init_process_group("nccl" if on_gpus else "mpi", seconds)
 
 
