@@ -145,7 +145,7 @@ assert funcol.all_gather_tensor(x[None], 1, [0, 1]).tolist() == [flat.tolist()]
 assert funcol.reduce_scatter_tensor(x[None], "sum", 1, [0, 1]).tolist() == [part.tolist()]
 dist.barrier()
 dist.destroy_process_group()
-print("rank", rank, "is done")
+print(f"rank {rank} is done\\n", end="", flush=True)
 """
 
 
