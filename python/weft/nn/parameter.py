@@ -67,7 +67,7 @@ class Parameter(weft.Tensor):
     )  # beside __dict__, which has what programs put there and nothing else
     _is_module_tensor = True  # printed as a tensor
 
-    def __new__(cls, data=None, requires_grad=True):
+    def __new__(cls, data=None, *args, **kwargs):
         return data if isinstance(data, PackedWeight) else super().__new__(cls)
 
     def __init__(self, data=None, requires_grad=True):

@@ -90,7 +90,7 @@ Tensor log_softmax(const Tensor& x, int64_t dim, OptionalDType dtype) {
 // ---- padding
 // -----------------------------------------------------------------------------------------------
 Tensor pad(const Tensor& x, const Ints& widths, const std::string& mode, double value) {
-  return call(op<"pad">(), {x}, {{"pad", sizes(widths)}, {"mode", mode}, {"value", value}});
+  return call(op<"pad">(), {x}, {{"pad", sizes(widths)}, {"mode", mode}, {"value", Scalar(value)}});
 }
 
 void pad_functions(const std::string& name, std::string_view schema_name) {
