@@ -1,5 +1,7 @@
 // weft.load and weft.save.
 #include <fmt/format.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 #include <unistd.h>
 
 #include "interpreter_lock.h"
