@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/fusion_rules.h"
 #include "compiler/repeated.h"
 #include "nest/fusible.h"
 #include "nest/views.h"
@@ -72,20 +73,6 @@ class Fuser {
   std::vector<ir::Value*> roots_;      // values kernels write, in order
   std::set<const ir::Value*> shared_;  // of them, those that several kernels needed
   mutable std::map<const ir::Value*, bool> written_;  // by what they are views of
-
-  // One number repeated, on the host: to compile a kernel for it takes longer than many calls of the
-  // operator.
-  static bool is_small_fill(const ir::Node& node) {
-    constexpr int64_t kSmall = 1 << 16;
-    if (!node.is("full") || node.output()->tensor().device != Device()) return false;
-    int64_t count = 1;
-    for (const Sym& size : node.output()->tensor().shape) {
-      if (!size.is_constant() || size.constant() > kSmall) return false;
-      count *= size.constant();
-      if (count > kSmall) return false;
-    }
-    return true;
-  }
 
   void store(ir::Value* value, const std::string& why) {
     if (plan_.memory.holds(value)) return;
@@ -198,10 +185,6 @@ class Fuser {
   }
 
   // ---- updates of parts --------------------------------------------------------------------------------
-  static bool replaces_part(const ir::Node& node) {
-    return node.kind == ir::NodeKind::Op && node.is("slice_update") && node.attrs.get_int("step") == 1;
-  }
-
   static Sym sym_of(const ir::Node& node, std::string_view name) {
     return std::get<Sym>(node.attrs.at(name));
   }
@@ -313,9 +296,6 @@ class Fuser {
     }
     return true;
   }
-  static bool replaces_or_views(const ir::Node& node) {
-    return node.kind == ir::NodeKind::Constant || node.is("slice_update") || is_index_view(node);
-  }
 
   void store_update(const Update& update) {
     require(update.base, "a part of it is replaced");
@@ -424,14 +404,6 @@ class Fuser {
     return needs;
   }
 
-  static bool same_shape(const ir::Value* a, const ir::Value* b) {
-    const SymShape &x = a->tensor().shape, &y = b->tensor().shape;
-    if (x.size() != y.size()) return false;
-    for (size_t d = 0; d < x.size(); ++d)
-      if (!sym_known_equal(x[d], y[d])) return false;
-    return true;
-  }
-
   void make_steps() {
     constexpr size_t kMostStepsApart = 256;  // values further apart share nothing that caches still hold
     plan_.steps.clear();
@@ -474,7 +446,7 @@ class Fuser {
   bool can_join(const FusionStep& step, size_t number, const ir::Value* root, const Needs& need,
                 std::map<const ir::Value*, Needs>& needs, const MadeBy& made_by) {
     constexpr size_t kMaxRoots = 8;
-    if (step.node || step.group.roots.size() >= kMaxRoots || !same_shape(step.group.roots[0], root))
+    if (step.node || step.group.roots.size() >= kMaxRoots || !have_same_shape(step.group.roots[0], root))
       return false;
     if (reads_written(*root->def) && has_effects_after(number)) return false;
     if (plan_.updating.count(root) || plan_.updating.count(step.group.roots[0])) return false;
@@ -573,7 +545,7 @@ class Fuser {
       const ir::Value* at = next.back();
       next.pop_back();
       if (at != value && plan_.memory.holds(at)) {
-        if (same_shape(at, value)) sources.insert(at);
+        if (have_same_shape(at, value)) sources.insert(at);
         continue;
       }
       if (!at->def || !is_fusible(*at->def)) continue;
@@ -581,13 +553,6 @@ class Fuser {
         if (input && seen.insert(input).second) next.push_back(input);
     }
     return sources.size() >= kMany;
-  }
-
-  static bool is_costly(const ir::Node& node) {
-    if (!node.op) return false;
-    if (node.op->kind == ops::OpKind::Reduction) return true;
-    if (node.op->kind != ops::OpKind::Pointwise) return false;
-    return pointwise_cost(node) >= 10;
   }
 };
 
