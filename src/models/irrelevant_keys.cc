@@ -1,5 +1,8 @@
 #include "models/irrelevant_keys.h"
 
+#include <algorithm>
+#include <array>
+
 namespace weft::models {
 namespace {
 
@@ -10,14 +13,50 @@ constexpr const char *kOrigin = "says where the file comes from", *kTraining = "
                      *kSampling = "how a text is sampled is said with each text",
                      *kRestriction = "weft has no such restriction of what may be written";
 
-// source: the fields of transformers' PretrainedConfig, and of LlamaConfig, MistralConfig and Qwen2Config,
-// versions 4.31 to 5; those that published checkpoints of the three families have besides.
-constexpr IrrelevantKey kConfig[] = {
-    {"architectures", "model_type says it"},
+// What config.json had before there was a generation_config.json, and both have.
+constexpr IrrelevantKey kGenerating[] = {
     {"_name_or_path", kOrigin},
-    {"name_or_path", kOrigin},
     {"_commit_hash", kOrigin},
     {"transformers_version", kOrigin},
+    {"use_cache", kTorch},
+    {"return_dict_in_generate", kTorch},
+    {"output_attentions", kTorch},
+    {"output_hidden_states", kTorch},
+    {"output_scores", kTorch},
+    {"decoder_start_token_id", kEncoder},
+    {"pad_token_id", "texts are not padded"},
+    {"max_length", kSampling},
+    {"max_new_tokens", kSampling},
+    {"do_sample", kSampling},
+    {"early_stopping", kSampling},
+    {"temperature", kSampling},
+    {"top_k", kSampling},
+    {"top_p", kSampling},
+    {"min_p", kSampling},
+    {"typical_p", kSampling},
+    {"repetition_penalty", kSampling},
+    {"num_beams", kSampling},
+    {"num_beam_groups", kSampling},
+    {"num_return_sequences", kSampling},
+    {"diversity_penalty", kSampling},
+    {"length_penalty", kSampling},
+    {"remove_invalid_values", kSampling},
+    {"min_length", kRestriction, "0"},
+    {"no_repeat_ngram_size", kRestriction, "0"},
+    {"encoder_no_repeat_ngram_size", kRestriction, "0"},
+    {"bad_words_ids", kRestriction, "[]"},
+    {"suppress_tokens", kRestriction, "[]"},
+    {"begin_suppress_tokens", kRestriction, "[]"},
+    {"forced_bos_token_id", kRestriction, "[]"},
+    {"forced_eos_token_id", kRestriction, "[]"},
+    {"exponential_decay_length_penalty", kRestriction, "[]"},
+};
+
+// source: the fields of transformers' PretrainedConfig, and of LlamaConfig, MistralConfig and Qwen2Config,
+// versions 4.31 to 5; those that published checkpoints of the three families have besides.
+constexpr IrrelevantKey kConfigAlone[] = {
+    {"architectures", "model_type says it"},
+    {"name_or_path", kOrigin},
     {"transformers.js_config", kOrigin},
     {"is_llama_config", kOrigin},
     {"unsloth_fixed", kOrigin},
@@ -33,12 +72,7 @@ constexpr IrrelevantKey kConfig[] = {
     {"initializer_range", kTraining},
     {"gradient_checkpointing", kTraining},
     {"neftune_noise_alpha", kTraining},
-    {"use_cache", kTorch},
     {"return_dict", kTorch},
-    {"return_dict_in_generate", kTorch},
-    {"output_attentions", kTorch},
-    {"output_hidden_states", kTorch},
-    {"output_scores", kTorch},
     {"torchscript", kTorch},
     {"tf_legacy_loss", kTorch},
     {"use_bfloat16", kTorch},
@@ -64,11 +98,9 @@ constexpr IrrelevantKey kConfig[] = {
     {"add_cross_attention", kEncoder, "false"},
     {"cross_attention_hidden_size", kEncoder, ""},
     {"tie_encoder_decoder", kEncoder, "false"},
-    {"decoder_start_token_id", kEncoder},
     {"pruned_heads", "weft does not prune heads", "{} []"},
     {"partial_rotary_factor", "weft rotates whole heads", "1 1.0"},
     {"use_mrope", "weft has no positions in several dimensions", "false"},
-    {"pad_token_id", "texts are not padded"},
     {"sep_token_id", kTask},
     {"unk_token_id", kText},
     {"tokenizer_class", kText},
@@ -77,75 +109,25 @@ constexpr IrrelevantKey kConfig[] = {
     {"max_sequence_length", "max_position_embeddings says it"},
     {"quantization_config", "weights of other programs' quantization are not read; weft quantizes itself",
      "{}"},
-    {"max_length", kSampling},
-    {"max_new_tokens", kSampling},
-    {"do_sample", kSampling},
-    {"early_stopping", kSampling},
-    {"temperature", kSampling},
-    {"top_k", kSampling},
-    {"top_p", kSampling},
-    {"min_p", kSampling},
-    {"typical_p", kSampling},
-    {"repetition_penalty", kSampling},
-    {"num_beams", kSampling},
-    {"num_beam_groups", kSampling},
-    {"num_return_sequences", kSampling},
-    {"diversity_penalty", kSampling},
-    {"length_penalty", kSampling},
-    {"remove_invalid_values", kSampling},
-    {"min_length", kRestriction, "0"},
-    {"no_repeat_ngram_size", kRestriction, "0"},
-    {"encoder_no_repeat_ngram_size", kRestriction, "0"},
-    {"bad_words_ids", kRestriction, "[]"},
-    {"suppress_tokens", kRestriction, "[]"},
-    {"begin_suppress_tokens", kRestriction, "[]"},
-    {"forced_bos_token_id", kRestriction, "[]"},
-    {"forced_eos_token_id", kRestriction, "[]"},
-    {"exponential_decay_length_penalty", kRestriction, "[]"},
 };
 
 // source: the fields of transformers' GenerationConfig, versions 4.31 to 5.
-constexpr IrrelevantKey kGeneration[] = {
+constexpr IrrelevantKey kGenerationAlone[] = {
     {"_from_model_config", kOrigin},
-    {"_commit_hash", kOrigin},
-    {"_name_or_path", kOrigin},
     {"generation_kwargs", kOrigin, "{}"},
-    {"transformers_version", kOrigin},
     {"bos_token_id", "config.json and the tokenizer say it"},
-    {"pad_token_id", "texts are not padded"},
-    {"max_length", kSampling},
-    {"max_new_tokens", kSampling},
     {"max_time", kSampling},
-    {"do_sample", kSampling},
-    {"early_stopping", kSampling},
-    {"temperature", kSampling},
-    {"top_k", kSampling},
-    {"top_p", kSampling},
     {"top_h", kSampling},
-    {"min_p", kSampling},
-    {"typical_p", kSampling},
     {"epsilon_cutoff", kSampling},
     {"eta_cutoff", kSampling},
-    {"repetition_penalty", kSampling},
-    {"num_beams", kSampling},
-    {"num_beam_groups", kSampling},
-    {"num_return_sequences", kSampling},
-    {"diversity_penalty", kSampling},
-    {"length_penalty", kSampling},
     {"penalty_alpha", kSampling},
     {"renormalize_logits", kSampling},
-    {"remove_invalid_values", kSampling},
     {"stop_strings", kSampling, "[]"},
-    {"use_cache", kTorch},
     {"cache_implementation", kTorch},
     {"cache_config", kTorch},
     {"compile_config", kTorch},
     {"disable_compile", kTorch},
-    {"return_dict_in_generate", kTorch},
     {"return_legacy_cache", kTorch},
-    {"output_attentions", kTorch},
-    {"output_hidden_states", kTorch},
-    {"output_scores", kTorch},
     {"output_logits", kTorch},
     {"low_memory", kTorch},
     {"prefill_chunk_size", kTorch},
@@ -158,24 +140,14 @@ constexpr IrrelevantKey kGeneration[] = {
     {"target_lookbehind", "speculation is asked for with each text"},
     {"prompt_lookup_num_tokens", "speculation is asked for with each text"},
     {"max_matching_ngram_size", "speculation is asked for with each text"},
-    {"decoder_start_token_id", kEncoder},
     {"token_healing", kRestriction, "false"},
     {"guidance_scale", kRestriction, "1 1.0"},
-    {"min_length", kRestriction, "0"},
     {"min_new_tokens", kRestriction, "0"},
-    {"no_repeat_ngram_size", kRestriction, "0"},
-    {"encoder_no_repeat_ngram_size", kRestriction, "0"},
     {"encoder_repetition_penalty", kRestriction, "1 1.0"},
-    {"bad_words_ids", kRestriction, "[]"},
     {"force_words_ids", kRestriction, "[]"},
     {"constraints", kRestriction, "[]"},
     {"sequence_bias", kRestriction, "{} []"},
-    {"suppress_tokens", kRestriction, "[]"},
-    {"begin_suppress_tokens", kRestriction, "[]"},
-    {"forced_bos_token_id", kRestriction, "[]"},
-    {"forced_eos_token_id", kRestriction, "[]"},
     {"forced_decoder_ids", kRestriction, "[]"},
-    {"exponential_decay_length_penalty", kRestriction, "[]"},
     {"watermarking_config", kRestriction, "{}"},
     {"dola_layers", kRestriction, "[]"},
 };
@@ -185,6 +157,17 @@ constexpr IrrelevantKey kParams[] = {
     {"max_batch_size", "a cache is as large as it is asked for"},
     {"model_parallel_size", "the shards say it"},
 };
+
+template <size_t kFirst, size_t kSecond>
+constexpr auto joined(const IrrelevantKey (&first)[kFirst], const IrrelevantKey (&second)[kSecond]) {
+  std::array<IrrelevantKey, kFirst + kSecond> all{};
+  std::copy(std::begin(first), std::end(first), all.begin());
+  std::copy(std::begin(second), std::end(second), all.begin() + kFirst);
+  return all;
+}
+
+constexpr auto kConfig = joined(kConfigAlone, kGenerating);
+constexpr auto kGeneration = joined(kGenerationAlone, kGenerating);
 
 }  // namespace
 
