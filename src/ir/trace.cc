@@ -31,7 +31,7 @@ Shape hints(const SymShape& shape) {
   return result;
 }
 
-class TracedValue final : public TraceHandle {
+class TracedValue final : public ops::RecordedHandle {
  public:
   TracedValue(uint64_t owner, std::shared_ptr<Base> base, std::vector<ViewStep> chain, Value* value)
       : owner_(owner),

@@ -25,6 +25,16 @@ class Tracer {
   virtual Tensor with_strides(const Tensor& tensor, Strides strides) = 0;
 };
 
+// A traced tensor whose copies and casts are recorded by the active tracer.
+class RecordedHandle : public TraceHandle {
+ public:
+  void specialize_shape() const override;
+  Tensor clone(const Tensor& self) const override;
+  Tensor cast(const Tensor& self, DType dtype) const override;
+  Tensor move(const Tensor& self, Device device) const override;
+  void assign(const Tensor& target, const Tensor& source) const override;
+};
+
 // The calling thread's active tracer, or null. While one is active, creation operators are recorded too.
 Tracer* current_tracer();
 class TracerScope {

@@ -9,21 +9,17 @@ namespace weft::capture {
 void expect(const CallArgs& args, size_t low, size_t high);
 // The arguments as a real tuple; breaks where one is not known.
 Ref as_tuple(Evaluator& ev, const std::vector<V>& args);
-// What is lowered under this path, whatever the module has there now; borrowed.
-PyObject* lowered_object(const std::string& path);
 // Calls a function without side effects on constants.
 V fold(Evaluator& ev, const char* module, const char* name, CallArgs& args);
 V fold_call(Evaluator& ev, PyObject* function, const CallArgs& args);
-// str(), repr() and ascii() of anything that is known, by the methods of classes written in Python.
-V text_of(Evaluator& ev, const char* function, const V& value);
 
 // The StopIteration at the end of an iterator, with what a generator returned.
 [[noreturn]] void raise_end_of(Evaluator& ev, const V& iterator);
 
-int find_key(Evaluator& ev, const V& dict, const V& key);
-V dict_key(Evaluator& ev, const V& key);
-void set_dict_item(Evaluator& ev, const V& dict, const V& key, const V& value);
+// Methods of list, dict, tuple, str and other builtin values.
+V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, CallArgs& args);
 
+void register_builtins();
 void register_builtin_classes();
 void register_copying();
 bool is_inspect_signature(PyObject* function);

@@ -17,6 +17,7 @@
 #include "capture/numpy/foreign_arrays.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
+#include "capture/objects/compiled_object.h"
 #include "capture/objects/host_tensors.h"
 #include "capture/objects/made_once.h"
 #include "capture/objects/numpy_api.h"

@@ -441,8 +441,14 @@ Lowering find_array_method(const std::string& name);
 using AttributeLowering = V (*)(Evaluator&, const V&);
 void register_array_attribute(const char* name, AttributeLowering lowering);
 AttributeLowering find_array_attribute(const std::string& name);
-// Methods of list, dict, tuple, str and other builtin values.
-V call_builtin_method(Evaluator& ev, const V& self, const std::string& name, CallArgs& args);
+// What is lowered under this path, whatever the module has there now; borrowed.
+PyObject* lowered_object(const std::string& path);
+
+// str(), repr() and ascii() of anything that is known, by the methods of classes written in Python.
+V text_of(Evaluator& ev, const char* function, const V& value);
+int find_key(Evaluator& ev, const V& dict, const V& key);
+V dict_key(Evaluator& ev, const V& key);
+void set_dict_item(Evaluator& ev, const V& dict, const V& key, const V& value);
 
 // Positional and keyword arguments by a signature such as "a, axis=None, *, keepdims=None"; absent ones are
 // null. Breaks when the arguments do not fit.
@@ -474,8 +480,5 @@ bool is_stand_in(PyObject* globals);
 bool is_call_of_custom_operator(PyFunctionObject* function);
 // Made by functools.lru_cache or cache?
 bool is_cached_function(PyObject* object);
-
-// What weft.compile was given, if `object` is what it returned; borrowed, or null.
-PyObject* compiled_function(PyObject* object);
 
 }  // namespace weft::capture

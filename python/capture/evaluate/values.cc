@@ -14,6 +14,7 @@
 #include "capture/evaluate/promises.h"
 #include "capture/numpy/names.h"
 #include "capture/objects/classes.h"
+#include "capture/objects/compiled_object.h"
 #include "capture/objects/lifetimes.h"
 #include "capture/objects/made_once.h"
 #include "capture/objects/numpy_api.h"

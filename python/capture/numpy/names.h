@@ -80,7 +80,6 @@ void register_numpy_ufunc_methods();
 void register_numpy_making();
 void register_numpy_memory();
 void register_numpy_index();
-void register_builtins();
 
 // A number of Python's that is not known at capture, as an operand in this dtype: NumPy neither wraps nor
 // truncates it. A graph break, or a check while running, where an array of integers cannot hold it.

@@ -10,6 +10,7 @@
 #include "capture/numpy/names.h"
 #include "capture/objects/array_operator.h"
 #include "capture/objects/classes.h"
+#include "capture/objects/compiled_object.h"
 #include "capture/objects/numpy_api.h"
 #include "capture/running/measured_call.h"
 #include "capture/running/segments.h"
@@ -389,13 +390,10 @@ PyMethodDef kFunctions[] = {
 
 }  // namespace
 
-PyObject* compiled_function(PyObject* object) {
-  return Py_TYPE(object) == callable_type ? reinterpret_cast<Callable*>(object)->function : nullptr;
-}
-
 void register_bindings(PyObject* module) {
   callable_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kSpec));
   if (!callable_type) throw PythonError{};
+  set_compiled_class(callable_type, offsetof(Callable, function));
   PyModule_AddFunctions(module, kFunctions);
   PyModule_AddObjectRef(module, "_CompiledFunction", reinterpret_cast<PyObject*>(callable_type));
 }

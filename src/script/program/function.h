@@ -1,5 +1,4 @@
-// What a Function holds: its graph, made on demand, and its code. What runs it (script/run/function.cc)
-// defines its members.
+// What a Function holds: its graph, made on demand, and the code that script/run makes of it.
 #pragma once
 
 #include <atomic>
@@ -34,10 +33,6 @@ struct FunctionImpl {
   std::atomic<bool> was_called{false};
 
   ir::Graph& get_graph();
-  const Code& get_code();
-  // What a call from outside runs: the code with its calls inlined and its stretches compiled, once there is
-  // one.
-  const Code& get_code_to_call();
   void forget();  // what was made of its source; nobody runs it
 };
 

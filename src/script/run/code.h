@@ -11,6 +11,8 @@
 
 namespace weft::jit {
 
+struct FunctionImpl;
+
 // Instructions name their operands by number; `dst` is the register of the result. The ones for numbers and
 // lists do what the builtin of that name does, without a call.
 enum class OpCode : uint16_t {
@@ -131,5 +133,11 @@ class Code {
   std::vector<std::shared_ptr<const ir::ScriptPayload>> payloads_;
   std::vector<TypePtr> types_;
 };
+
+// A function's code, made when it is first asked for.
+const Code& code_of(FunctionImpl& function);
+// What a call from outside runs: the code with its calls inlined and its stretches compiled, once there is
+// one.
+const Code& code_to_call(FunctionImpl& function);
 
 }  // namespace weft::jit

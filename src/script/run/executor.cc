@@ -50,17 +50,18 @@ std::shared_ptr<const Code> optimize(const FunctionImpl& function, const ir::Gra
 void set_profiling_executor(bool on) { executor_switch() = on; }
 bool profiling_executor() { return executor_switch(); }
 
-const Code& FunctionImpl::get_code_to_call() {
-  if (!executor_switch().load(std::memory_order_relaxed)) return get_code();
-  if (const Code* made = optimized_ready.load(std::memory_order_acquire)) return *made;
-  if (!compile_at_once && !was_called.exchange(true)) return get_code();
-  const std::unique_lock lock(optimizing, std::try_to_lock);
-  if (!lock.owns_lock()) return get_code();
-  if (optimized_ready.load(std::memory_order_relaxed) == nullptr) {
-    optimized = optimize(*this, get_graph());
-    optimized_ready.store(optimized ? optimized.get() : &get_code(), std::memory_order_release);
+const Code& code_to_call(FunctionImpl& function) {
+  if (!executor_switch().load(std::memory_order_relaxed)) return code_of(function);
+  if (const Code* made = function.optimized_ready.load(std::memory_order_acquire)) return *made;
+  if (!function.compile_at_once && !function.was_called.exchange(true)) return code_of(function);
+  const std::unique_lock lock(function.optimizing, std::try_to_lock);
+  if (!lock.owns_lock()) return code_of(function);
+  if (function.optimized_ready.load(std::memory_order_relaxed) == nullptr) {
+    function.optimized = optimize(function, function.get_graph());
+    function.optimized_ready.store(function.optimized ? function.optimized.get() : &code_of(function),
+                                   std::memory_order_release);
   }
-  return *optimized_ready.load(std::memory_order_relaxed);
+  return *function.optimized_ready.load(std::memory_order_relaxed);
 }
 
 }  // namespace weft::jit

@@ -26,33 +26,20 @@ const ir::Graph& Function::graph() const { return impl_->get_graph(); }
 
 IValue Function::operator()(std::vector<IValue> arguments, const Keywords& keywords) const {
   std::vector<IValue> bound = bind_arguments(impl_->schema, std::move(arguments), keywords);
-  return run_code(impl_->get_code_to_call(), bound);
+  return run_code(code_to_call(*impl_), bound);
 }
 
-ir::Graph& FunctionImpl::get_graph() {
-  const std::lock_guard lock(mutex);
-  if (!graph) graph = define();
-  return *graph;
-}
-
-void FunctionImpl::forget() {
-  ready = optimized_ready = nullptr;
-  code.reset();
-  optimized.reset();
-  graph.reset();
-}
-
-const Code& FunctionImpl::get_code() {
-  if (const Code* made = ready.load(std::memory_order_acquire)) return *made;
-  const ir::Graph& original = get_graph();
+const Code& code_of(FunctionImpl& function) {
+  if (const Code* made = function.ready.load(std::memory_order_acquire)) return *made;
+  const ir::Graph& original = function.get_graph();
   // Without the lock: it may ask others for their graphs.
   const std::unique_ptr<ir::Graph> changed = with_number_constants(original);
-  const std::lock_guard lock(mutex);
-  if (!code) {
-    code = std::make_shared<const Code>(changed ? *changed : original, name);
-    ready.store(code.get(), std::memory_order_release);
+  const std::lock_guard lock(function.mutex);
+  if (!function.code) {
+    function.code = std::make_shared<const Code>(changed ? *changed : original, function.name);
+    function.ready.store(function.code.get(), std::memory_order_release);
   }
-  return *code;
+  return *function.code;
 }
 
 }  // namespace weft::jit

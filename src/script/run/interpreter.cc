@@ -269,7 +269,7 @@ class Machine {
 
   // Goes on in the function; its Return comes back to the instruction after this one.
   void call(const Instruction& at, const Function& function) {
-    const Code& callee = function.impl().get_code();
+    const Code& callee = code_of(function.impl());
     check_count(callee, at.num_operands);
     Frame& entered = stack_.enter(callee);
     for (size_t i = 0; i < at.num_operands; ++i) entered.registers[i] = take(operand(at, i));
@@ -380,7 +380,7 @@ class Machine {
           const profiling::Span span([&] { return "fork " + function->impl().qualified_name; },
                                      profiling::Kind::Script);
           try {
-            future->set_value(run_code(function->impl().get_code_to_call(), arguments));
+            future->set_value(run_code(code_to_call(function->impl()), arguments));
           } catch (...) {
             future->set_error(std::current_exception());
           }
