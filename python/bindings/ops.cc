@@ -94,6 +94,21 @@ bool is_operand(PyObject* object) {
          (PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyByteArray_Check(object));
 }
 
+// y + x: PyTorch's product is x * y, in which y is the number.
+bool is_swapped(const OperatorObject& self, Promotion rules) {
+  static const OpDef* const product = ops::find_op("mul");
+  return self.style == CallStyle::Reflected && (self.op != product || rules != Promotion::Torch);
+}
+
+// y / x of a number and 16 bits: PyTorch's is the reciprocal, as these hold it, times the number.
+bool multiplies_reciprocal(const OperatorObject& self, PyObject* const* args, size_t nargs) {
+  static const OpDef* const quotient = ops::find_op("true_divide");
+  if (self.style != CallStyle::Reflected || self.op != quotient || nargs != 2) return false;
+  const Tensor* const x = tensor_of_python(args[0]);
+  return x && compute_dtype(x->dtype()) != x->dtype() && (PyFloat_Check(args[1]) || PyLong_Check(args[1])) &&
+         rules_of(args, nargs) == Promotion::Torch;
+}
+
 const OpDef& meant(const OpDef& op, const OpArguments& arguments, Promotion rules) {
   return rules == Promotion::Torch ? ops::torch_overload(op, arguments.operands, arguments.attrs) : op;
 }
@@ -190,7 +205,7 @@ nb::object call(const OperatorObject& self, PyObject* const* args, size_t nargs,
     if (self.style != CallStyle::InPlace && !is_known) return nb::borrow(Py_NotImplemented);
   }
   PyObject* swapped[] = {nargs == 2 ? args[1] : nullptr, nargs == 2 ? args[0] : nullptr};
-  if (self.style == CallStyle::Reflected) args = swapped;
+  if (is_swapped(self, rules)) args = swapped;
   OpArguments arguments = parse_arguments(*self.op, args, nargs, keywords, nullptr, rules);
   const OpDef& op = meant(*self.op, arguments, rules);
   check_operands(self, op, arguments, rules);
@@ -246,7 +261,7 @@ nb::object call_traced(nb::handle self, CallStyle style, PyObject* const* args, 
   nb::list positional;
   nb::dict named;
   for (size_t i = 0; i < nargs; ++i) positional.append(given(args[i], i == 0 && op.name == "where"));
-  if (style == CallStyle::Reflected) positional.reverse();
+  if (is_swapped(*reinterpret_cast<const OperatorObject*>(self.ptr()), rules)) positional.reverse();
   for (size_t i = 0; i < count_of(keywords); ++i)
     named[nb::handle(PyTuple_GET_ITEM(keywords, i))] = given(args[nargs + i], false);
   nb::object result =
@@ -282,6 +297,8 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, P
   const auto& self = *reinterpret_cast<OperatorObject*>(callable);
   try {
     const auto nargs = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
+    if (multiplies_reciprocal(self, args, nargs)) [[unlikely]]
+      return PyNumber_Multiply(nb::handle(args[0]).attr("reciprocal")().ptr(), args[1]);
     if (trace_handler) [[unlikely]]
       return call_traced(callable, self.style, args, nargs, keywords).release().ptr();
     return call(self, args, nargs, keywords).release().ptr();

@@ -160,73 +160,126 @@ bool run_contiguous(const Loops& loops, std::span<const Tensor> operands, const 
 
 }  // namespace
 
+namespace {
+
+// Of operands whose dtypes have been looked at: `chosen` has the loop, `type` the result's dtype and shape.
+Tensor run_loops(const Loops& chosen, std::span<const Tensor> operands, DType dtype, const Shape& shape) {
+  std::vector<size_t> order;
+  if (const std::vector<Tensor> ordered = in_common_order(operands, shape, order); !ordered.empty()) {
+    // Computed in that order, then copied in tiles.
+    std::vector<size_t> back(order.size());
+    Shape sizes(order.size());
+    for (size_t d = 0; d < order.size(); ++d) back[order[d]] = d, sizes[d] = shape[order[d]];
+    return with_dimensions(run_loops(chosen, ordered, dtype, sizes), back).contiguous();
+  }
+  const Tensor result = Tensor::empty(shape, dtype);
+  if (result.numel() == 0 || run_contiguous(chosen, operands, result)) return result;
+  std::vector<Tensor> readable;
+  for (const Tensor& operand : operands) readable.push_back(in_reading_order(operand));
+  if (run_rows_with_one(chosen, readable, result)) return result;
+  if (run_beside_repeated_rows(chosen, readable, result)) return result;
+  if (row_length(readable, result) >= kShortRow)
+    run_along_rows(chosen, readable, result);
+  else
+    run_in_blocks(chosen, readable, result);
+  return result;
+}
+
+Shape known_sizes(const SymShape& sizes) {
+  Shape shape;
+  for (const Sym& size : sizes) shape.push_back(size.constant());
+  return shape;
+}
+
+}  // namespace
+
 std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::span<const Tensor> operands,
                                   const Attrs& attrs) {
   std::vector<TensorType> types;
   for (const Tensor& operand : operands) types.push_back(type_of(operand));
   const TensorType type = infer_pointwise(op, types, attrs)[0];
-  Shape shape;
-  for (const Sym& size : type.shape) shape.push_back(size.constant());
-
+  const Shape shape = known_sizes(type.shape);
   const DType operand_dtype = computation_dtype(types);
   const LoopFunction loop = loops[static_cast<size_t>(compute_dtype(operand_dtype))];
   WEFT_ASSERT(loop != nullptr, fmt::format("{}: no loop for {}", op.name, name(operand_dtype)));
   const Params params(op.params, attrs);
   const bool has_defaults = op.default_params != nullptr && params == *op.default_params;
-  const Loops chosen{op, loop, operand_dtype, params, has_defaults, weft::numel(shape)};
-
-  std::vector<size_t> order;
-  if (const std::vector<Tensor> ordered = in_common_order(operands, shape, order); !ordered.empty()) {
-    // Computed in that order, then copied in tiles.
-    std::vector<size_t> back(order.size());
-    for (size_t d = 0; d < order.size(); ++d) back[order[d]] = d;
-    return {with_dimensions(run_pointwise(op, loops, ordered, attrs)[0], back).contiguous()};
-  }
-  const Tensor result = Tensor::empty(shape, type.dtype);
-  if (result.numel() == 0 || run_contiguous(chosen, operands, result)) return {result};
-  std::vector<Tensor> readable;
-  for (const Tensor& operand : operands) readable.push_back(in_reading_order(operand));
-  if (run_rows_with_one(chosen, readable, result)) return {result};
-  if (run_beside_repeated_rows(chosen, readable, result)) return {result};
-  if (row_length(readable, result) >= kShortRow)
-    run_along_rows(chosen, readable, result);
-  else
-    run_in_blocks(chosen, readable, result);
-  return {result};
+  return {run_loops({op, loop, operand_dtype, params, has_defaults, weft::numel(shape)}, operands, type.dtype,
+                    shape)};
 }
 
-bool run_pointwise_into(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs,
-                        const Tensor& target) {
-  if (op.loops == nullptr || operands.size() > kMostOperands || target.numel() == 0) return false;
-  std::vector<TensorType> types;
+namespace {
+
+Shape shape_of_both(const OpDef& op, const Tensor& x, const Tensor& y) {
+  const SymShape sizes[] = {sym_shape(x), sym_shape(y)};
+  return known_sizes(broadcast_shapes(op.name, sizes));
+}
+
+// What the build has written takes operands of one dtype.
+Loops loops_beside_wide(const OpDef& op, int64_t elements) {
+  const LoopFunction loop = (*op.loops)[static_cast<size_t>(DType::F32)];
+  return {op, loop, DType::F32, *op.default_params, /*has_defaults=*/false, elements};
+}
+
+}  // namespace
+
+Tensor run_beside_wide_number(const OpDef& op, const Tensor& x, const Tensor& number) {
+  const Shape shape = shape_of_both(op, x, number);
+  const Loops plain = loops_beside_wide(op, weft::numel(shape));
+  const std::array operands{x, number};
+  profiling::Span span(op.name.c_str());
+  if (!span.is_recorded()) return run_loops(plain, operands, x.dtype(), shape);
+  if (profiling::is_on(profiling::kInputs)) span.inputs = describe_inputs(operands);
+  const Tensor result = run_loops(plain, operands, x.dtype(), shape);
+  span.work = work_of(op, operands, std::array{result}, {});
+  return result;
+}
+
+namespace {
+
+// The same into a tensor there is; false where that cannot be.
+bool run_loops_into(const Loops& chosen, std::span<const Tensor> operands, DType dtype, const Shape& shape,
+                    const Tensor& target) {
   bool reads_target = false;
   for (const Tensor& operand : operands) {
-    types.push_back(type_of(operand));
     // Elements of the target are read only where they are written.
     const bool is_target = operand.data() == target.data() && operand.dtype() == target.dtype() &&
                            operand.shape() == target.shape() && operand.strides() == target.strides();
     if (!is_target && operand.storage() == target.storage()) return false;
     reads_target = reads_target || is_target;
   }
-  const TensorType type = infer_pointwise(op, types, attrs)[0];
-  if (type.dtype != target.dtype() || type.shape.size() != target.shape().size()) return false;
-  for (size_t d = 0; d < type.shape.size(); ++d)
-    if (type.shape[d].constant() != target.shape()[d]) return false;
+  if (dtype != target.dtype() || shape != target.shape()) return false;
   int64_t inner = 0;  // what a step of the next dimension must go over: rows that overlap are written in turn
   for (size_t d = target.shape().size(); d-- > 0;) {
     if (target.shape()[d] == 1) continue;
     if (target.strides()[d] <= inner) return false;
     inner = target.strides()[d] * (target.shape()[d] - 1);
   }
+  if (row_length(operands, target) < kShortRow) return false;
+  run_along_rows(chosen, operands, target, /*is_in_place=*/reads_target);
+  return true;
+}
+
+}  // namespace
+
+bool run_pointwise_into(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs,
+                        const Tensor& target) {
+  if (op.loops == nullptr || operands.size() > kMostOperands || target.numel() == 0) return false;
+  std::vector<TensorType> types;
+  for (const Tensor& operand : operands) types.push_back(type_of(operand));
+  const TensorType type = infer_pointwise(op, types, attrs)[0];
   const DType operand_dtype = computation_dtype(types);
   const LoopFunction loop = (*op.loops)[static_cast<size_t>(compute_dtype(operand_dtype))];
   if (loop == nullptr) return false;
   const Params params(op.params, attrs);
   const bool has_defaults = op.default_params != nullptr && params == *op.default_params;
-  const Loops chosen{op, loop, operand_dtype, params, has_defaults, target.numel()};
-  if (row_length(operands, target) < kShortRow) return false;
-  run_along_rows(chosen, operands, target, /*is_in_place=*/reads_target);
-  return true;
+  return run_loops_into({op, loop, operand_dtype, params, has_defaults, target.numel()}, operands, type.dtype,
+                        known_sizes(type.shape), target);
+}
+
+bool run_beside_wide_number(const OpDef& op, const Tensor& x, const Tensor& number, const Tensor& target) {
+  return target.numel() != 0 && run_loops_into(loops_beside_wide(op, target.numel()), std::array{x, number},
+                                               x.dtype(), shape_of_both(op, x, number), target);
 }
 
 namespace {

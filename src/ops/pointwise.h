@@ -35,6 +35,12 @@ std::vector<TensorType> infer_pointwise(const OpDef& op, std::span<const TensorT
                                         const Attrs& attrs);
 std::vector<Tensor> run_pointwise(const OpDef& op, const LoopTable& loops, std::span<const Tensor> operands,
                                   const Attrs& attrs);
+// `op` of elements of 16 bits and one number of float32, rounded to x's dtype once. Its parameters have their
+// defaults; both operands are in the host's memory.
+Tensor run_beside_wide_number(const OpDef& op, const Tensor& x, const Tensor& number);
+// The same, written to `target`, which may be x; false where it has another dtype or shape, where it shares
+// memory with x otherwise, or where rows are short.
+bool run_beside_wide_number(const OpDef& op, const Tensor& x, const Tensor& number, const Tensor& target);
 
 // The usual small call, without what is general: contiguous tensors of the dtype the operator computes in and
 // of one shape, numbers and 0-d tensors beside them, no attributes but the defaults. An undefined tensor for

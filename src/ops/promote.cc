@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string_view>
 
 #include "core/default_dtype.h"
+#include "ops/arguments.h"
+#include "ops/composite.h"
 #include "ops/pointwise.h"
 #include "ops/pointwise_into.h"
 #include "ops/torch_rules.h"
@@ -166,6 +169,8 @@ PromotedTypes promoted_types(const OpDef& op, std::span<const Operand> operands,
   } else if (is_integral(compute) && !(op.dtypes & kIntegers) && (op.dtypes & kFloats)) {
     compute = float_for(compute, op, rules);
   }
+  // Numbers and elements of fewer bits are what they are.
+  if (op.name == "float_power") compute = is_complex(compute) ? DType::C128 : DType::F64;
   PromotedTypes types{compute, compute};
   if (op.dtype_rule == DTypeRule::Bool) types.result = DType::Bool;
   if (op.dtype_rule == DTypeRule::Real) types.result = real_dtype(compute);
@@ -181,6 +186,12 @@ OpArgs promoted_operands(const OpDef& op, std::span<const Operand> operands, con
   OpArgs args;
   args.attrs = attrs;
   args.rules = rules;
+  if (rules == Promotion::Torch && compute_dtype(compute) != compute && rounds_alpha(op) &&
+      attrs.find("alpha") != nullptr) {
+    const Scalar alpha = scalar_arg(attrs, "alpha");
+    refuse_overflow(alpha, compute);
+    args.attrs.set("alpha", Tensor::scalar(alpha, compute).item());
+  }
   for (size_t i = 0; i < operands.size(); ++i)
     args.tensors.push_back(to_operand(op, operands[i], compute, rules, op.name == "where" && i == 0));
   if (rules == Promotion::Torch) {
@@ -228,6 +239,67 @@ Tensor compare_signed_with_unsigned(const OpDef& op, std::span<const Operand> op
 
 }  // namespace
 
+namespace {
+
+// Do the 16 bits hold what float32 holds of the number?
+bool holds(DType dtype, const Scalar& number) {
+  const auto wide =
+      static_cast<float>(number.is_int() ? static_cast<double>(number.to_int()) : number.to_double());
+  return visit_dtype(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      return std::isnan(wide) || static_cast<float>(T(wide)) == wide;
+    else
+      return true;
+  });
+}
+
+// Does the operator take one of these operands as a number in float32 beside elements of `compute`, and does
+// it matter?
+bool has_wide_number(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs, DType compute,
+                     Promotion rules) {
+  if (rules != Promotion::Torch || compute_dtype(compute) == compute) return false;
+  const std::optional<size_t> place = number_in_float32(op);
+  if (!place || *place >= operands.size()) return false;
+  // Towards zero goes what float32 has of the quotient.
+  const bool rounds_quotient = attrs.find("rounding_mode") != nullptr && !attrs.is_none("rounding_mode");
+  if (const Scalar* number = std::get_if<Scalar>(&operands[*place]))
+    return rounds_quotient || !holds(compute, *number);
+  const Tensor& number = std::get<Tensor>(operands[*place]);
+  if (!number.defined() || number.dtype() == compute) return false;
+  const SymShape sizes = sym_shape(number);
+  return std::all_of(sizes.begin(), sizes.end(),
+                     [](const Sym& size) { return size.is_constant() && size.constant() == 1; });
+}
+
+// All of them in `compute`, but for that number.
+std::vector<Tensor> beside_wide_number(const OpDef& op, std::span<const Operand> operands, DType compute) {
+  const size_t place = *number_in_float32(op);
+  std::vector<Tensor> given;
+  for (size_t i = 0; i < operands.size(); ++i)
+    given.push_back(to_operand(op, operands[i], i == place ? DType::F32 : compute, Promotion::Torch, false));
+  return given;
+}
+
+// Have the operands, of which the second is that number, one loop here and now?
+bool run_in_one_loop(const OpDef& op, std::span<const Tensor> given) {
+  return op.loops != nullptr && given.size() == 2 &&
+         std::all_of(given.begin(), given.end(), [](const Tensor& operand) {
+           return !operand.is_traced() && operand.device() == Device();
+         });
+}
+
+Tensor invoke_wide(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs, DType compute) {
+  const std::vector<Tensor> given = beside_wide_number(op, operands, compute);
+  const PointwiseCall pointwise = pointwise_call(op, operands, attrs, Promotion::Torch);
+  const OpDef& meant = pointwise.op != nullptr ? *pointwise.op : op;
+  if (run_in_one_loop(meant, given)) return run_beside_wide_number(meant, given[0], given[1]);
+  std::vector<Operand> wide;
+  for (const Tensor& operand : given) wide.emplace_back(cast_to(operand, DType::F32));
+  return cast_to(invoke(op, wide, attrs, Promotion::Torch), compute);
+}
+
+}  // namespace
+
 Tensor invoke(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs, Promotion rules) {
   if (const std::optional<size_t> place = signed_beside_unsigned(op, operands, rules))
     return compare_signed_with_unsigned(op, operands, *place);
@@ -235,6 +307,7 @@ Tensor invoke(const OpDef& op, std::span<const Operand> operands, const Attrs& a
     if (Tensor result = run_small_pointwise(op, operands, rules); result.defined()) return result;
   }
   const DType compute = promoted_types(op, operands, rules).compute;
+  if (has_wide_number(op, operands, attrs, compute, rules)) return invoke_wide(op, operands, attrs, compute);
   return call(op, promoted_operands(op, operands, attrs, compute, rules)).at(0);
 }
 
@@ -253,6 +326,10 @@ bool invoke_into(const OpDef& op, std::span<const Operand> operands, const Attrs
   for (const Operand& operand : operands)
     if (const Tensor* tensor = std::get_if<Tensor>(&operand); tensor && !is_here(*tensor)) return false;
   const PromotedTypes types = promoted_types(op, operands, rules);
+  if (has_wide_number(op, operands, attrs, types.compute, rules)) {
+    const std::vector<Tensor> given = beside_wide_number(op, operands, types.compute);
+    return run_in_one_loop(op, given) && run_beside_wide_number(op, given[0], given[1], target);
+  }
   if (types.result != target.dtype() || !(op.dtypes & dtype_bit(types.compute))) return false;
   Attrs complete = attrs;
   for (const Param& param : op.params) {

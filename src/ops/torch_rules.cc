@@ -67,6 +67,22 @@ const OpDef& torch_overload(const OpDef& op, std::span<const Operand> operands, 
   return op;
 }
 
+std::optional<size_t> number_in_float32(const OpDef& op) {
+  static const std::pair<const OpDef*, size_t> found[] = {{find_op("mul"), 1},
+                                                          {find_op("div"), 1},
+                                                          {find_op("true_divide"), 1},
+                                                          {find_op("floor_divide"), 1},
+                                                          {find_op("lerp"), 2}};
+  for (const auto& [taking, place] : found)
+    if (taking == &op) return place;
+  return std::nullopt;
+}
+
+bool rounds_alpha(const OpDef& op) {
+  static const std::array<const OpDef*, 2> found{find_op("add"), find_op("sub")};
+  return std::find(found.begin(), found.end(), &op) != found.end();
+}
+
 void refuse_bool_subtraction(const OpDef& op, std::span<const Operand> operands) {
   static const OpDef* const subtraction = find_op("sub");
   if (&op != subtraction) return;

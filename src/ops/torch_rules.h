@@ -1,6 +1,7 @@
 // What PyTorch's rules make of a call beside its dtypes: other overloads, and operands that are refused.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,12 @@ namespace weft::ops {
 // along a dimension gives positions, too, all and any of uint8 stay uint8, heaviside of integers integers. It
 // takes the same arguments.
 const OpDef& torch_overload(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs);
+
+// The operand that an operator takes in float32, where it is one number, while it computes in 16 bits, and
+// rounds its result only: what PyTorch's CPU kernels do. All other numbers are rounded to the 16 bits first.
+std::optional<size_t> number_in_float32(const OpDef& op);
+// The parameter of a sum or difference that is such a number, rounded first.
+bool rounds_alpha(const OpDef& op);
 
 // Comparisons and extremes of complex numbers: TypeError.
 // PyTorch subtracts no truth values.

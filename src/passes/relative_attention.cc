@@ -129,6 +129,29 @@ bool holds_keys(const SymShape& grid, const Sym& keys) {
          height.constant() * width.constant() == keys.constant() && keys.constant() > 0;
 }
 
+// What `value` is `scale` times, or the value itself. A factor that 16 bits do not hold is one of float32
+// between two conversions.
+const Value* without_factor(const Value* value, double& scale) {
+  const Value* scaled = value;
+  const bool is_wide = is_result_of(value, "cast") && only_used_once(value) &&
+                       value->def->inputs[0]->tensor().dtype == DType::F32;
+  if (is_wide) scaled = value->def->inputs[0];
+  if (!is_result_of(scaled, "mul") || !only_used_once(scaled)) return value;
+  for (size_t i = 0; i < 2; ++i) {
+    const std::optional<Scalar> factor = uniform_constant(scaled->def->inputs[i]);
+    const Value* other = scaled->def->inputs[1 - i];
+    if (!factor || factor->is_complex()) continue;
+    if (is_wide) {
+      if (!is_result_of(other, "cast") || !only_used_once(other)) return value;
+      other = other->def->inputs[0];
+      if (other->tensor().dtype != value->tensor().dtype) return value;
+    }
+    scale = factor->to_double();
+    return other;
+  }
+  return value;
+}
+
 Value* mutable_value(const Value* value) { return const_cast<Value*>(value); }
 
 class RelativeAttention {
@@ -150,16 +173,8 @@ class RelativeAttention {
     GridSum sum;
     if (!sort_summands(scores, sum) || !sum.scores || !holds_keys(scores->tensor().shape, shape.back()))
       return nullptr;
-    const Value* product = through(sum.scores, "reshape");
     double scale = 1;
-    if (is_result_of(product, "mul") && only_used_once(product)) {
-      for (size_t i = 0; i < 2; ++i) {
-        const std::optional<Scalar> factor = uniform_constant(product->def->inputs[i]);
-        if (!factor || factor->is_complex()) continue;
-        scale = factor->to_double(), product = product->def->inputs[1 - i];
-        break;
-      }
-    }
+    const Value* product = without_factor(through(sum.scores, "reshape"), scale);
     if (!is_result_of(product, "matmul") || !only_used_once(product) ||
         !ir::same_shape(product->tensor().shape, shape))
       return nullptr;

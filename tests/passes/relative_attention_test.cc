@@ -85,6 +85,29 @@ TEST(RelativeAttention, OfTheFormulaInOtherOrders) {
   EXPECT_TRUE(is_fused(after(product + sums + kSoftmax)));
 }
 
+std::string in_bfloat16(std::string text) {
+  for (size_t at; (at = text.find("f32")) != std::string::npos;) text.replace(at, 3, "bf16");
+  return text;
+}
+
+// A scale that 16 bits do not hold multiplies between two conversions.
+TEST(RelativeAttention, OfTheFormulaWithAWideScale) {
+  const std::string before =
+      "  %kt: bf16[2, 8, 12] = permute(%k) {dims=[0, 2, 1]}\n"
+      "  %n: bf16[2, 12, 12] = matmul(%q, %kt)\n";
+  const std::string scaled =
+      "  %c: f32[] = constant {0.1}\n"
+      "  %z: f32[2, 12, 12] = cast(%n) {dtype=f32}\n"
+      "  %y: f32[2, 12, 12] = mul(%z, %c)\n"
+      "  %p: bf16[2, 12, 12] = cast(%y) {dtype=bf16}\n";
+  const std::string rest = in_bfloat16(std::string(kSums) + kSoftmax), inputs = in_bfloat16(kInputs);
+  const std::string fused = after(before + scaled + rest, inputs);
+  EXPECT_TRUE(is_fused(fused));
+  EXPECT_NE(fused.find("{scale=0.1"), std::string::npos) << fused;
+  // What else reads the wide product needs it.
+  EXPECT_FALSE(is_fused(after(before + scaled + replaced(rest, "  return %o", "  return %o, %y"), inputs)));
+}
+
 TEST(RelativeAttention, NotOfOtherFormulas) {
   const std::string whole = std::string(kProduct) + kSums + kSoftmax;
   for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{

@@ -13,6 +13,9 @@ from ._support import DTypeError, all_written, into, is_inexact, need_floating, 
 # ---- sums and products ---------------------------------------------------------------------------------------
 
 
+_HALF = (_weft.float16, _weft.bfloat16)  # sums of them take alpha as they hold it, and are rounded once
+
+
 def _check_alpha(function, result, alpha):
     """alpha's kind is not above the result's, as PyTorch has it."""
     if isinstance(alpha, bool):
@@ -71,6 +74,8 @@ def rsub(input, other, *args, alpha=1):
         return _weft.sub(other, input)
     result_like = _weft.add(input, other)
     _check_alpha("rsub", result_like, alpha)
+    if result_like.dtype in _HALF:
+        return _weft.sub(other, input.to(result_like.dtype), alpha=alpha)
     return _weft.sub(other, _weft.mul(input.to(result_like.dtype), alpha)).to(result_like.dtype)
 
 
@@ -119,6 +124,9 @@ def _sum(function, operator, input, other, alpha, out):
     if like.dtype == _weft.bool:
         other = other if alpha else _weft.zeros((), dtype=_weft.bool)
         return written(out, operator(input, other), parts_of=(input, other), own_dtype=False)
+    if like.dtype in _HALF:
+        result = operator(input, other, alpha=alpha).to(like.dtype)
+        return written(out, result, parts_of=(input, other), own_dtype=False)
     if not isinstance(other, _Tensor):
         return written(
             out, operator(input, other * alpha).to(like.dtype), parts_of=(input, other), own_dtype=False
