@@ -5,6 +5,7 @@ import pathlib
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "python" / "weft"
 
+
 def name_of(path):
     parts = ["weft", *path.relative_to(PACKAGE).with_suffix("").parts]
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
