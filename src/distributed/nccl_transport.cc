@@ -47,7 +47,7 @@ const nccl::Api& load_api() {
   return api;
 }
 
-nccl::DataType type_of(DType dtype) {
+nccl::DataType nccl_type_of(DType dtype) {
   switch (dtype) {
     case DType::I8: return nccl::kI8;
     case DType::U8: return nccl::kU8;
@@ -60,7 +60,7 @@ nccl::DataType type_of(DType dtype) {
   }
 }
 
-nccl::Reduction op_of(ReduceOp op) {
+nccl::Reduction nccl_op_of(ReduceOp op) {
   switch (op) {
     case ReduceOp::Sum: return nccl::kSum;
     case ReduceOp::Product: return nccl::kProduct;
@@ -93,8 +93,8 @@ class NcclTransport final : public Transport {
   Device device() const override { return device_; }
 
   Requests all_reduce(void* data, int64_t count, DType dtype, ReduceOp op) override {
-    return begin("all_reduce", api_.ncclAllReduce(data, data, static_cast<size_t>(count), type_of(dtype),
-                                                  op_of(op), communicator_, stream()));
+    return begin("all_reduce", api_.ncclAllReduce(data, data, static_cast<size_t>(count), nccl_type_of(dtype),
+                                                  nccl_op_of(op), communicator_, stream()));
   }
   Requests all_gather(const void* from, void* to, int64_t bytes) override {
     return begin("all_gather", api_.ncclAllGather(from, to, static_cast<size_t>(bytes), nccl::kU8,
@@ -102,8 +102,8 @@ class NcclTransport final : public Transport {
   }
   Requests reduce_scatter(void* from, void* to, int64_t count, DType dtype, ReduceOp op) override {
     return begin("reduce_scatter",
-                 api_.ncclReduceScatter(from, to, static_cast<size_t>(count), type_of(dtype), op_of(op),
-                                        communicator_, stream()));
+                 api_.ncclReduceScatter(from, to, static_cast<size_t>(count), nccl_type_of(dtype),
+                                        nccl_op_of(op), communicator_, stream()));
   }
   Requests broadcast(void* data, int64_t bytes, int root) override {
     return begin("broadcast", api_.ncclBroadcast(data, data, static_cast<size_t>(bytes), nccl::kU8, root,

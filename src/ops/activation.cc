@@ -241,7 +241,7 @@ Tensors bilinear(const OpDef& op, const OpArgs& args) {
   return {build::reshape(result, shape)};
 }
 
-[[maybe_unused]] const OpDef* const kComposites[] = {
+[[maybe_unused]] const OpDef* const kActivationComposites[] = {
     &define_composite("glu", "(Tensor input, int dim=-1) -> Tensor",
                       "The first half along dim times sigmoid of the second. raises: ValueError for an odd "
                       "size. source: Dauphin et al. 2016.",

@@ -68,4 +68,15 @@ const OpDef& define_composite(const char* name, const char* schema, const char* 
                       .composite = std::move(body)});
 }
 
+std::string describe_operands(const OpDef& op, const OpArgs& args) {
+  std::vector<TensorType> types;
+  for (const Tensor& tensor : args.tensors)
+    types.push_back(tensor.defined() ? type_of(tensor) : TensorType{.absent = true});
+  return describe_operands(op, types);
+}
+
+void fail_for(const OpDef& op, std::span<const TensorType> operands, const std::string& what) {
+  throw_error(ErrorKind::Value, fmt::format("{}: {}{}", op.name, what, describe_operands(op, operands)));
+}
+
 }  // namespace weft::ops

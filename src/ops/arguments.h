@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +26,11 @@ Device device_arg(const Attrs& attrs);
 
 // Axes in [0, ndim), in the order given; ValueError when one is named twice.
 std::vector<int64_t> normalize_dims(std::string_view op, std::vector<int64_t> dims, int64_t ndim);
+
+// The operands as error messages show them.
+std::string describe_operands(const OpDef& op, const OpArgs& args);
+// ValueError that says what is wrong, and describes the operands.
+[[noreturn]] void fail_for(const OpDef& op, std::span<const TensorType> operands, const std::string& what);
 
 // Registers an operator that is written over others.
 const OpDef& define_composite(const char* name, const char* schema, const char* doc, const char* numpy,

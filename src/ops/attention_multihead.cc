@@ -114,7 +114,7 @@ void check_heads(const OpDef& op, const Sym& embed_dim, int64_t heads) {
 
 // ---- multi_head_attention_forward
 // ------------------------------------------------------------------------------
-enum Operand : size_t {
+enum MultiheadOperand : size_t {
   kQuery,
   kKey,
   kValue,
@@ -361,7 +361,7 @@ std::vector<Tensor> encoder_layer(const OpDef& op, const OpArgs& args) {
   return {norm(build::add(x, feed_forward(x)), 7)};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kAttentionMultiheadOps[] = {
     &define_composite(
         "multi_head_attention_forward",
         "(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, Tensor? "

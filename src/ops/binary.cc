@@ -4,8 +4,6 @@
 namespace weft::ops {
 namespace {
 
-constexpr DTypeSet kInexact = kFloats | kComplex;
-
 // x * y where y is a parameter that is usually 1 (alpha, value): an expression leaves the product out.
 template <class X>
 X scaled(const X& x, const Params& p, size_t index) {

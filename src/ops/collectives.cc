@@ -17,7 +17,7 @@ namespace weft::ops {
 namespace {
 
 using Tensors = std::vector<Tensor>;
-using Types = std::vector<TensorType>;
+using ResultTypes = std::vector<TensorType>;
 
 distributed::ReduceOp reduction_of(const Attrs& attrs) {
   return distributed::reduce_op_from_name(attrs.get<std::string>("op"));
@@ -35,17 +35,17 @@ void check_dims(const OpDef& op, std::span<const TensorType> operands) {
              fmt::format("{}: expected at least one dimension, got {}", op.name, operands[0].str()));
 }
 
-Types infer_same(const OpDef&, std::span<const TensorType> operands, const Attrs& attrs) {
+ResultTypes infer_collective(const OpDef&, std::span<const TensorType> operands, const Attrs& attrs) {
   if (attrs.find("op")) reduction_of(attrs);
   return {operands[0]};
 }
-Types infer_gathered(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+ResultTypes infer_gathered(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
   check_dims(op, operands);
   TensorType type = operands[0];
   type.shape[0] = type.shape[0] * Sym(int_arg(attrs, "ranks"));
   return {type};
 }
-Types infer_scattered(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+ResultTypes infer_scattered(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
   check_dims(op, operands);
   reduction_of(attrs);
   const Sym ranks(int_arg(attrs, "ranks"));
@@ -88,10 +88,10 @@ std::unique_ptr<BegunCall> begun(std::unique_ptr<distributed::Begun> collective)
   return std::make_unique<BegunCollective>(std::move(collective));
 }
 
-[[maybe_unused]] const bool kDefined = [] {
+[[maybe_unused]] const bool kCollectivesDefined = [] {
   define(
       "_all_reduce", "(Tensor x, str op='sum') -> Tensor",
-      "The ranks' x[*S] added up, or their product, min or max; the same on all ranks.", infer_same,
+      "The ranks' x[*S] added up, or their product, min or max; the same on all ranks.", infer_collective,
       [](const OpDef&, Operands operands, const Attrs& attrs) -> Tensors {
         return {distributed::all_reduce(operands[0], reduction_of(attrs))};
       },
@@ -122,7 +122,8 @@ std::unique_ptr<BegunCall> begun(std::unique_ptr<distributed::Begun> collective)
         return begun(distributed::begin_reduce_scatter(operands[0], reduction_of(attrs)));
       });
   define(
-      "_broadcast", "(Tensor x, int root=0) -> Tensor", "The x[*S] of rank `root`, on all ranks.", infer_same,
+      "_broadcast", "(Tensor x, int root=0) -> Tensor", "The x[*S] of rank `root`, on all ranks.",
+      infer_collective,
       [](const OpDef&, Operands operands, const Attrs& attrs) -> Tensors {
         return {distributed::broadcast(operands[0], static_cast<int>(int_arg(attrs, "root")))};
       },

@@ -4,7 +4,7 @@
 namespace weft::ops {
 namespace {
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kCompareOps[] = {
     &binary<kAllDTypes>("eq", DTypeRule::Bool, [](auto x, auto y) { return x == y; },
                         {.doc = "x == y; false for NaN.", .numpy = "numpy.equal(x, y)"}),
     &binary<kAllDTypes>(

@@ -37,7 +37,7 @@ std::vector<Tensor> eager_complex(const OpDef&, std::span<const Tensor> operands
   return {result};
 }
 
-[[maybe_unused]] const OpDef& kComplex =
+[[maybe_unused]] const OpDef& kComplexOperator =
     register_op({.name = "complex",
                  .schema = "(Tensor real, Tensor imag) -> Tensor",
                  .doc = "The complex numbers with these parts, which have one shape.\n"

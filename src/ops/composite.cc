@@ -179,7 +179,7 @@ std::vector<Tensor> truth_of_uint8(const OpDef&, const OpArgs& args) {
 }
 constexpr char kAll[] = "all", kAny[] = "any";
 
-[[maybe_unused]] const OpDef* const kComposites[] = {
+[[maybe_unused]] const OpDef* const kCompositeComposites[] = {
     &composite("equal", "(Tensor x, Tensor y) -> bool",
                "Whether both have the same shape and equal elements, as one bool: false where there is NaN. "
                "Element by "

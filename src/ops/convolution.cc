@@ -25,22 +25,18 @@ struct ConvAttrs {
   int64_t groups;
 };
 
-[[noreturn]] void fail(const OpDef& op, std::span<const TensorType> operands, const std::string& what) {
-  throw_error(ErrorKind::Value, fmt::format("{}: {}{}", op.name, what, describe_operands(op, operands)));
-}
-
 // One number per spatial dimension, from a list of as many or of one.
 SymShape spatial_list(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs,
                       const char* name, size_t dims, int64_t least) {
   SymShape values = list_arg(attrs, name);
   if (values.size() == 1) values.resize(dims, values[0]);
   if (values.size() != dims) {
-    fail(op, operands,
-         fmt::format("expected {} to be one number or {}, got {}", name, dims, weft::str(values)));
+    fail_for(op, operands,
+             fmt::format("expected {} to be one number or {}, got {}", name, dims, weft::str(values)));
   }
   for (const Sym& value : values) {
     if (sym_lt(value, Sym(least)))
-      fail(op, operands, fmt::format("expected {} >= {}, got {}", name, least, weft::str(values)));
+      fail_for(op, operands, fmt::format("expected {} >= {}, got {}", name, least, weft::str(values)));
   }
   return values;
 }
@@ -51,7 +47,7 @@ std::vector<int64_t> spatial_ints(const OpDef& op, std::span<const TensorType> o
   for (const Sym& value : spatial_list(op, operands, attrs, name, dims, least)) {
     values.push_back(sym_specialize(value));
     if (values.back() > kLargestWindow)
-      fail(op, operands, fmt::format("expected {} <= {}, got {}", name, kLargestWindow, values.back()));
+      fail_for(op, operands, fmt::format("expected {} <= {}, got {}", name, kLargestWindow, values.back()));
   }
   return values;
 }
@@ -74,11 +70,11 @@ ConvAttrs read_attrs(const OpDef& op, std::span<const TensorType> operands, cons
   } else {
     result.before = result.after = spatial_list(op, operands, attrs, "padding", dims, 0);
   }
-  if (result.groups < 1) fail(op, operands, fmt::format("expected groups >= 1, got {}", result.groups));
+  if (result.groups < 1) fail_for(op, operands, fmt::format("expected groups >= 1, got {}", result.groups));
   for (size_t d = 0; d < dims; ++d) {
     const int64_t limit = std::max(result.stride[d], result.dilation[d]);
     if (result.transposed && result.output_padding[d] >= limit) {
-      fail(
+      fail_for(
           op, operands,
           fmt::format("output_padding must be smaller than stride or dilation: expected less than {}, got {}",
                       limit, result.output_padding[d]));
@@ -104,11 +100,11 @@ void check_dtypes(const OpDef& op, std::span<const TensorType> operands) {
 void check_ranks(const OpDef& op, std::span<const TensorType> operands, size_t dims) {
   const size_t input = operands[0].shape.size(), weight = operands[1].shape.size();
   if (weight != dims + 2)
-    fail(op, operands, fmt::format("expected weight of {} dimensions, got {}", dims + 2, weight));
+    fail_for(op, operands, fmt::format("expected weight of {} dimensions, got {}", dims + 2, weight));
   if (input != dims + 1 && input != dims + 2) {
-    fail(op, operands,
-         fmt::format("expected input of {} (unbatched) or {} (batched) dimensions, got {}", dims + 1,
-                     dims + 2, input));
+    fail_for(op, operands,
+             fmt::format("expected input of {} (unbatched) or {} (batched) dimensions, got {}", dims + 1,
+                         dims + 2, input));
   }
 }
 
@@ -118,22 +114,23 @@ Sym check_channels(const OpDef& op, std::span<const TensorType> operands, const 
   const Sym channels = operands[0].shape[operands[0].shape.size() - attrs.dims - 1], groups(attrs.groups);
   const Sym expected = attrs.transposed ? weight[0] : weight[1] * groups;
   if (sym_ne(channels, expected)) {
-    fail(op, operands,
-         fmt::format("expected input with {} channels (weight.shape[{}]{}), got {} channels", expected.str(),
-                     attrs.transposed ? 0 : 1, attrs.transposed ? "" : " * groups", channels.str()));
+    fail_for(
+        op, operands,
+        fmt::format("expected input with {} channels (weight.shape[{}]{}), got {} channels", expected.str(),
+                    attrs.transposed ? 0 : 1, attrs.transposed ? "" : " * groups", channels.str()));
   }
   if (sym_ne(floor_mod(weight[0], groups), Sym(0))) {
-    fail(op, operands,
-         fmt::format("expected weight.shape[0] to be divisible by groups = {}, got {}", attrs.groups,
-                     weight[0].str()));
+    fail_for(op, operands,
+             fmt::format("expected weight.shape[0] to be divisible by groups = {}, got {}", attrs.groups,
+                         weight[0].str()));
   }
   const Sym out_channels = attrs.transposed ? weight[1] * groups : weight[0];
   if (operands.size() > 2 && !operands[2].absent) {
     const SymShape& bias = operands[2].shape;
     if (bias.size() != 1 || sym_ne(bias[0], out_channels)) {
-      fail(op, operands,
-           fmt::format("expected bias of shape [{}] (the number of output channels), got {}",
-                       out_channels.str(), weft::str(bias)));
+      fail_for(op, operands,
+               fmt::format("expected bias of shape [{}] (the number of output channels), got {}",
+                           out_channels.str(), weft::str(bias)));
     }
   }
   return out_channels;
@@ -142,22 +139,23 @@ Sym check_channels(const OpDef& op, std::span<const TensorType> operands, const 
 Sym output_size(const OpDef& op, std::span<const TensorType> operands, const ConvAttrs& attrs, size_t d) {
   const SymShape& input = operands[0].shape;
   const Sym size = input[input.size() - attrs.dims + d], kernel = operands[1].shape[d + 2];
-  if (sym_lt(kernel, Sym(1))) fail(op, operands, "expected a kernel with at least one element");
+  if (sym_lt(kernel, Sym(1))) fail_for(op, operands, "expected a kernel with at least one element");
   const Sym reach = Sym(attrs.dilation[d]) * (kernel - Sym(1)), padding = attrs.before[d] + attrs.after[d];
   const Sym stride(attrs.stride[d]);
   if (attrs.transposed) {
     const Sym result = (size - Sym(1)) * stride - padding + reach + Sym(attrs.output_padding[d]) + Sym(1);
     if (sym_lt(result, Sym(0)))
-      fail(op, operands,
-           fmt::format("the padding leaves no output: size {} in dimension {}", result.str(), d + 2));
+      fail_for(op, operands,
+               fmt::format("the padding leaves no output: size {} in dimension {}", result.str(), d + 2));
     return result;
   }
   if (sym_lt(size + padding, reach + Sym(1))) {
-    fail(op, operands,
-         fmt::format("the kernel is larger than the padded input in spatial dimension {}: expected at most "
-                     "{}, got {}{}",
-                     d, (size + padding).str(), (reach + Sym(1)).str(),
-                     attrs.dilation[d] > 1 ? " (dilated)" : ""));
+    fail_for(
+        op, operands,
+        fmt::format("the kernel is larger than the padded input in spatial dimension {}: expected at most "
+                    "{}, got {}{}",
+                    d, (size + padding).str(), (reach + Sym(1)).str(),
+                    attrs.dilation[d] > 1 ? " (dilated)" : ""));
   }
   return floor_div(size + padding - reach - Sym(1), stride) + Sym(1);
 }
@@ -167,7 +165,8 @@ std::vector<TensorType> infer_convolution(const OpDef& op, std::span<const Tenso
   check_dtypes(op, operands);
   const size_t dims = operands[1].shape.size() - 2;
   if (operands[1].shape.size() < 3 || dims > 3)
-    fail(op, operands, fmt::format("expected weight of 3 to 5 dimensions, got {}", operands[1].shape.size()));
+    fail_for(op, operands,
+             fmt::format("expected weight of 3 to 5 dimensions, got {}", operands[1].shape.size()));
   check_ranks(op, operands, dims);
   const ConvAttrs parsed = read_attrs(op, operands, attrs);
   TensorType result{operands[0].dtype, {}, operands[0].device};
@@ -338,13 +337,13 @@ SymShape resolve_padding(const OpDef& op, std::span<const TensorType> operands, 
   if (word == nullptr) return spatial_list(op, operands, attrs, "padding", dims, 0);
   if (*word == "valid") return SymShape(dims, Sym(0));
   if (*word != "same")
-    fail(op, operands, fmt::format("expected padding to be numbers, 'same' or 'valid', got '{}'", *word));
+    fail_for(op, operands, fmt::format("expected padding to be numbers, 'same' or 'valid', got '{}'", *word));
   const std::vector<int64_t> stride = spatial_ints(op, operands, attrs, "stride", dims, 1);
   const std::vector<int64_t> dilation = spatial_ints(op, operands, attrs, "dilation", dims, 1);
   SymShape padding(2 * dims);
   for (size_t d = 0; d < dims; ++d) {
     if (stride[d] != 1)
-      fail(op, operands, fmt::format("padding='same' needs stride 1, got stride {}", weft::str(stride)));
+      fail_for(op, operands, fmt::format("padding='same' needs stride 1, got stride {}", weft::str(stride)));
     const Sym total = Sym(dilation[d]) * (operands[1].shape[d + 2] - Sym(1));
     padding[d] = floor_div(total, Sym(2));
     padding[dims + d] = total - padding[d];
@@ -390,7 +389,7 @@ const OpDef& define_convolution(const char* name, const char* schema, const char
                       .composite = std::move(body)});
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kConvolutionOps[] = {
     &register_op({.name = "convolution",
                   .schema = "(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] "
                             "padding=0, int[] dilation=1, "

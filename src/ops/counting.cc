@@ -270,7 +270,7 @@ std::vector<Tensor> eager_count_between(const OpDef&, std::span<const Tensor> op
   return {result};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kCountingOps[] = {
     &register_op(
         {.name = "count_between",
          .schema = "(Tensor x, Tensor edges) -> Tensor",

@@ -369,7 +369,7 @@ Tensors vander(const OpDef& op, const OpArgs& args) {
 
 #define WEFT_PLACE "*, dtype? dtype=None, device? device=None"
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kCreationOps[] = {
     &register_op({.name = "full",
                   .schema = "(int[] shape, Scalar value, " WEFT_PLACE ") -> Tensor",
                   .kind = OpKind::Creation,

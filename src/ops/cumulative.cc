@@ -217,7 +217,7 @@ std::vector<Tensor> diff(const OpDef& op, const OpArgs& args) {
   return {x};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kCumulativeOps[] = {
     &register_op({.name = "cumsum",
                   .schema = "(Tensor x, int dim, *, dtype? dtype=None) -> Tensor",
                   .doc = "Running sum along `dim`. bool and integers add in int64 unless `dtype` says "

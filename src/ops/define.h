@@ -21,6 +21,8 @@ namespace weft::ops {
 using scalar::Expr;
 using scalar::Number;
 
+inline constexpr DTypeSet kInexact = kFloats | kComplex;
+
 struct Options {
   std::string doc = {};
   std::string numpy = {};  // reference; "" = numpy.<name>(operands)

@@ -88,7 +88,7 @@ Tensors eager_roi_pool(const OpDef& op, std::span<const Tensor> operands, const 
                       });
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kDetectionOps[] = {
     &define_composite(
         "nms", "(Tensor boxes, Tensor scores, float iou_threshold) -> Tensor",
         "Indices (int64) of the boxes[N, 4] (x1, y1, x2, y2) that non-maximum suppression leaves, by "

@@ -242,7 +242,7 @@ std::vector<Tensor> einsum(const OpDef&, const OpArgs& args) {
   return {build::permute(result.tensor, order)};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kEinsumOps[] = {
     &define_composite("einsum", "(str equation, Tensor[] operands) -> Tensor",
                       "Sum of products by Einstein's convention: \"bij,bjk->bik\"; repeated labels in one "
                       "operand take the\n"

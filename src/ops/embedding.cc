@@ -229,7 +229,7 @@ Tensors eager_bags(const OpDef& op, std::span<const Tensor> operands, const Attr
   return {result};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kEmbeddingOps[] = {
     &register_op({.name = "embedding",
                   .schema = "(Tensor input, Tensor weight) -> Tensor",
                   .doc = "Rows of weight [n, dim] by number: [*input.shape, dim]. raises: IndexError for a "

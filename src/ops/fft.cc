@@ -104,7 +104,7 @@ std::vector<Tensor> eager_to_real(const OpDef& op, std::span<const Tensor> opera
                      });
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kFftOps[] = {
     &register_op(
         {.name = "fft_c2c",
          .schema = "(Tensor x, int n, int dim=-1, int norm=0, bool inverse=False) -> Tensor",

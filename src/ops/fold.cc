@@ -176,7 +176,7 @@ Tensors eager_col2im(const OpDef& op, std::span<const Tensor> operands, const At
   })};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kFoldOps[] = {
     &register_op({.name = "im2col",
                   .schema = "(Tensor input, int[] kernel_size, int[] dilation=[1], int[] padding=[0], int[] "
                             "stride=[1]) -> Tensor",

@@ -429,7 +429,7 @@ Tensors one_hot(const OpDef& op, const OpArgs& args) {
   return {build::cast(invoke("eq", {build::unsqueeze(known, x.dim()), numbers}), DType::I64)};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kIndexOps[] = {
     &register_op({.name = "gather_nd",
                   .schema = "(Tensor x, Tensor[] indices) -> Tensor",
                   .doc = "x at int64 index arrays, one per leading dimension (None: the whole dimension), "

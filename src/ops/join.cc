@@ -356,7 +356,7 @@ Tensors unbind(const OpDef& op, const OpArgs& args) {
   return results;
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kJoinOps[] = {
     &register_op(
         {.name = "join",
          .schema = "(Tensor[] tensors, int dim=0) -> Tensor",

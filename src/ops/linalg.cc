@@ -190,7 +190,7 @@ std::vector<Tensor> inverse(const OpDef& op, const OpArgs& args) {
   return {call1("solve", {x, eye})};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kLinalgOps[] = {
     &register_op(
         {.name = "det",
          .schema = "(Tensor x) -> Tensor",

@@ -20,6 +20,8 @@ inline DType complex_dtype_of(DType d) {
   return d == DType::F32 ? DType::C64 : d == DType::F64 ? DType::C128 : d;
 }
 
+inline const Sym& rows_of(const TensorType& x) { return x.shape[x.shape.size() - 2]; }
+
 // That the first operand is a stack of matrices of a dtype that LAPACK has.
 void check_matrices(const OpDef& op, std::span<const TensorType> operands, bool square);
 // The type's batch dimensions, then `sizes`.

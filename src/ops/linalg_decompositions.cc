@@ -8,7 +8,6 @@ namespace {
 
 using kernels::Lapack;
 
-const Sym& rows_of(const TensorType& x) { return x.shape[x.shape.size() - 2]; }
 const Sym& columns_of(const TensorType& x) { return x.shape.back(); }
 Sym least_of(const TensorType& x) { return sym_min(rows_of(x), columns_of(x)); }
 
@@ -237,7 +236,7 @@ std::vector<Tensor> eager_lstsq(const OpDef& op, std::span<const Tensor> operand
   return results;
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kLinalgDecompositionsOps[] = {
     &register_op(
         {.name = "eigvalsh",
          .schema = "(Tensor x, bool upper=False) -> Tensor",

@@ -13,7 +13,6 @@ namespace {
 
 using kernels::Lapack;
 
-const Sym& rows_of(const TensorType& x) { return x.shape[x.shape.size() - 2]; }
 TensorType info_type(const TensorType& x) {
   return TensorType{DType::I32, SymShape(x.shape.begin(), x.shape.end() - 2), x.device};
 }
@@ -117,7 +116,8 @@ std::vector<TensorType> infer_cholesky(const OpDef& op, std::span<const TensorTy
   return {operands[0], info_type(operands[0])};
 }
 
-std::vector<Tensor> eager_cholesky(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
+std::vector<Tensor> eager_cholesky_with_info(const OpDef& op, std::span<const Tensor> operands,
+                                             const Attrs& attrs) {
   std::vector<Tensor> results = empty_results(op, operands, attrs);
   visit_lapack(operands[0].dtype(), [&]<class T>(std::type_identity<T>) {
     const MatrixStack<T> stack(operands[0]);
@@ -338,7 +338,7 @@ std::vector<Tensor> eager_exponential(const OpDef& op, std::span<const Tensor> o
   return results;
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kLinalgFactorsOps[] = {
     &register_op({.name = "lu_factor",
                   .schema = "(Tensor x, bool check=False) -> (Tensor, Tensor, Tensor)",
                   .dtypes = kLapack,
@@ -365,7 +365,7 @@ std::vector<Tensor> eager_exponential(const OpDef& op, std::span<const Tensor> o
                          "or 0: int32 [*B].\n"
                          "dtype: float32, float64, complex. source: LAPACK potrf.",
                   .infer = infer_cholesky,
-                  .eager = eager_cholesky}),
+                  .eager = eager_cholesky_with_info}),
     &register_op(
         {.name = "ldl_factor",
          .schema = "(Tensor x, bool hermitian=False, bool check=False) -> (Tensor, Tensor, Tensor)",

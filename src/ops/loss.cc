@@ -12,13 +12,6 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-std::string operands(const OpDef& op, const OpArgs& args) {
-  std::vector<TensorType> types;
-  for (const Tensor& tensor : args.tensors)
-    types.push_back(tensor.defined() ? type_of(tensor) : TensorType{.absent = true});
-  return describe_operands(op, types);
-}
-
 // ---- reductions
 // ----------------------------------------------------------------------------------------------
 enum class LossReduction : uint8_t { None, Mean, Sum, BatchMean };
@@ -95,9 +88,10 @@ Tensors kl_div(const OpDef& op, const OpArgs& args) {
 void check_same_size(const OpDef& op, const OpArgs& args) {
   const SymShape input = sym_shape(args.tensors[0]), target = sym_shape(args.tensors[1]);
   WEFT_CHECK(input.size() == target.size() && std::equal(input.begin(), input.end(), target.begin(), sym_eq),
-             fmt::format("{}: input and target must have one shape{}", op.name, operands(op, args)));
-  WEFT_CHECK_TYPE(is_floating(args.tensors[0].dtype()) && is_floating(args.tensors[1].dtype()),
-                  fmt::format("{}: expected floating input and target{}", op.name, operands(op, args)));
+             fmt::format("{}: input and target must have one shape{}", op.name, describe_operands(op, args)));
+  WEFT_CHECK_TYPE(
+      is_floating(args.tensors[0].dtype()) && is_floating(args.tensors[1].dtype()),
+      fmt::format("{}: expected floating input and target{}", op.name, describe_operands(op, args)));
 }
 
 Tensor weighted(const Tensor& loss, const Tensor& weight) {
@@ -111,9 +105,9 @@ Tensors binary_cross_entropy(const OpDef& op, const OpArgs& args) {
     const Tensor outside =
         invoke("logical_not",
                {invoke("logical_and", {invoke("ge", {x, Scalar(0.0)}), invoke("le", {x, Scalar(1.0)})})});
-    WEFT_CHECK(
-        !call1("any", {outside}).item().to_bool(),
-        fmt::format("{}: all elements of input should be between 0 and 1{}", op.name, operands(op, args)));
+    WEFT_CHECK(!call1("any", {outside}).item().to_bool(),
+               fmt::format("{}: all elements of input should be between 0 and 1{}", op.name,
+                           describe_operands(op, args)));
   }
   // The logarithms stop at -100, so that the loss stays finite.
   const Tensor yes = invoke("maximum", {call1("log", {x}), Scalar(-100.0)});
@@ -148,22 +142,22 @@ Tensor along_classes(const Tensor& weight, const Tensor& x) {
 
 void check_classes(const OpDef& op, const OpArgs& args) {
   const Tensor &x = args.tensors[0], &target = args.tensors[1], &weight = args.tensors[2];
-  WEFT_CHECK_TYPE(
-      is_floating(x.dtype()) && target.dtype() == DType::I64,
-      fmt::format("{}: expected a floating input and int64 class numbers{}", op.name, operands(op, args)));
-  WEFT_CHECK(x.dim() >= 1,
-             fmt::format("{}: expected an input of at least 1 dimension{}", op.name, operands(op, args)));
+  WEFT_CHECK_TYPE(is_floating(x.dtype()) && target.dtype() == DType::I64,
+                  fmt::format("{}: expected a floating input and int64 class numbers{}", op.name,
+                              describe_operands(op, args)));
+  WEFT_CHECK(x.dim() >= 1, fmt::format("{}: expected an input of at least 1 dimension{}", op.name,
+                                       describe_operands(op, args)));
   SymShape expected = sym_shape(x);
   expected.erase(expected.begin() + class_dim(x));
   const SymShape given = sym_shape(target);
   WEFT_CHECK(
       given.size() == expected.size() && std::equal(given.begin(), given.end(), expected.begin(), sym_eq),
       fmt::format("{}: expected target of shape {}, got {}{}", op.name, weft::str(expected), weft::str(given),
-                  operands(op, args)));
+                  describe_operands(op, args)));
   if (!weight.defined()) return;
   WEFT_CHECK(
       weight.dim() == 1 && sym_eq(sym_shape(weight)[0], sym_shape(x)[static_cast<size_t>(class_dim(x))]),
-      fmt::format("{}: weight must have one element per class{}", op.name, operands(op, args)));
+      fmt::format("{}: weight must have one element per class{}", op.name, describe_operands(op, args)));
 }
 
 // What the losses over class numbers share: the classes to look up, which targets count and how much.
@@ -256,9 +250,9 @@ Tensors cross_entropy(const OpDef& op, const OpArgs& args) {
   WEFT_CHECK(smoothing >= 0 && smoothing <= 1,
              fmt::format("{}: label_smoothing must be between 0 and 1, got {}", op.name, smoothing));
   WEFT_CHECK_TYPE(is_floating(given.dtype()),
-                  fmt::format("{}: expected a floating input{}", op.name, operands(op, args)));
-  WEFT_CHECK(given.dim() >= 1,
-             fmt::format("{}: expected an input of at least 1 dimension{}", op.name, operands(op, args)));
+                  fmt::format("{}: expected a floating input{}", op.name, describe_operands(op, args)));
+  WEFT_CHECK(given.dim() >= 1, fmt::format("{}: expected an input of at least 1 dimension{}", op.name,
+                                           describe_operands(op, args)));
   const Tensor x = build::cast(given, compute_dtype(given.dtype()));
   const LossReduction reduction = reduction_of(op, args);
   const bool probabilities = is_floating(args.tensors[1].dtype());
@@ -279,7 +273,7 @@ Tensors cosine_similarity(const OpDef& op, const OpArgs& args) {
   const SymShape shape = broadcast_shapes(op.name, shapes);
   const DType dtype = promote_types(args.tensors[0].dtype(), args.tensors[1].dtype(), args.rules);
   WEFT_CHECK_TYPE(is_floating(dtype),
-                  fmt::format("{}: expected floating operands{}", op.name, operands(op, args)));
+                  fmt::format("{}: expected floating operands{}", op.name, describe_operands(op, args)));
   const int64_t dim = normalize_dim(op.name, int_arg(args.attrs, "dim"), static_cast<int64_t>(shape.size()));
   const Scalar eps(float_arg(args.attrs, "eps"));
   const auto unit = [&](const Tensor& given) {
@@ -297,7 +291,7 @@ Tensors pairwise_distance(const OpDef&, const OpArgs& args) {
 
 constexpr const char* kReduced = "(Tensor input, Tensor target, *, str reduction='mean') -> Tensor";
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kLossOps[] = {
     &define_composite("mse_loss", kReduced, "(input - target)**2; reduction: 'none', their 'mean' or 'sum'.",
                       "numpy.mean((input - target)**2)", mse_loss),
     &define_composite("l1_loss", kReduced, "|input - target|; reduction: 'none', their 'mean' or 'sum'.",

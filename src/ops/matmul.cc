@@ -449,7 +449,7 @@ std::vector<Tensor> matrix_power(const OpDef& op, const OpArgs& args) {
   return {result};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kMatmulOps[] = {
     &register_op(
         {.name = "matmul",
          .schema = "(Tensor x, Tensor y) -> Tensor",

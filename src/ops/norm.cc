@@ -17,22 +17,16 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-std::string operands(const OpDef& op, const OpArgs& args) {
-  std::vector<TensorType> types;
-  for (const Tensor& tensor : args.tensors)
-    types.push_back(tensor.defined() ? type_of(tensor) : TensorType{.absent = true});
-  return describe_operands(op, types);
-}
-
 // The input in the dtype to compute in. Parameters have the input's dtype, or float32 beside a smaller one.
 Tensor load(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
   WEFT_CHECK_TYPE(is_floating(x.dtype()), fmt::format("{}: dtype not supported: expected floating, got {}{}",
-                                                      op.name, name(x.dtype()), operands(op, args)));
+                                                      op.name, name(x.dtype()), describe_operands(op, args)));
   const DType compute = compute_dtype(x.dtype());
   for (const Tensor& other : args.tensors) {
-    WEFT_CHECK_TYPE(!other.defined() || other.dtype() == x.dtype() || other.dtype() == compute,
-                    fmt::format("{}: operands must have the input's dtype{}", op.name, operands(op, args)));
+    WEFT_CHECK_TYPE(
+        !other.defined() || other.dtype() == x.dtype() || other.dtype() == compute,
+        fmt::format("{}: operands must have the input's dtype{}", op.name, describe_operands(op, args)));
   }
   return build::cast(x, compute);
 }
@@ -91,15 +85,15 @@ int64_t first_normalized_axis(const OpDef& op, const OpArgs& args) {
                     std::equal(normalized.begin(), normalized.end(),
                                shape.end() - static_cast<std::ptrdiff_t>(normalized.size()), sym_eq);
   WEFT_CHECK(fits, fmt::format("{}: expected an input with shape [*, {}{}", op.name,
-                               weft::str(normalized).substr(1), operands(op, args)));
+                               weft::str(normalized).substr(1), describe_operands(op, args)));
   for (size_t i = 1; i < args.tensors.size(); ++i) {
     if (!args.tensors[i].defined()) continue;
     const SymShape given = sym_shape(args.tensors[i]);
-    WEFT_CHECK(
-        given.size() == normalized.size() &&
-            std::equal(given.begin(), given.end(), normalized.begin(), sym_eq),
-        fmt::format("{}: {} must have the shape normalized_shape {}, got {}{}", op.name,
-                    i == 1 ? "weight" : "bias", weft::str(normalized), weft::str(given), operands(op, args)));
+    WEFT_CHECK(given.size() == normalized.size() &&
+                   std::equal(given.begin(), given.end(), normalized.begin(), sym_eq),
+               fmt::format("{}: {} must have the shape normalized_shape {}, got {}{}", op.name,
+                           i == 1 ? "weight" : "bias", weft::str(normalized), weft::str(given),
+                           describe_operands(op, args)));
   }
   return static_cast<int64_t>(shape.size() - normalized.size());
 }
@@ -159,21 +153,21 @@ SymShape channel_view(const Tensor& x) {
 
 void check_channels(const OpDef& op, const OpArgs& args, int64_t ndim) {
   WEFT_CHECK(args.tensors[0].dim() >= ndim, fmt::format("{}: expected an input of at least {} dimensions{}",
-                                                        op.name, ndim, operands(op, args)));
+                                                        op.name, ndim, describe_operands(op, args)));
   const Sym channels = sym_shape(args.tensors[0])[1];
   for (size_t i = 1; i < args.tensors.size(); ++i) {
     if (!args.tensors[i].defined()) continue;
     const SymShape given = sym_shape(args.tensors[i]);
     WEFT_CHECK(given.size() == 1 && sym_eq(given[0], channels),
                fmt::format("{}: parameters must have one element per channel: expected shape [{}], got {}{}",
-                           op.name, channels.str(), weft::str(given), operands(op, args)));
+                           op.name, channels.str(), weft::str(given), describe_operands(op, args)));
   }
 }
 
 // Statistics of one value say nothing.
 void check_more_than_one(const OpDef& op, const OpArgs& args, const Sym& count, const char* what) {
-  WEFT_CHECK(sym_ne(count, Sym(1)),
-             fmt::format("{}: expected more than 1 {} when training{}", op.name, what, operands(op, args)));
+  WEFT_CHECK(sym_ne(count, Sym(1)), fmt::format("{}: expected more than 1 {} when training{}", op.name, what,
+                                                describe_operands(op, args)));
 }
 
 Sym product_from(const SymShape& shape, size_t first) {
@@ -231,9 +225,9 @@ Tensor normalize_groups_now(const Tensor& x, int64_t groups, double eps, const T
 }
 
 void check_statistics(const OpDef& op, const OpArgs& args, const char* when) {
-  WEFT_CHECK(
-      args.tensors[1].defined() && args.tensors[2].defined(),
-      fmt::format("{}: running_mean and running_var are needed {}{}", op.name, when, operands(op, args)));
+  WEFT_CHECK(args.tensors[1].defined() && args.tensors[2].defined(),
+             fmt::format("{}: running_mean and running_var are needed {}{}", op.name, when,
+                         describe_operands(op, args)));
 }
 
 Tensors batch_norm(const OpDef& op, const OpArgs& args) {
@@ -303,7 +297,7 @@ Tensors group_norm(const OpDef& op, const OpArgs& args) {
       groups.constant() > 0 && sym_eq(floor_mod(channels, groups), Sym(0)),
       fmt::format(
           "{}: the number of channels must be divisible by num_groups: got {} channels, num_groups {}{}",
-          op.name, channels.str(), groups.str(), operands(op, args)));
+          op.name, channels.str(), groups.str(), describe_operands(op, args)));
   const Sym size = floor_div(channels, groups) * product_from(shape, 2);
   check_more_than_one(op, args, shape[0] * size, "value per channel");
   const double eps = float_arg(args.attrs, "eps");
@@ -321,8 +315,8 @@ Tensors group_norm(const OpDef& op, const OpArgs& args) {
 Tensors local_response_norm(const OpDef& op, const OpArgs& args) {
   const Tensor x = load(op, args);
   const int64_t size = int_arg(args.attrs, "size");
-  WEFT_CHECK(x.dim() >= 3,
-             fmt::format("{}: expected an input of at least 3 dimensions{}", op.name, operands(op, args)));
+  WEFT_CHECK(x.dim() >= 3, fmt::format("{}: expected an input of at least 3 dimensions{}", op.name,
+                                       describe_operands(op, args)));
   WEFT_CHECK(size > 0, fmt::format("{}: size must be at least 1, got {}", op.name, size));
   const SymShape shape = sym_shape(x);
   const Tensor squares =
@@ -347,7 +341,7 @@ Tensors normalize(const OpDef&, const OpArgs& args) {
   return {invoke("true_divide", {x, invoke("maximum", {norm, Scalar(float_arg(args.attrs, "eps"))})})};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kNormOps[] = {
     &define_composite("layer_norm",
                       "(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
                       "eps=1e-5) -> Tensor",

@@ -13,7 +13,7 @@ namespace weft::ops {
 namespace {
 
 using Tensors = std::vector<Tensor>;
-using Types = std::vector<TensorType>;
+using ResultTypes = std::vector<TensorType>;
 
 // ---- windows of a fixed size
 // ---------------------------------------------------------------------------------
@@ -164,7 +164,8 @@ Tensors eager_avg_pool(const OpDef& op, std::span<const Tensor> operands, const 
 
 // ---- a given number of windows
 // -------------------------------------------------------------------------------
-Types infer_adaptive(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs, size_t rank) {
+ResultTypes infer_adaptive(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs,
+                           size_t rank) {
   check_dtype(op, operands);
   check_planes(op, operands, rank);
   TensorType result = operands[0];
@@ -213,11 +214,11 @@ TensorType channels_first(const TensorType& type) {
 }
 
 template <InferFn::result_type (*kInfer)(const OpDef&, std::span<const TensorType>, const Attrs&, size_t)>
-Types infer_channels_last(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+ResultTypes infer_channels_last(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
   WEFT_CHECK(operands[0].shape.size() == 4,
              fmt::format("{}: expected input f32 or bf16 [batch, height, width, channels]{}", op.name,
                          describe_operands(op, operands)));
-  const Types first{channels_first(operands[0])};
+  const ResultTypes first{channels_first(operands[0])};
   TensorType result = kInfer(op, first, attrs, 2)[0];
   result.shape = {result.shape[0], result.shape[2], result.shape[3], result.shape[1]};
   return {result};
@@ -282,7 +283,8 @@ SymShape unpooled_shape(const OpDef& op, const SymShape& input, const Attrs& att
   return shape;
 }
 
-Types infer_unpool(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs, size_t rank) {
+ResultTypes infer_unpool(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs,
+                         size_t rank) {
   check_dtype(op, operands);
   check_planes(op, operands, rank);
   const TensorType &x = operands[0], &indices = operands[1];
@@ -423,7 +425,7 @@ void define_channels_last() {
          "adaptive_avg_pool2d", infer_channels_last<infer_adaptive>, eager_adaptive_avg_last);
 }
 
-[[maybe_unused]] const bool kDefined = [] {
+[[maybe_unused]] const bool kPoolingDefined = [] {
   define_channels_last();
   define_max_pools<1>();
   define_max_pools<2>();

@@ -68,13 +68,13 @@ std::optional<DType> combine_categories(std::optional<DType> higher, std::option
   return higher;
 }
 
-struct Operands {
+struct OperandKinds {
   std::optional<DType> dimensioned, zero_dim;
   std::optional<WeakKind> weak;
 };
 
-Operands collect(const OpDef& op, std::span<const Operand> operands, Promotion rules) {
-  Operands found;
+OperandKinds collect(const OpDef& op, std::span<const Operand> operands, Promotion rules) {
+  OperandKinds found;
   size_t index = 0;
   for (const Operand& operand : operands) {
     const bool is_condition = op.name == "where" && index++ == 0;
@@ -90,7 +90,7 @@ Operands collect(const OpDef& op, std::span<const Operand> operands, Promotion r
 }
 
 DType common_dtype(const OpDef& op, std::span<const Operand> operands, Promotion rules) {
-  const Operands found = collect(op, operands, rules);
+  const OperandKinds found = collect(op, operands, rules);
   if (rules == Promotion::NumPy) {
     if (!found.dimensioned) return alone(found.weak.value_or(WeakKind::Float), rules);
     return found.weak ? promote_weak(*found.dimensioned, *found.weak, rules) : *found.dimensioned;

@@ -23,15 +23,11 @@ using Types = std::span<const TensorType>;
 using Tensors = std::vector<Tensor>;
 constexpr int64_t kElementsPerTask = 16 * 1024;
 
-[[noreturn]] void fail(const OpDef& op, Types operands, const std::string& what) {
-  throw_error(ErrorKind::Value, fmt::format("{}: {}{}", op.name, what, describe_operands(op, operands)));
-}
-
 void check_weight(const OpDef& op, Types operands) {
   WEFT_CHECK_TYPE(is_floating(operands[0].dtype) && operands[0].dtype != DType::F64,
                   fmt::format("{}: expected weight of float32, float16 or bfloat16{}", op.name,
                               describe_operands(op, operands)));
-  if (operands[0].shape.size() != 2) fail(op, operands, "expected weight [n, k]");
+  if (operands[0].shape.size() != 2) fail_for(op, operands, "expected weight [n, k]");
 }
 
 void check_dtype(const OpDef& op, Types operands, size_t index, DType dtype) {
@@ -43,7 +39,7 @@ void check_dtype(const OpDef& op, Types operands, size_t index, DType dtype) {
 int64_t group_size_arg(const OpDef& op, Types operands, const Attrs& attrs) {
   const int64_t group = int_arg(attrs, "group_size");
   if (group != 32 && group != 64 && group != 128 && group != 256)
-    fail(op, operands, fmt::format("expected group_size 32, 64, 128 or 256, got {}", group));
+    fail_for(op, operands, fmt::format("expected group_size 32, 64, 128 or 256, got {}", group));
   return group;
 }
 
@@ -120,7 +116,7 @@ std::vector<TensorType> infer_dequantize_int8(const OpDef& op, Types operands, c
   check_dtype(op, operands, 1, DType::F32);
   const SymShape &values = operands[0].shape, &scales = operands[1].shape;
   if (values.size() != 2 || scales.size() != 1 || sym_ne(values[0], scales[0]))
-    fail(op, operands, "expected values [n, k] and scales [n]");
+    fail_for(op, operands, "expected values [n, k] and scales [n]");
   return {{result_dtype(op, attrs), values, operands[0].device}};
 }
 
@@ -143,7 +139,7 @@ std::vector<TensorType> infer_quantize_int4(const OpDef& op, Types operands, con
   const int64_t group = group_size_arg(op, operands, attrs);
   const Sym n = operands[0].shape[0], k = operands[0].shape[1];
   if (sym_ne(floor_mod(k, Sym(2)), Sym(0)))
-    fail(op, operands, fmt::format("expected an even number of columns, got {}", k.str()));
+    fail_for(op, operands, fmt::format("expected an even number of columns, got {}", k.str()));
   return {{DType::U8, {n, floor_div(k, Sym(2))}, operands[0].device},
           {DType::BF16, {floor_div(k + Sym(group - 1), Sym(group)), n, Sym(2)}, operands[0].device}};
 }
@@ -182,11 +178,12 @@ std::vector<TensorType> infer_dequantize_int4(const OpDef& op, Types operands, c
   check_dtype(op, operands, 1, DType::BF16);
   const int64_t group = group_size_arg(op, operands, attrs);
   const SymShape &values = operands[0].shape, &scales = operands[1].shape;
-  if (values.size() != 2) fail(op, operands, "expected values [n, k / 2]");
+  if (values.size() != 2) fail_for(op, operands, "expected values [n, k / 2]");
   const Sym k = values[1] * Sym(2);
   if (scales.size() != 3 || sym_ne(scales[0], floor_div(k + Sym(group - 1), Sym(group))) ||
       sym_ne(scales[1], values[0]) || sym_ne(scales[2], Sym(2)))
-    fail(op, operands, fmt::format("expected scales_and_zeros [k / {}, n, 2] with values [n, k / 2]", group));
+    fail_for(op, operands,
+             fmt::format("expected scales_and_zeros [k / {}, n, 2] with values [n, k / 2]", group));
   return {{result_dtype(op, attrs), {values[0], k}, operands[0].device}};
 }
 
@@ -206,7 +203,7 @@ Tensors eager_dequantize_int4(const OpDef& op, std::span<const Tensor> operands,
   return {result.to(result_dtype(op, attrs))};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kQuantizedOps[] = {
     &register_op(
         {.name = "quantize_int8",
          .schema = "(Tensor weight) -> (Tensor, Tensor)",

@@ -19,7 +19,7 @@ namespace {
 
 using Types = std::span<const TensorType>;
 using Tensors = std::vector<Tensor>;
-enum Operands : size_t { kInput, kWeight, kScales, kBias, kResidual };
+enum LinearOperand : size_t { kInput, kWeight, kScales, kBias, kResidual };
 
 template <class T, size_t N>
 T choice(const OpDef& op, const Attrs& attrs, const char* attribute,
@@ -57,10 +57,6 @@ InputPrecision precision_of(const OpDef& op, const Attrs& attrs) {
                                      {"bfloat16", InputPrecision::BFloat16}}});
 }
 
-[[noreturn]] void fail(const OpDef& op, Types operands, const std::string& what) {
-  throw_error(ErrorKind::Value, fmt::format("{}: {}{}", op.name, what, describe_operands(op, operands)));
-}
-
 bool is_row_dtype(DType dtype) { return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16; }
 
 void check_dtypes(const OpDef& op, Types operands) {
@@ -85,23 +81,23 @@ void check_dtypes(const OpDef& op, Types operands) {
 // Inputs of the layer.
 Sym check_weight(const OpDef& op, Types operands, const Attrs& attrs) {
   const SymShape& weight = operands[kWeight].shape;
-  if (weight.size() != 2) fail(op, operands, "expected weight of 2 dimensions");
+  if (weight.size() != 2) fail_for(op, operands, "expected weight of 2 dimensions");
   const SymShape& scales = operands[kScales].shape;
   const int64_t group = int_arg(attrs, "group_size");
   switch (operands[kWeight].dtype) {
     case DType::I8:
       if (scales.size() != 1 || sym_ne(scales[0], weight[0]))
-        fail(op, operands, "expected scales [n] with weight [n, k]");
+        fail_for(op, operands, "expected scales [n] with weight [n, k]");
       return weight[1];
     case DType::U8: {
       if (group != 32 && group != 64 && group != 128 && group != 256)
-        fail(op, operands,
-             fmt::format("expected group_size 32, 64, 128 or 256 with int4 weights, got {}", group));
+        fail_for(op, operands,
+                 fmt::format("expected group_size 32, 64, 128 or 256 with int4 weights, got {}", group));
       const Sym inputs = weight[1] * Sym(2), groups = floor_div(inputs + Sym(group - 1), Sym(group));
       if (scales.size() != 3 || sym_ne(scales[0], groups) || sym_ne(scales[1], weight[0]) ||
           sym_ne(scales[2], Sym(2)))
-        fail(op, operands,
-             fmt::format("expected scales and zeros [k / {}, n, 2] with weight [n, k / 2]", group));
+        fail_for(op, operands,
+                 fmt::format("expected scales and zeros [k / {}, n, 2] with weight [n, k / 2]", group));
       return inputs;
     }
     default: return weight[1];
@@ -113,16 +109,16 @@ std::vector<TensorType> infer_linear(const OpDef& op, Types operands, const Attr
   const Sym inputs = check_weight(op, operands, attrs), outputs = operands[kWeight].shape[0];
   TensorType result = operands[kInput];
   if (result.shape.empty() || sym_ne(result.shape.back(), inputs))
-    fail(op, operands, fmt::format("expected input [..., {}]", inputs.str()));
+    fail_for(op, operands, fmt::format("expected input [..., {}]", inputs.str()));
   result.shape.back() = outputs;
   const TensorType &bias = operands[kBias], &residual = operands[kResidual];
   if (!bias.absent && (bias.shape.size() != 1 || sym_ne(bias.shape[0], outputs)))
-    fail(op, operands, fmt::format("expected bias [{}]", outputs.str()));
+    fail_for(op, operands, fmt::format("expected bias [{}]", outputs.str()));
   if (!residual.absent) {
     bool same = residual.dtype == result.dtype && residual.shape.size() == result.shape.size();
     for (size_t d = 0; same && d < result.shape.size(); ++d)
       same = sym_eq(residual.shape[d], result.shape[d]);
-    if (!same) fail(op, operands, fmt::format("expected residual of the result's type {}", result.str()));
+    if (!same) fail_for(op, operands, fmt::format("expected residual of the result's type {}", result.str()));
   }
   activation_of(op, attrs), precision_of(op, attrs);
   return {result};
@@ -275,7 +271,7 @@ Tensors convert_to_int4pack(const OpDef& op, const OpArgs& args) {
   return {build::cast(build::add(build::mul(even, Scalar(int64_t{16})), odd), DType::U8)};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kQuantizedLinearOps[] = {
     &register_op(
         {.name = "linear_packed",
          .schema = "(Tensor input, Tensor weight, Tensor? scales=None, Tensor? bias=None, Tensor? "

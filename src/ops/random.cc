@@ -22,7 +22,7 @@ namespace {
 
 using kernels::RandomState;
 using Tensors = std::vector<Tensor>;
-using Types = std::vector<TensorType>;
+using ResultTypes = std::vector<TensorType>;
 
 [[noreturn]] void refuse(std::string message) { throw_error(ErrorKind::Runtime, std::move(message)); }
 
@@ -145,7 +145,7 @@ const Distribution& distribution_of(const OpDef& op) {
                        [&](const Distribution& each) { return op.name == each.name; });
 }
 
-Types infer_distribution(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+ResultTypes infer_distribution(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
   check_generator(op, operands[0]);
   const Distribution& distribution = distribution_of(op);
   const DType dtype = attrs.get<DType>("dtype");
@@ -254,7 +254,7 @@ OpDef kernel(std::string name, std::string schema, std::string doc, InferFn infe
 }();
 
 // ---- permutations -----------------------------------------------------------------------------------------
-Types infer_permutation(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+ResultTypes infer_permutation(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
   check_generator(op, operands[0]);
   const Sym size = sym_arg(attrs, "n");
   if (!sym_ge(size, Sym(0))) refuse(fmt::format("{}: n must not be negative: got {}", op.name, size.str()));
@@ -272,7 +272,7 @@ Tensors draw_permutation(const OpDef& op, std::span<const Tensor> operands, cons
 }
 
 // ---- numbers whose distributions are operands -------------------------------------------------------------
-Types infer_elements(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+ResultTypes infer_elements(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
   check_generator(op, operands[0]);
   const TensorType& x = operands[1];
   check_floating(op, kFloats, x.dtype, ErrorKind::NotImplemented);
@@ -306,7 +306,7 @@ Tensors draw_scaled(const OpDef&, std::span<const Tensor> operands, const Attrs&
   return {build::mul(out, std.to(out.dtype()))};
 }
 
-Types infer_slopes(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
+ResultTypes infer_slopes(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
   check_generator(op, operands[0]);
   const TensorType& x = operands[1];
   check_floating(op, kFloats & ~dtype_bit(DType::F16), x.dtype, ErrorKind::NotImplemented);
@@ -322,7 +322,7 @@ Tensors draw_slopes(const OpDef&, std::span<const Tensor> operands, const Attrs&
   return {out};
 }
 
-Types infer_binomial(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
+ResultTypes infer_binomial(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
   check_generator(op, operands[0]);
   check_floating(op, kFloats, operands[1].dtype, ErrorKind::Value);
   check_floating(op, kFloats, operands[2].dtype, ErrorKind::Value);
@@ -335,7 +335,7 @@ Types infer_binomial(const OpDef& op, std::span<const TensorType> operands, cons
 }
 
 Tensors draw_binomial(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
-  const Types types =
+  const ResultTypes types =
       infer_binomial(op, std::array{type_of(operands[0]), type_of(operands[1]), type_of(operands[2])}, attrs);
   const Tensor count = build::expand(operands[1], types[0].shape).contiguous(),
                probability = build::expand(operands[2], types[0].shape).contiguous();
@@ -346,7 +346,7 @@ Tensors draw_binomial(const OpDef& op, std::span<const Tensor> operands, const A
   return {out};
 }
 
-Types infer_gamma(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
+ResultTypes infer_gamma(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
   check_generator(op, operands[0]);
   check_floating(op, dtype_bit(DType::F32) | dtype_bit(DType::F64), operands[1].dtype,
                  ErrorKind::NotImplemented);
@@ -364,7 +364,7 @@ Tensors draw_gamma(const OpDef&, std::span<const Tensor> operands, const Attrs&)
   return {out};
 }
 
-Types infer_multinomial(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
+ResultTypes infer_multinomial(const OpDef& op, std::span<const TensorType> operands, const Attrs& attrs) {
   check_generator(op, operands[0]);
   const TensorType& weights = operands[1];
   check_floating(op, kFloats, weights.dtype, ErrorKind::Runtime);
@@ -397,16 +397,18 @@ Tensors draw_multinomial(const OpDef&, std::span<const Tensor> operands, const A
 }
 
 // ---- the generator itself ---------------------------------------------------------------------------------
-Types infer_handle(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
+ResultTypes infer_handle(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
   check_generator(op, operands[0]);
   return {operands[0]};
 }
-Types infer_state(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
+ResultTypes infer_state(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
   check_generator(op, operands[0]);
   return {{DType::U8, {Sym(Generator::kStateBytes)}, operands[0].device}};
 }
 
-Types infer_new(const OpDef&, std::span<const TensorType>, const Attrs&) { return {{DType::I64, {}, {}}}; }
+ResultTypes infer_new(const OpDef&, std::span<const TensorType>, const Attrs&) {
+  return {{DType::I64, {}, {}}};
+}
 
 [[maybe_unused]] const bool kOthers = [] {
   const auto define = [](const char* name, const char* schema, const char* doc, InferFn infer,

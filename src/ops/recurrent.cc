@@ -295,7 +295,7 @@ constexpr const char* kGru =
 constexpr const char* kTanh = "h = tanh(w_ih x + b_ih + w_hh h + b_hh)";
 constexpr const char* kRelu = "h = max(w_ih x + b_ih + w_hh h + b_hh, 0)";
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kRecurrentOps[] = {
     &define_network("lstm", Cell::Lstm, false, kLstm),
     &define_network("lstm_packed", Cell::Lstm, true, kLstm),
     &define_network("gru", Cell::Gru, false, kGru),

@@ -215,7 +215,7 @@ const OpDef& define_cell(const char* operator_name, const char* doc, CompositeFn
                           doc, "", std::move(body));
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kRecurrentCellsOps[] = {
     &define_composite(
         "lstm_cell",
         "(Tensor input, Tensor[2] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "

@@ -82,7 +82,7 @@ const OpDef& reduction(const char* name, ReduceOp reduce, DTypeSet dtypes, const
   });
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kReduceOps[] = {
     &reduction("sum", ReduceOp::Sum, kAllDTypes,
                "Sum over `dim` (None: over all dimensions). bool and integers add in int64 unless `dtype` "
                "says otherwise;\n"

@@ -25,7 +25,7 @@ std::vector<Tensor> eager(const OpDef&, std::span<const Tensor> operands, const 
   return {operands[0].clone()};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kRequireOps[] = {
     &register_op(
         {.name = "require",
          .schema = "(Tensor x, Tensor condition, *, str error='') -> Tensor",

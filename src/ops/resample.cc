@@ -350,7 +350,7 @@ Tensors eager_grid_sample(const OpDef& op, std::span<const Tensor> operands, con
   return {result};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kResampleOps[] = {
     &register_op(
         {.name = "upsample",
          .schema = "(Tensor input, int[] size, str mode='nearest', bool align_corners=False, float? "

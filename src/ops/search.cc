@@ -108,7 +108,7 @@ std::vector<Tensor> unique(const OpDef& op, const OpArgs& args) {
   return results;
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kSearchOps[] = {
     &register_op({.name = "searchsorted_strict",
                   .schema = "(Tensor sorted_sequence, Tensor values, bool right=False) -> Tensor",
                   .doc = "searchsorted for operands of one dtype: what graphs contain.",

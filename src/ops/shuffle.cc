@@ -128,7 +128,7 @@ Tensors affine_grid(const OpDef& op, const OpArgs& args) {
   return {build::cast(grid, theta.dtype())};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kShuffleOps[] = {
     &define_composite(
         "pixel_shuffle", "(Tensor input, int upscale_factor) -> Tensor",
         "[…, C r**2, H, W] to […, C, H r, W r]: r**2 channels become r x r pixels. source: Shi et al. 2016.",

@@ -302,7 +302,7 @@ const char* const kSortDoc =
     "NaN comes last (first when descending). Stable: equal elements keep their order.\n"
     "dtype:  any. error: exact. raises: IndexError for a dimension that does not exist.";
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kSortOps[] = {
     &register_op(
         {.name = "sort",
          .schema = "(Tensor x, int dim=-1, bool descending=False, *, bool stable=True) -> (Tensor, Tensor)",

@@ -5,7 +5,7 @@
 namespace weft::ops {
 namespace {
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kSpecialOps[] = {
     &unary<kFloats>(
         "erf", DTypeRule::FloatOnly, [](auto x) { return erf(x); },
         {.doc = "Error function.", .numpy = "numpy.vectorize(math.erf)(x)", .error = {1.25, 1.25}}),

@@ -73,7 +73,7 @@ std::vector<Tensor> median_along(const OpDef& op, const OpArgs& args, bool passe
 
 constexpr const char* kMedianSchema = "(Tensor x, int dim, bool keepdim=False) -> (Tensor, Tensor)";
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kStatisticsOps[] = {
     &define_composite(
         "median_dim", kMedianSchema,
         "The middle element along `dim`, of two the lower one, and its int64 index: what median gives "

@@ -190,7 +190,7 @@ std::vector<Tensor> eager_kthvalue(const OpDef& op, std::span<const Tensor> oper
   return {values.as_strided(kept, strides, 0), indices.as_strided(kept, strides, 0)};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kTopkOps[] = {
     &register_op(
         {.name = "topk",
          .schema = "(Tensor x, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor, Tensor)",

@@ -6,8 +6,6 @@
 namespace weft::ops {
 namespace {
 
-constexpr DTypeSet kInexact = kFloats | kComplex;
-
 constexpr double kLn2 = 0.69314718055994530942;
 
 // Of complex numbers by their parts, and of others by the function itself: Expr is one of both.

@@ -408,7 +408,7 @@ std::vector<TensorType> infer_diagonal_update(const OpDef& op, std::span<const T
   return {operands[0]};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kViewOps[] = {
     &register_op({.name = "permute",
                   .schema = "(Tensor x, int[] dims) -> Tensor",
                   .kind = OpKind::View,

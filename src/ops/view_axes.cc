@@ -136,7 +136,7 @@ Tensors roll(const OpDef& op, const OpArgs& args) {
   return {flat ? build::reshape(x, original) : x};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kViewAxesOps[] = {
     &define_composite("transpose", "(Tensor x, int dim0, int dim1) -> Tensor",
                       "x with two dimensions exchanged.", "numpy.swapaxes(x, dim0, dim1)", transpose,
                       {"swapaxes", "swapdims"}, {"", "swapaxes"}),

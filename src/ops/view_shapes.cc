@@ -131,7 +131,7 @@ Tensors as_strided(const OpDef& op, const OpArgs& args) {
   return {x.as_strided(int_list_arg(args.attrs, "size"), int_list_arg(args.attrs, "stride"), offset)};
 }
 
-[[maybe_unused]] const OpDef* const kOps[] = {
+[[maybe_unused]] const OpDef* const kViewShapesOps[] = {
     &define_composite(
         "flatten", "(Tensor x, int start_dim=0, int end_dim=-1) -> Tensor",
         "Merges dimensions start_dim to end_dim (inclusive) into one. A view where the strides allow.", "",

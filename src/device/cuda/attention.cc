@@ -62,7 +62,7 @@ Steps3 leading_steps(const Tensor& x, size_t trailing) {
 
 Tensor dense(const Tensor& x) { return x.size(-1) <= 1 || x.strides().back() == 1 ? x : x.contiguous(); }
 
-RowsOf rows_of(const Tensor& x) {
+RowsOf rows_and_strides_of(const Tensor& x) {
   return {x, x.size(-2) == 1 ? 0 : x.strides()[x.strides().size() - 2], leading_steps(x, 2)};
 }
 
@@ -190,7 +190,8 @@ bool set_operands(Call& call, std::span<const Tensor> operands, const Tensor& ou
   if (call.dim > kMostDim || call.value_dim > kMostDim || call.dim < 1 || call.keys < 1) return false;
   call.scale = attrs.is_none("scale") ? 1.0 / std::sqrt(static_cast<double>(call.dim))
                                       : ops::float_arg(attrs, "scale");
-  call.query = rows_of(query), call.key = rows_of(key), call.value = rows_of(value);
+  call.query = rows_and_strides_of(query), call.key = rows_and_strides_of(key),
+  call.value = rows_and_strides_of(value);
   call.out = out;
   return true;
 }
@@ -231,7 +232,7 @@ std::vector<Tensor> run_relative_attention(const ops::OpDef& op, std::span<const
   if (results[0].numel() == 0) return results;
   Call call{};
   if (!set_operands(call, operands, results[0], attrs)) return {};
-  call.down = rows_of(dense(operands[3])), call.across = rows_of(dense(operands[4]));
+  call.down = rows_and_strides_of(dense(operands[3])), call.across = rows_and_strides_of(dense(operands[4]));
   run(call);
   return results;
 }

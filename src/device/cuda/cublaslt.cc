@@ -13,7 +13,6 @@
 namespace weft::cuda {
 namespace {
 
-constexpr size_t kMostDevices = 64;
 constexpr uint64_t kMostWorkspace = uint64_t{32} << 20;
 
 lt::Api load_cublaslt() {
@@ -28,7 +27,7 @@ lt::Api load_cublaslt() {
   return api;
 }
 
-const lt::Api& api() {
+const lt::Api& lt_api() {
   static const lt::Api& instance = *new lt::Api(load_cublaslt());
   return instance;
 }
@@ -54,10 +53,10 @@ const LtHandles::Made& handle_of(int device) {
   LtHandles::Made& made = handles().made[static_cast<size_t>(device)];
   if (made.is_tried) return made;
   made.is_tried = true;
-  made.problem = api().problem;
+  made.problem = lt_api().problem;
   if (!made.problem.empty()) return made;
   const lt::Status status = driver().call_library(
-      "cublasLtCreate", [&](void*) { return api().cublasLtCreate(&made.handle); }, device);
+      "cublasLtCreate", [&](void*) { return lt_api().cublasLtCreate(&made.handle); }, device);
   if (status != 0) made.problem = fmt::format("cublasLtCreate gives status {}", status);
   return made;
 }
@@ -200,23 +199,23 @@ void require(lt::Status status, const char* what) {
 
 lt::Layout layout_of(DType dtype, int64_t rows, int64_t columns, int64_t leading) {
   lt::Layout layout = nullptr;
-  require(api().cublasLtMatrixLayoutCreate(&layout, *lt_type(dtype), static_cast<uint64_t>(rows),
-                                           static_cast<uint64_t>(columns), leading),
+  require(lt_api().cublasLtMatrixLayoutCreate(&layout, *lt_type(dtype), static_cast<uint64_t>(rows),
+                                              static_cast<uint64_t>(columns), leading),
           "cublasLtMatrixLayoutCreate");
   return layout;
 }
 
 void set_batches(lt::Layout layout, int64_t count, int64_t step) {
   const auto batches = static_cast<int32_t>(count);
-  require(api().cublasLtMatrixLayoutSetAttribute(layout, lt::kBatchCount, &batches, sizeof batches),
+  require(lt_api().cublasLtMatrixLayoutSetAttribute(layout, lt::kBatchCount, &batches, sizeof batches),
           "cublasLtMatrixLayoutSetAttribute");
-  require(api().cublasLtMatrixLayoutSetAttribute(layout, lt::kBatchStep, &step, sizeof step),
+  require(lt_api().cublasLtMatrixLayoutSetAttribute(layout, lt::kBatchStep, &step, sizeof step),
           "cublasLtMatrixLayoutSetAttribute");
 }
 
 template <class T>
 void set(lt::Description description, int attribute, T value) {
-  require(api().cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof value),
+  require(lt_api().cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof value),
           "cublasLtMatmulDescSetAttribute");
 }
 
@@ -225,7 +224,7 @@ void set(lt::Description description, int attribute, T value) {
 void LtProduct::make() {
   const LtProblem& p = problem_;
   const DType sums = p.dtype == DType::F64 ? DType::F64 : p.dtype == DType::I8 ? DType::I32 : DType::F32;
-  require(api().cublasLtMatmulDescCreate(&description_, sums_of(p.dtype), *lt_type(sums)),
+  require(lt_api().cublasLtMatmulDescCreate(&description_, sums_of(p.dtype), *lt_type(sums)),
           "cublasLtMatmulDescCreate");
   set<int32_t>(description_, lt::kTransA, p.a_transposed ? lt::kTransposed : lt::kAsIs);
   set<int32_t>(description_, lt::kTransB, p.b_transposed ? lt::kTransposed : lt::kAsIs);
@@ -241,20 +240,20 @@ void LtProduct::make() {
 
 void LtProduct::end() {
   if (is_forked()) return;
-  if (description_ != nullptr) api().cublasLtMatmulDescDestroy(description_);
+  if (description_ != nullptr) lt_api().cublasLtMatmulDescDestroy(description_);
   for (const lt::Layout layout : {a_, b_, d_})
-    if (layout != nullptr) api().cublasLtMatrixLayoutDestroy(layout);
+    if (layout != nullptr) lt_api().cublasLtMatrixLayoutDestroy(layout);
 }
 
 std::vector<lt::Heuristic> LtProduct::algorithms(const Product& product, int most) const {
   const lt::Handle handle = handle_of(problem_.device).handle;
   if (product.end.bias.defined()) set<const void*>(description_, lt::kBiasPointer, product.end.bias.data());
   lt::Preference preference = nullptr;
-  require(api().cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
-  const auto destroy = [](void* p) { api().cublasLtMatmulPreferenceDestroy(p); };
+  require(lt_api().cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
+  const auto destroy = [](void* p) { lt_api().cublasLtMatmulPreferenceDestroy(p); };
   const std::unique_ptr<void, decltype(destroy)> owner(preference, destroy);
   const auto prefer = [&](int attribute, auto value) {
-    require(api().cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value),
+    require(lt_api().cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value),
             "cublasLtMatmulPreferenceSetAttribute");
   };
   prefer(lt::kMostWorkspace, kMostWorkspace);
@@ -269,8 +268,8 @@ std::vector<lt::Heuristic> LtProduct::algorithms(const Product& product, int mos
   const lt::Status status = driver().call_library(
       "cublasLtMatmulAlgoGetHeuristic",
       [&](void*) {
-        return api().cublasLtMatmulAlgoGetHeuristic(handle, description_, a_, b_, d_, d_, preference, most,
-                                                    found.data(), &count);
+        return lt_api().cublasLtMatmulAlgoGetHeuristic(handle, description_, a_, b_, d_, d_, preference, most,
+                                                       found.data(), &count);
       },
       problem_.device);
   found.resize(status == 0 ? static_cast<size_t>(std::clamp(count, 0, most)) : 0);
@@ -290,13 +289,13 @@ lt::Status LtProduct::run(const Product& product, const lt::Heuristic& by) const
                      bias = address(end.bias), residual = address(end.residual), out = address(end.out),
                      room = address(workspace)](void* stream) -> lt::Status {
     if (bias != nullptr)
-      if (const lt::Status status =
-              api().cublasLtMatmulDescSetAttribute(self->description_, lt::kBiasPointer, &bias, sizeof bias))
+      if (const lt::Status status = lt_api().cublasLtMatmulDescSetAttribute(
+              self->description_, lt::kBiasPointer, &bias, sizeof bias))
         return status;
-    return api().cublasLtMatmul(handle, self->description_, scale_of(self->problem_.dtype, true), a, self->a_,
-                                b, self->b_, scale_of(self->problem_.dtype, residual != nullptr),
-                                residual != nullptr ? residual : out, self->d_, out, self->d_, &by.algorithm,
-                                room, by.workspace, stream);
+    return lt_api().cublasLtMatmul(handle, self->description_, scale_of(self->problem_.dtype, true), a,
+                                   self->a_, b, self->b_, scale_of(self->problem_.dtype, residual != nullptr),
+                                   residual != nullptr ? residual : out, self->d_, out, self->d_,
+                                   &by.algorithm, room, by.workspace, stream);
   };
   return driver().call_library("cublasLtMatmul", call, problem_.device);
 }

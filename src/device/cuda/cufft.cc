@@ -34,7 +34,7 @@ fft::Api load_cufft() {
   return api;
 }
 
-const fft::Api& api() {
+const fft::Api& fft_api() {
   static const fft::Api& instance = *new fft::Api(load_cufft());
   return instance;
 }
@@ -55,7 +55,8 @@ class FftPlan {
     if (!is_made_ || is_forked()) return;
     try {
       driver().synchronize(key_.device);
-      driver().call_library("cufftDestroy", [&](void*) { return api().cufftDestroy(handle_); }, key_.device);
+      driver().call_library(
+          "cufftDestroy", [&](void*) { return fft_api().cufftDestroy(handle_); }, key_.device);
     } catch (const Error& error) {
       log::write(log::Channel::Syncs, fmt::format("cufftDestroy: {}", error.what()));
     }
@@ -76,14 +77,14 @@ class FftPlan {
     return driver().call_library(
         "cufftMakePlanMany64",
         [&](void*) {
-          if (const int status = step("cufftCreate", api().cufftCreate(&handle_))) return status;
+          if (const int status = step("cufftCreate", fft_api().cufftCreate(&handle_))) return status;
           is_made_ = true;
-          if (const int status = step("cufftSetAutoAllocation", api().cufftSetAutoAllocation(handle_, 0)))
+          if (const int status = step("cufftSetAutoAllocation", fft_api().cufftSetAutoAllocation(handle_, 0)))
             return status;
           long long n = key_.n, given = key_.given, result = key_.result;
           return step("cufftMakePlanMany64",
-                      api().cufftMakePlanMany64(handle_, 1, &n, &given, 1, given, &result, 1, result,
-                                                key_.kind, key_.count, &workspace_));
+                      fft_api().cufftMakePlanMany64(handle_, 1, &n, &given, 1, given, &result, 1, result,
+                                                    key_.kind, key_.count, &workspace_));
         },
         key_.device);
   }
@@ -94,18 +95,20 @@ class FftPlan {
       if (status != 0) *failed = what;
       return status;
     };
-    if (const int status = step("cufftSetStream", api().cufftSetStream(handle_, stream))) return status;
+    if (const int status = step("cufftSetStream", fft_api().cufftSetStream(handle_, stream))) return status;
     if (workspace != nullptr)
-      if (const int status = step("cufftSetWorkArea", api().cufftSetWorkArea(handle_, workspace)))
+      if (const int status = step("cufftSetWorkArea", fft_api().cufftSetWorkArea(handle_, workspace)))
         return status;
     const int direction = inverse ? fft::kInverse : fft::kForward;
     switch (key_.kind) {
-      case fft::kComplexF32: return step("cufftExecC2C", api().cufftExecC2C(handle_, from, to, direction));
-      case fft::kRealF32: return step("cufftExecR2C", api().cufftExecR2C(handle_, from, to));
-      case fft::kToRealF32: return step("cufftExecC2R", api().cufftExecC2R(handle_, from, to));
-      case fft::kComplexF64: return step("cufftExecZ2Z", api().cufftExecZ2Z(handle_, from, to, direction));
-      case fft::kRealF64: return step("cufftExecD2Z", api().cufftExecD2Z(handle_, from, to));
-      case fft::kToRealF64: return step("cufftExecZ2D", api().cufftExecZ2D(handle_, from, to));
+      case fft::kComplexF32:
+        return step("cufftExecC2C", fft_api().cufftExecC2C(handle_, from, to, direction));
+      case fft::kRealF32: return step("cufftExecR2C", fft_api().cufftExecR2C(handle_, from, to));
+      case fft::kToRealF32: return step("cufftExecC2R", fft_api().cufftExecC2R(handle_, from, to));
+      case fft::kComplexF64:
+        return step("cufftExecZ2Z", fft_api().cufftExecZ2Z(handle_, from, to, direction));
+      case fft::kRealF64: return step("cufftExecD2Z", fft_api().cufftExecD2Z(handle_, from, to));
+      case fft::kToRealF64: return step("cufftExecZ2D", fft_api().cufftExecZ2D(handle_, from, to));
     }
     return 0;
   }
@@ -255,11 +258,11 @@ void spread(const Tensor& result, const Tensor& rows, const Transform& t) {
 
 }  // namespace
 
-const std::string& why_no_cufft() { return api().problem; }
+const std::string& why_no_cufft() { return fft_api().problem; }
 
 std::vector<Tensor> run_transform(const ops::OpDef& op, std::span<const Tensor> operands,
                                   const ops::Attrs& attrs) {
-  if (!api().problem.empty()) return {};
+  if (!fft_api().problem.empty()) return {};
   const Tensor& x = operands[0];
   std::vector<Tensor> results = empty_results(op, operands, attrs);
   const Tensor& result = results[0];

@@ -22,8 +22,6 @@
 namespace weft::cuda {
 namespace {
 
-constexpr size_t kMostDevices = 64;
-
 solver::Api load_cusolver() {
   solver::Api api;
   OpenedLibrary library = open_library("cuSOLVER", {"libcusolver.so.12", "libcusolver.so.11"});
@@ -42,7 +40,7 @@ solver::Api load_cusolver() {
   return api;
 }
 
-const solver::Api& api() {
+const solver::Api& solver_api() {
   static const solver::Api& instance = *new solver::Api(load_cusolver());
   return instance;
 }
@@ -84,7 +82,7 @@ class Solving {
     const std::lock_guard<std::mutex> lock(solver_handles().mutex);
     solver::Handle& known = solver_handles().made[static_cast<size_t>(device_.index)];
     solver::Handle made = known;
-    if (made == nullptr && !call("cusolverDnCreate", [&] { return api().create(&made); })) return;
+    if (made == nullptr && !call("cusolverDnCreate", [&] { return solver_api().create(&made); })) return;
     handle_ = known = made;
   }
 
@@ -104,7 +102,7 @@ class Solving {
         name,
         [&](void* stream) {
           if (handle_ != nullptr)
-            if (const solver::Status set = api().set_stream(handle_, stream)) return set;
+            if (const solver::Status set = solver_api().set_stream(handle_, stream)) return set;
           return call();
         },
         device_.index);
@@ -163,12 +161,12 @@ Results run_cholesky(const ops::OpDef& op, std::span<const Tensor> operands, con
   const bool d = s.is_double();
   const Tensor a = copied(x);
   const Tensor room = s.workspace("potrf_bufferSize", [&](solver::Handle handle, int* elements) {
-    return api().potrf_bufferSize[d](handle, solver::kUpper, n, a.data(), n, elements);
+    return solver_api().potrf_bufferSize[d](handle, solver::kUpper, n, a.data(), n, elements);
   });
   for (int64_t i = 0; i < count; ++i)
     s.call("potrf", [&] {
-      return api().potrf[d](s.handle(), solver::kUpper, n, s.at(a, i, int64_t{n} * n), n, room.data(),
-                            s.elements(), s.info(i));
+      return solver_api().potrf[d](s.handle(), solver::kUpper, n, s.at(a, i, int64_t{n} * n), n, room.data(),
+                                   s.elements(), s.info(i));
     });
   if (!s.succeeded()) return {};
   results[0] = ops::call1("tril", {a});
@@ -187,12 +185,12 @@ bool factor(Solving& s, const Tensor& x, LuFactors& factors) {
   factors.columns = copied(turned(x));
   factors.pivots = Tensor::empty({count, least}, DType::I32, x.device());
   const Tensor room = s.workspace("getrf_bufferSize", [&](solver::Handle handle, int* elements) {
-    return api().getrf_bufferSize[d](handle, m, n, factors.columns.data(), m, elements);
+    return solver_api().getrf_bufferSize[d](handle, m, n, factors.columns.data(), m, elements);
   });
   for (int64_t i = 0; i < count; ++i)
     s.call("getrf", [&] {
-      return api().getrf[d](s.handle(), m, n, s.at(factors.columns, i, int64_t{m} * n), m, room.data(),
-                            static_cast<int*>(s.at(factors.pivots, i, least)), s.info(i));
+      return solver_api().getrf[d](s.handle(), m, n, s.at(factors.columns, i, int64_t{m} * n), m, room.data(),
+                                   static_cast<int*>(s.at(factors.pivots, i, least)), s.info(i));
     });
   return s.succeeded();
 }
@@ -216,9 +214,9 @@ Results run_solve(const ops::OpDef& op, std::span<const Tensor> operands, const 
   const int size = static_cast<int>(n), width = static_cast<int>(columns);
   for (int64_t i = 0; i < count_of(a); ++i)
     s.call("getrs", [&] {
-      return api().getrs[s.is_double()](s.handle(), 0, size, width, s.at(factors.columns, i, n * n), size,
-                                        static_cast<const int*>(s.at(factors.pivots, i, n)),
-                                        s.at(right, i, n * columns), size, s.info(i));
+      return solver_api().getrs[s.is_double()](s.handle(), 0, size, width, s.at(factors.columns, i, n * n),
+                                               size, static_cast<const int*>(s.at(factors.pivots, i, n)),
+                                               s.at(right, i, n * columns), size, s.info(i));
     });
   if (!s.succeeded()) return {};
   (is_vector ? ops::build::unsqueeze(result, result.dim()) : result).copy_from(turned(right));
@@ -279,12 +277,13 @@ Results run_symmetric(const ops::OpDef& op, std::span<const Tensor> operands, co
   const bool d = s.is_double();
   const Tensor a = copied(x);
   const Tensor room = s.workspace("syevd_bufferSize", [&](solver::Handle handle, int* elements) {
-    return api().syevd_bufferSize[d](handle, vectors, half, n, a.data(), n, results[0].data(), elements);
+    return solver_api().syevd_bufferSize[d](handle, vectors, half, n, a.data(), n, results[0].data(),
+                                            elements);
   });
   for (int64_t i = 0; i < count; ++i)
     s.call("syevd", [&] {
-      return api().syevd[d](s.handle(), vectors, half, n, s.at(a, i, int64_t{n} * n), n,
-                            s.at(results[0], i, n), room.data(), s.elements(), s.info(i));
+      return solver_api().syevd[d](s.handle(), vectors, half, n, s.at(a, i, int64_t{n} * n), n,
+                                   s.at(results[0], i, n), room.data(), s.elements(), s.info(i));
     });
   if (!s.succeeded()) return {};
   if (results.size() > 1) results[1].copy_from(turned(a));
@@ -304,23 +303,23 @@ Results run_qr(const ops::OpDef& op, std::span<const Tensor> operands, const ops
   const Tensor dense = x.contiguous();
   columns(n).copy_from(turned(dense.as_strided({count, m, n}, {int64_t{m} * n, n, 1}, dense.offset())));
   const Tensor room = s.workspace("geqrf_bufferSize", [&](solver::Handle handle, int* elements) {
-    return api().geqrf_bufferSize[d](handle, m, n, a.data(), m, elements);
+    return solver_api().geqrf_bufferSize[d](handle, m, n, a.data(), m, elements);
   });
   for (int64_t i = 0; i < count; ++i)
     s.call("geqrf", [&] {
-      return api().geqrf[d](s.handle(), m, n, s.at(a, i, size), m, s.at(tau, i, least), room.data(),
-                            s.elements(), s.info(i));
+      return solver_api().geqrf[d](s.handle(), m, n, s.at(a, i, size), m, s.at(tau, i, least), room.data(),
+                                   s.elements(), s.info(i));
     });
   if (!s.succeeded()) return {};
   const Tensor upper = ops::call1("triu", {a.as_strided({count, width, n}, {size, 1, m}, 0)});
   results[1].copy_from(upper.contiguous().as_strided(results[1].shape(), results[1].strides(), 0));
   const Tensor more = s.workspace("orgqr_bufferSize", [&](solver::Handle handle, int* elements) {
-    return api().orgqr_bufferSize[d](handle, m, width, least, a.data(), m, tau.data(), elements);
+    return solver_api().orgqr_bufferSize[d](handle, m, width, least, a.data(), m, tau.data(), elements);
   });
   for (int64_t i = 0; i < count; ++i)
     s.call("orgqr", [&] {
-      return api().orgqr[d](s.handle(), m, width, least, s.at(a, i, size), m, s.at(tau, i, least),
-                            more.data(), s.elements(), s.info(i));
+      return solver_api().orgqr[d](s.handle(), m, width, least, s.at(a, i, size), m, s.at(tau, i, least),
+                                   more.data(), s.elements(), s.info(i));
     });
   if (!s.succeeded()) return {};
   results[0]
@@ -347,14 +346,14 @@ Results run_svd(const ops::OpDef& op, std::span<const Tensor> operands, const op
   const Tensor u = s.room(has_vectors ? Shape{count, width, m} : Shape{1}),
                vt = s.room(has_vectors ? Shape{count, n, n} : Shape{1});
   const Tensor room = s.workspace("gesvd_bufferSize", [&](solver::Handle handle, int* elements) {
-    return api().gesvd_bufferSize[d](handle, m, n, elements);
+    return solver_api().gesvd_bufferSize[d](handle, m, n, elements);
   });
   const int64_t u_size = has_vectors ? int64_t{width} * m : 0, vt_size = has_vectors ? int64_t{n} * n : 0;
   for (int64_t i = 0; i < count; ++i)
     s.call("gesvd", [&] {
-      return api().gesvd[d](s.handle(), job, job, m, n, s.at(a, i, int64_t{m} * n), m, s.at(values, i, n),
-                            s.at(u, i, u_size), m, s.at(vt, i, vt_size), n, room.data(), s.elements(),
-                            nullptr, s.info(i));
+      return solver_api().gesvd[d](s.handle(), job, job, m, n, s.at(a, i, int64_t{m} * n), m,
+                                   s.at(values, i, n), s.at(u, i, u_size), m, s.at(vt, i, vt_size), n,
+                                   room.data(), s.elements(), nullptr, s.info(i));
     });
   if (!s.succeeded()) return {};
   if (!has_vectors) return results;
@@ -386,7 +385,7 @@ RunSolver solver_of(std::string_view name) {
 
 }  // namespace
 
-const std::string& why_no_cusolver() { return api().problem; }
+const std::string& why_no_cusolver() { return solver_api().problem; }
 
 bool is_linear_algebra(const ops::OpDef& op, std::span<const Tensor> operands) {
   return solver_of(op.name) != nullptr && !is_complex(operands[0].dtype());
@@ -394,7 +393,7 @@ bool is_linear_algebra(const ops::OpDef& op, std::span<const Tensor> operands) {
 
 std::vector<Tensor> run_linear_algebra(const ops::OpDef& op, std::span<const Tensor> operands,
                                        const ops::Attrs& attrs) {
-  if (!is_linear_algebra(op, operands) || !api().problem.empty()) return {};
+  if (!is_linear_algebra(op, operands) || !solver_api().problem.empty()) return {};
   for (const Tensor& x : operands)
     if (x.numel() == 0 || x.size(-1) > INT32_MAX) return {};
   if (operands[0].size(-2) > INT32_MAX) return {};

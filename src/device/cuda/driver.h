@@ -22,6 +22,8 @@ struct DeviceFacts {
   size_t memory = 0;       // bytes
 };
 
+inline constexpr size_t kMostDevices = 64;  // that tables by device have room for
+
 struct Launch {
   int64_t blocks;                       // of nest::kGridThreads threads
   bool waits;                           // threads wait for each other

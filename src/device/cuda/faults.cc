@@ -12,7 +12,7 @@
 namespace weft::cuda {
 namespace {
 
-constexpr size_t kMostDevices = 64, kBytes = 512;
+constexpr size_t kBytes = 512;
 
 struct Faults {
   std::mutex mutex;

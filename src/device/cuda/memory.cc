@@ -13,7 +13,7 @@
 namespace weft::cuda {
 namespace {
 
-constexpr size_t kUnit = 512, kMostDevices = 64;
+constexpr size_t kUnit = 512;
 
 struct Pool {
   std::mutex mutex;

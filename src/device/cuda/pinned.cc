@@ -35,7 +35,7 @@ Blocks& blocks() {
   return instance;
 }
 
-size_t class_of(size_t nbytes) { return std::bit_ceil(std::max(nbytes, kLeast)); }
+size_t block_bytes(size_t nbytes) { return std::bit_ceil(std::max(nbytes, kLeast)); }
 
 bool is_idle(Block& block) {
   std::erase_if(block.copies,
@@ -66,7 +66,7 @@ Block* block_of(Blocks& b, const void* data) {
 }  // namespace
 
 void* take_pinned(size_t nbytes, int device) {
-  const size_t size = class_of(nbytes);
+  const size_t size = block_bytes(nbytes);
   Blocks& b = blocks();
   const std::lock_guard<std::mutex> lock(b.mutex);
   for (auto& [data, block] : b.all) {

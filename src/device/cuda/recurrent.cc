@@ -39,7 +39,7 @@ struct Network {
 };
 
 // Rows of a contiguous matrix.
-Tensor rows_of(const Tensor& x, int64_t first, int64_t count) {
+Tensor rows_from(const Tensor& x, int64_t first, int64_t count) {
   return x.as_strided({count, x.size(-1)}, {x.size(-1), 1}, x.offset() + first * x.size(-1));
 }
 
@@ -97,16 +97,16 @@ struct Layer {
     for (size_t k = 0; k < batch_sizes.size(); ++k) {
       const size_t t = is_reversed ? batch_sizes.size() - 1 - k : k;
       const int64_t rows = batch_sizes[t];
-      const Tensor now = rows_of(state, 0, rows);
-      const Tensor cells_now = network.is_lstm ? rows_of(cells, 0, rows) : Tensor();
+      const Tensor now = rows_from(state, 0, rows);
+      const Tensor cells_now = network.is_lstm ? rows_from(cells, 0, rows) : Tensor();
       const Tensor to =
           out.as_strided({rows, state.size(1)}, {width, 1}, out.offset() + starts[t] * width + column);
       if (!network.has_projection) {
-        step(rows_of(gates, starts[t], rows), now, cells_now, to, width);
+        step(rows_from(gates, starts[t], rows), now, cells_now, to, width);
         continue;
       }
       const Tensor before = Tensor::empty({rows, cells.size(1)}, state.dtype(), state.device());
-      step(rows_of(gates, starts[t], rows), now, cells_now, before, cells.size(1));
+      step(rows_from(gates, starts[t], rows), now, cells_now, before, cells.size(1));
       const Tensor next = ops::call1("linear", {before, weights.back(), Tensor()});
       now.copy_from(next);
       to.copy_from(next);
@@ -136,16 +136,16 @@ std::vector<Tensor> run_recurrent(const ops::OpDef& op, std::span<const Tensor> 
       network.is_packed ? batch_sizes_of(given[1], rows, batch)
                         : std::vector<int64_t>(static_cast<size_t>(rows / batch), batch);
   if (batch_sizes.empty()) return {};
-  input = rows_of(input, 0, rows);
+  input = rows_from(input, 0, rows);
   for (int64_t layer = 0; layer < network.layers; ++layer) {
     const Tensor out = Tensor::empty({rows, width}, compute, input.device());
     for (int64_t direction = 0; direction < network.directions; ++direction) {
       const int64_t at = layer * network.directions + direction;
       const size_t first = network.weights_of(layer, direction),
                    count = network.weights_of(0, 1) - network.weights_of(0, 0);
-      const Tensor cells_of = network.is_lstm ? rows_of(cells, at * batch, batch) : Tensor();
+      const Tensor cells_of = network.is_lstm ? rows_from(cells, at * batch, batch) : Tensor();
       Layer{network, std::span<const Tensor>(operands).subspan(first, count), batch_sizes}.run(
-          input, rows_of(hidden, at * batch, batch), cells_of, out, direction * size, direction == 1);
+          input, rows_from(hidden, at * batch, batch), cells_of, out, direction * size, direction == 1);
     }
     input = out;
   }

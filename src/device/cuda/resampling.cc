@@ -18,7 +18,7 @@ double factor_of(const ops::Attrs& attrs, size_t axis) {
 }
 
 // What positions and weights are computed in, as on the host.
-DType sums_of(DType dtype) { return dtype == DType::F64 ? DType::F64 : DType::F32; }
+DType sums_in(DType dtype) { return dtype == DType::F64 ? DType::F64 : DType::F32; }
 
 const char* resizing_name(const std::string& mode, bool antialias) {
   if (mode == "nearest") return "kNearest";
@@ -30,7 +30,7 @@ const char* resizing_name(const std::string& mode, bool antialias) {
 // One dimension after another; what lies between is not rounded to the operand's dtype.
 Tensor resized_by_axes(const ops::OpDef& op, std::span<const Tensor> operands, const ops::Attrs& attrs) {
   Tensor x = operands[0].contiguous();
-  const DType dtype = x.dtype(), sums = sums_of(dtype);
+  const DType dtype = x.dtype(), sums = sums_in(dtype);
   const size_t dims = x.shape().size(), rank = dims - 2;
   const std::string& mode = attrs.get<std::string>("mode");
   const bool moves = mode.starts_with("nearest");
@@ -95,7 +95,7 @@ std::vector<Tensor> run_upsample(const ops::OpDef& op, std::span<const Tensor> o
 std::vector<Tensor> run_grid_sample(const ops::OpDef& op, std::span<const Tensor> operands,
                                     const ops::Attrs& attrs) {
   const Tensor x = operands[0].contiguous();
-  const DType sums = sums_of(x.dtype());
+  const DType sums = sums_in(x.dtype());
   const Tensor grid = operands[1].to(sums).contiguous();
   const std::vector<Tensor> results = empty_results(op, operands, attrs);
   const Tensor& out = results[0];
@@ -131,7 +131,7 @@ std::vector<Tensor> run_grid_sample(const ops::OpDef& op, std::span<const Tensor
 
 std::vector<Tensor> run_regions(const ops::OpDef& op, std::span<const Tensor> operands,
                                 const ops::Attrs& attrs) {
-  const Tensor x = operands[0].contiguous(), regions = operands[1].to(sums_of(x.dtype())).contiguous();
+  const Tensor x = operands[0].contiguous(), regions = operands[1].to(sums_in(x.dtype())).contiguous();
   const std::vector<Tensor> results = empty_results(op, operands, attrs);
   const Tensor& out = results[0];
   if (out.numel() == 0) return results;
@@ -157,7 +157,7 @@ std::vector<Tensor> run_regions(const ops::OpDef& op, std::span<const Tensor> op
     body = fmt::format("align_regions({}ratio, {}, (i64*)fault, code);", images, attrs.get_bool("aligned"));
   } else {
     body = fmt::format("pool_regions({}{}, (i64*)fault, code);", images,
-                       sums_of(x.dtype()) == DType::F64 ? "-0x1.fffffffffffffp1023" : "-0x1.fffffep127f");
+                       sums_in(x.dtype()) == DType::F64 ? "-0x1.fffffffffffffp1023" : "-0x1.fffffep127f");
   }
   kernel.launch(body, blocks_of_items(out.numel(), device));
   return results;

@@ -16,7 +16,7 @@ namespace {
 // are cut into parts.
 constexpr int64_t kManyLanes = 16384, kShort = 64, kFewRows = 512;
 
-const char* running(const ops::OpDef& op) {
+const char* running_text(const ops::OpDef& op) {
   if (op.name == "cumsum") return "RunningSum<{}>";
   if (op.name == "cumprod") return "RunningProduct<{}>";
   if (op.name == "logcumsumexp") return "RunningLogOfSum<{}>";
@@ -97,7 +97,7 @@ std::vector<Tensor> run_scan(const ops::OpDef& op, std::span<const Tensor> opera
   const Tensor x = operands[0].to(dtype);
   if (x.numel() == 0) return results;
   const int64_t dim = ops::normalize_dim(op.name, ops::int_arg(attrs, "dim"), x.dim());
-  const std::string how = fmt::format(fmt::runtime(running(op)), type_in_kernels(dtype));
+  const std::string how = fmt::format(fmt::runtime(running_text(op)), type_in_kernels(dtype));
   const int64_t length = x.size(dim);
   if (length <= kShort || x.numel() / length >= kManyLanes)
     scan_lanes(op, how, x, dim, results);

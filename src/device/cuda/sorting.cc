@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kTile = 2048, kShortestRun = 32;  // text/sorting.inc
 constexpr int64_t kTileBytes = kTile * (sizeof(uint64_t) + sizeof(int32_t));
-constexpr size_t kMostDims = 8;
+constexpr size_t kMostSortedDims = 8;
 
 // The first `kept` of each row from the `first` on.
 void take_sorted(const Tensor& from, const Sorted& sorted, int64_t rows, int64_t length, int64_t first,
@@ -159,7 +159,8 @@ std::vector<Tensor> run_scatter(const ops::OpDef& op, std::span<const Tensor> op
   const Tensor &x = operands[0], &index = operands[1];
   const size_t dims = x.shape().size();
   const bool is_moved = op.name == "scatter";
-  if (dims == 0 || dims > kMostDims || x.numel() == 0 || (!is_moved && is_complex(x.dtype()))) return {};
+  if (dims == 0 || dims > kMostSortedDims || x.numel() == 0 || (!is_moved && is_complex(x.dtype())))
+    return {};
   const Tensor result = x.clone();
   const int64_t count = index.numel();
   if (count == 0) return {result};

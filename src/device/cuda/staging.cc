@@ -12,7 +12,7 @@
 namespace weft::cuda {
 namespace {
 
-constexpr size_t kBufferBytes = size_t{4} << 20, kAlignment = 256, kMostDevices = 64;
+constexpr size_t kBufferBytes = size_t{4} << 20, kAlignment = 256;
 
 struct Buffer {
   char* data = nullptr;

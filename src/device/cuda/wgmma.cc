@@ -20,7 +20,7 @@ namespace {
 
 // Of fewer rows or columns half of the smallest tile and more would be zeros, and of less depth there is
 // nothing to copy while a part is multiplied.
-constexpr int64_t kLeast = 64;
+constexpr int64_t kLeastSide = 64;
 
 // Each fills most of a multiprocessor's shared memory.
 constexpr WgmmaTile kWide{128, 256, 256, 2, 4}, kSquare{128, 128, 128, 2, 5}, kFlat{64, 256, 128, 1, 5};
@@ -119,7 +119,8 @@ bool works(const WgmmaProduct& p, const WgmmaTile& tile) {
 
 std::optional<WgmmaTile> wgmma_tile(const WgmmaProduct& p) {
   const DeviceFacts& facts = driver().facts(p.device);
-  if (!facts.has_wgmma || p.rows < kLeast || p.columns < kLeast || p.depth < kLeast) return std::nullopt;
+  if (!facts.has_wgmma || p.rows < kLeastSide || p.columns < kLeastSide || p.depth < kLeastSide)
+    return std::nullopt;
   const std::string wanted = env::get("WEFT_CUDA_PRODUCTS");
   if (wanted == "mma") return std::nullopt;
   const WgmmaTile tile = best_tile(p, facts.multiprocessors);

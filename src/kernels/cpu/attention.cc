@@ -16,7 +16,7 @@
 namespace weft::kernels {
 namespace {
 
-const AttentionKernels& select() {
+const AttentionKernels& select_attention() {
 #if defined(__x86_64__)
   bool fma = false;
   for (const auto& feature : runtime::host_cpu_features()) fma = fma || feature == "fma";
@@ -27,8 +27,9 @@ const AttentionKernels& select() {
   return kAttentionBaseline;
 }
 
-struct Scratch {
-  explicit Scratch(int64_t count) : storage(Storage::allocate(static_cast<size_t>(count) * sizeof(float))) {}
+struct AttentionScratch {
+  explicit AttentionScratch(int64_t count)
+      : storage(Storage::allocate(static_cast<size_t>(count) * sizeof(float))) {}
   float* data() const { return static_cast<float*>(storage->data()); }
   std::shared_ptr<Storage> storage;
 };
@@ -77,7 +78,7 @@ class Attention {
         std::max<int64_t>(get_num_threads(), kPackedAttentionBytes / std::max<int64_t>(bytes, 1));
     for (size_t begin = 0; begin < heads_.size();) {
       const AttentionGroup group(heads_, begin, kept);
-      const Scratch packed((key_size_ + value_size_) * static_cast<int64_t>(group.sources.size()));
+      const AttentionScratch packed((key_size_ + value_size_) * static_cast<int64_t>(group.sources.size()));
       pack(group, packed.data());
       attend(group, packed.data());
       begin = group.end;
@@ -108,19 +109,19 @@ class Attention {
 
   void attend(const AttentionGroup& group, const float* packed) const {
     const int64_t blocks = ceil_div(shape_.queries, kAttentionRows);
-    parallel_for(0, static_cast<int64_t>(group.end - group.begin) * blocks, 1,
-                 [&](int64_t begin, int64_t end) {
-                   const int64_t width = value_panels_ * kernels_.panel;
-                   const Scratch scratch(kAttentionRows *
+    parallel_for(
+        0, static_cast<int64_t>(group.end - group.begin) * blocks, 1, [&](int64_t begin, int64_t end) {
+          const int64_t width = value_panels_ * kernels_.panel;
+          const AttentionScratch scratch(kAttentionRows *
                                          (shape_.head_dim + kAttentionKeys + width + shape_.relative_size()));
-                   for (int64_t task = begin; task < end; ++task) {
-                     const int64_t index = task / blocks;
-                     const float* keys =
-                         packed + group.source_of[static_cast<size_t>(index)] * (key_size_ + value_size_);
-                     attend_block(heads_[group.begin + static_cast<size_t>(index)],
-                                  task % blocks * kAttentionRows, keys, scratch.data());
-                   }
-                 });
+          for (int64_t task = begin; task < end; ++task) {
+            const int64_t index = task / blocks;
+            const float* keys =
+                packed + group.source_of[static_cast<size_t>(index)] * (key_size_ + value_size_);
+            attend_block(heads_[group.begin + static_cast<size_t>(index)], task % blocks * kAttentionRows,
+                         keys, scratch.data());
+          }
+        });
   }
 
   void attend_block(const AttentionHead& head, int64_t first, const float* keys, float* scratch) const {
@@ -181,7 +182,7 @@ class Attention {
 }  // namespace
 
 const AttentionKernels& attention_kernels() {
-  static const AttentionKernels& kernels = select();
+  static const AttentionKernels& kernels = select_attention();
   return kernels;
 }
 

@@ -19,7 +19,7 @@ BFloat16Kernels with_tiles() {
 }
 #endif
 
-const BFloat16Kernels* select() {
+const BFloat16Kernels* select_bfloat16() {
   // An engine is worth its packing from so much on. Where AVX512-BF16 runs at half of float32's rate it is
   // far below, elsewhere near 2.
   constexpr double kLeastSpeedup = 1.25;
@@ -32,7 +32,7 @@ const BFloat16Kernels* select() {
 }  // namespace
 
 const BFloat16Kernels* bfloat16_kernels() {
-  static const BFloat16Kernels* const kernels = select();
+  static const BFloat16Kernels* const kernels = select_bfloat16();
   return kernels;
 }
 

@@ -18,7 +18,7 @@ namespace {
 // More tokens than this are attended block by block, with packed keys.
 constexpr int64_t kFewTokens = 16;
 
-const CachedAttentionKernels& select() {
+const CachedAttentionKernels& select_cached_attention() {
 #if defined(__x86_64__)
   bool fma = false, f16c = false;
   for (const auto& feature : runtime::host_cpu_features()) {
@@ -200,7 +200,7 @@ class Call {
 }  // namespace
 
 const CachedAttentionKernels& cached_attention_kernels() {
-  static const CachedAttentionKernels& kernels = select();
+  static const CachedAttentionKernels& kernels = select_cached_attention();
   return kernels;
 }
 

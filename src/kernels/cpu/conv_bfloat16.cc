@@ -4,14 +4,13 @@
 #include <vector>
 
 #include "core/rounding.h"
+#include "kernels/cpu/gemm_bfloat16.h"
 #include "kernels/cpu/product_scope.h"
 #include "kernels/cpu/scratch.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
 namespace {
-
-const uint16_t* bits(const BFloat16* x) { return reinterpret_cast<const uint16_t*>(x); }
 
 class PatchProduct {
  public:

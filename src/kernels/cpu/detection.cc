@@ -7,20 +7,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/cpu/floats.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
 namespace {
 
 constexpr int64_t kSamplesPerTask = 16 * 1024;
-
-template <class F>
-void visit_float32_or_64(DType dtype, F&& f) {
-  if (dtype == DType::F32)
-    f(std::type_identity<float>{});
-  else
-    f(std::type_identity<double>{});
-}
 
 // ---- suppression
 
@@ -227,7 +220,7 @@ void for_region_planes(const Tensor& input, const Tensor& rois, const Tensor& re
 
 Tensor non_maximum_suppression(const Tensor& boxes, const Tensor& scores, double threshold) {
   std::vector<int64_t> kept;
-  visit_float32_or_64(boxes.dtype(), [&]<class T>(std::type_identity<T>) {
+  visit_float(boxes.dtype(), [&]<class T>(std::type_identity<T>) {
     kept = kept_boxes(boxes.data_as<T>(), scores.data_as<T>(), static_cast<size_t>(boxes.size(0)), threshold);
   });
   const Tensor result = Tensor::empty({static_cast<int64_t>(kept.size())}, DType::I64);
@@ -236,7 +229,7 @@ Tensor non_maximum_suppression(const Tensor& boxes, const Tensor& scores, double
 }
 
 void roi_align(const Tensor& input, const Tensor& rois, const RoiAlign& options, const Tensor& result) {
-  visit_float32_or_64(input.dtype(), [&]<class T>(std::type_identity<T>) {
+  visit_float(input.dtype(), [&]<class T>(std::type_identity<T>) {
     for_region_planes<T>(input, rois, result, [&](const T* roi, bool is_first, const T* plane, T* bins) {
       thread_local RegionWeights<T> weights;
       if (is_first)
@@ -247,7 +240,7 @@ void roi_align(const Tensor& input, const Tensor& rois, const RoiAlign& options,
 }
 
 void roi_pool(const Tensor& input, const Tensor& rois, double spatial_scale, const Tensor& result) {
-  visit_float32_or_64(input.dtype(), [&]<class T>(std::type_identity<T>) {
+  visit_float(input.dtype(), [&]<class T>(std::type_identity<T>) {
     for_region_planes<T>(input, rois, result, [&](const T* roi, bool, const T* plane, T* bins) {
       pool_region_maxima(roi, spatial_scale, plane, input.size(2), input.size(3), result.size(2),
                          result.size(3), bins);

@@ -12,7 +12,7 @@ namespace weft::kernels {
 namespace {
 
 // Up to this length, short contiguous sequences are transposed and transformed together.
-constexpr int64_t kTogether = 64;
+constexpr int64_t kLinesTogether = 64;
 constexpr int64_t kNarrowTogether = 2048;
 // Operations that are worth a thread.
 constexpr double kGrain = 1 << 16;
@@ -229,7 +229,7 @@ void complex_rows(const FftPlan<T>& plan, int64_t rows, int64_t in_stride, int64
 template <class T>
 bool together(const FftPlan<T>& plan) {
   if (plan.kind != FftPlan<T>::Kind::Direct || plan.passes.empty()) return false;
-  return plan.n <= kTogether || (plan.passes[0].radix < 8 && plan.n <= kNarrowTogether);
+  return plan.n <= kLinesTogether || (plan.passes[0].radix < 8 && plan.n <= kNarrowTogether);
 }
 template <class T>
 bool short_rows(const FftPlan<T>& plan, const FftShape& shape, int64_t rows) {

@@ -13,7 +13,7 @@ namespace weft::kernels {
 namespace {
 
 // Up to so many rows, packing b would cost more than it gives.
-constexpr int64_t kFewRows = kMaxTileRows, kMostLanes = 16;
+constexpr int64_t kFewTileRows = kMaxTileRows, kMostLanes = 16;
 constexpr int64_t kGrainProducts = 1 << 16, kSmallProducts = 1 << 18;
 
 MatrixView<float> transposed(MatrixView<float> x) { return {x.data, x.column_stride, x.row_stride}; }
@@ -267,16 +267,16 @@ void gemm_f32(int64_t m, int64_t n, int64_t k, MatrixView<float> a, MatrixView<f
   // A product with one column is one with a row, transposed.
   if (n == 1 && m > 1) return gemm_f32(1, m, k, transposed(b), transposed(a), c);
   // A matrix whose columns lie in memory, times a few columns: their product's transpose reads it as it lies.
-  if (n <= kFewRows && m > kFewRows && a.row_stride == 1 && a.column_stride != 1 &&
+  if (n <= kFewTileRows && m > kFewTileRows && a.row_stride == 1 && a.column_stride != 1 &&
       m * n * k > kSmallProducts) {
     const FloatBuffer turned(n * m);
     gemm_f32(n, m, k, transposed(b), transposed(a), turned.data());
     return gemm_kernels().transpose(n, m, turned.data(), m, c, n);
   }
   const RowMajor left(a, m, k);
-  if (m <= kFewRows && b.row_stride == 1 && b.column_stride != 1) return by_dots(m, n, k, left, b, c);
+  if (m <= kFewTileRows && b.row_stride == 1 && b.column_stride != 1) return by_dots(m, n, k, left, b, c);
   if (m <= 2 && rows_contiguous(b, n)) return by_rows(m, n, k, left, RowMajor(b, k, n), c);
-  if (m <= kFewRows && rows_contiguous(b, n)) return in_place(m, n, k, left, RowMajor(b, k, n), c);
+  if (m <= kFewTileRows && rows_contiguous(b, n)) return in_place(m, n, k, left, RowMajor(b, k, n), c);
   if (m * n * k <= kSmallProducts) return multiply_small(m, n, k, left, b, c);
   const bool wide = n >= 16 * gemm_kernels().lanes;
   if (is_own_transpose(m, n, k, a, b)) {

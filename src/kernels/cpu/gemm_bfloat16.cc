@@ -14,7 +14,7 @@ namespace weft::kernels {
 namespace {
 
 static_assert(sizeof(BFloat16) == sizeof(uint16_t));
-constexpr int64_t kGrainProducts = 1 << 17;
+constexpr int64_t kGrainBFloat16 = 1 << 17;
 constexpr int64_t kMostDepth = 3072;  // of panels; sums over more are kept in memory between the parts
 // Up to so many rows, packing b costs more than it gives: where its columns are contiguous, where its rows
 // are.
@@ -23,8 +23,6 @@ constexpr int64_t kDotsRows = 32, kCombinedRows = 16;
 constexpr int64_t kTurnedRows = 96;
 // The same on tiles.
 constexpr int64_t kDotsRowsOfTiles = 4, kCombinedRowsOfTiles = 6;
-
-const uint16_t* bits(const BFloat16* x) { return reinterpret_cast<const uint16_t*>(x); }
 
 // The left operand with contiguous rows of `depth` numbers: itself, or a copy filled up with zeros.
 class LeftRows {
@@ -147,7 +145,7 @@ class Product {
     const int64_t tiles_at_once = parts_ > 1 ? std::max<int64_t>(1, 1024 / kernels_.max_rows) : tiles_;
     const int64_t sums_of_tile = kernels_.max_rows * group * kPairColumns;
     parallel_for(0, ceil_div(panels_, group),
-                 std::max<int64_t>(1, kGrainProducts / (m_ * k_ * group * kPairColumns)),
+                 std::max<int64_t>(1, kGrainBFloat16 / (m_ * k_ * group * kPairColumns)),
                  [&](int64_t begin, int64_t end) {
                    const ProductScope scope(kernels_);
                    thread_local Scratch scratch;
@@ -175,11 +173,11 @@ class Product {
     const int64_t size = panel_size(), group = most_panels(), all = panels_ * parts_;
     const FloatBuffer buffer(all * size / 2 + 1);
     auto* const packed = reinterpret_cast<uint16_t*>(buffer.data());
-    parallel_for(0, all, std::max<int64_t>(1, kGrainProducts / (8 * size)), [&](int64_t begin, int64_t end) {
+    parallel_for(0, all, std::max<int64_t>(1, kGrainBFloat16 / (8 * size)), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) pack(i % panels_, 1, i / panels_, packed + i * size);
     });
     const int64_t products = std::max<int64_t>(1, kernels_.max_rows * n_ * k_);
-    parallel_for(0, tiles_, std::max<int64_t>(1, kGrainProducts / products), [&](int64_t begin, int64_t end) {
+    parallel_for(0, tiles_, std::max<int64_t>(1, kGrainBFloat16 / products), [&](int64_t begin, int64_t end) {
       const ProductScope scope(kernels_);
       thread_local Scratch scratch;
       float* const sums = scratch.floats(kernels_.max_rows * group * kPairColumns);
@@ -207,7 +205,7 @@ void inner_products(const BFloat16Kernels& kernels, int64_t m, int64_t n, int64_
                     const float* start, uint16_t* c) {
   constexpr int64_t kColumns = 8;
   const LeftRows left(a, m, k, k, false);
-  parallel_for(0, ceil_div(n, kColumns), std::max<int64_t>(1, kGrainProducts / (kColumns * k * m)),
+  parallel_for(0, ceil_div(n, kColumns), std::max<int64_t>(1, kGrainBFloat16 / (kColumns * k * m)),
                [&](int64_t begin, int64_t end) {
                  const int64_t first = begin * kColumns;
                  kernels.dots({.a = left.data,
@@ -230,7 +228,7 @@ void combine_rows(const BFloat16Kernels& kernels, int64_t m, int64_t n, int64_t 
   // Long stretches of b's rows keep what is read ahead useful; the sums do not depend on their length.
   const int64_t threads = in_parallel_region() ? 1 : get_num_threads();
   const int64_t width = std::clamp<int64_t>(round_up(ceil_div(n, 2 * threads), kPairColumns), 256, 1024);
-  parallel_for(0, ceil_div(n, width), std::max<int64_t>(1, kGrainProducts / (width * k * m)),
+  parallel_for(0, ceil_div(n, width), std::max<int64_t>(1, kGrainBFloat16 / (width * k * m)),
                [&](int64_t begin, int64_t end) {
                  thread_local Scratch scratch;
                  for (int64_t chunk = begin; chunk < end; ++chunk) {
@@ -252,7 +250,7 @@ void combine_rows(const BFloat16Kernels& kernels, int64_t m, int64_t n, int64_t 
                });
 }
 
-enum Way : uint8_t { kColumns, kRows, kTurned };
+enum Way : uint8_t { kColumnsByThread, kColumnsFirst, kTurnedWay };
 constexpr const char* kWays[] = {"columns packed by each thread", "all columns packed first",
                                  "weights where they lie, rows packed"};
 
@@ -276,14 +274,14 @@ void multiply_panels(const BFloat16Kernels& kernels, int64_t m, int64_t n, int64
              turns = can_turn && m * k + 2 * m * n < n * k;
   const int64_t rows = runtime::rows_to_measure(m, n * k);
   Ways ways;
-  if (turns) ways.add(kTurned);
-  ways.add(by_rows ? kRows : kColumns);
-  ways.add(by_rows ? kColumns : kRows);
+  if (turns) ways.add(kTurnedWay);
+  ways.add(by_rows ? kColumnsFirst : kColumnsByThread);
+  ways.add(by_rows ? kColumnsByThread : kColumnsFirst);
   // Some of the rows would not tell: all of them are packed, and read again for every tile of weights.
-  if (can_turn && !turns && rows == m) ways.add(kTurned);
+  if (can_turn && !turns && rows == m) ways.add(kTurnedWay);
   const auto run = [&](Way way, int64_t count, uint16_t* to) {
-    if (way == kTurned) return turned_product(kernels, count, n, k, a, b, start, to);
-    Product(kernels, count, n, k, a, b, start, to).run(way == kRows);
+    if (way == kTurnedWay) return turned_product(kernels, count, n, k, a, b, start, to);
+    Product(kernels, count, n, k, a, b, start, to).run(way == kColumnsFirst);
   };
   size_t chosen = 0;
   if (runtime::is_autotuning() && rows * n * k >= kLeast) {

@@ -7,6 +7,8 @@
 
 namespace weft::kernels {
 
+inline const uint16_t* bits(const BFloat16* x) { return reinterpret_cast<const uint16_t*>(x); }
+
 // c[m, n] (rows contiguous) = a[m, k] @ b[k, n] + bias[n] (or null). The order of a sum depends on the engine
 // and on the sizes, not on the number of threads; a number below 2^-126 counts as zero, in the operands, in
 // sums and in c. error: k * 2^-24 * sum(|a||b|), and 2^-8 of the result for its rounding.

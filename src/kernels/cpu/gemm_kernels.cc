@@ -5,7 +5,7 @@
 namespace weft::kernels {
 namespace {
 
-const GemmKernels& select() {
+const GemmKernels& select_gemm() {
 #if defined(__x86_64__)
   const int bytes = runtime::host_vector_bytes();
   bool fma = false;
@@ -19,7 +19,7 @@ const GemmKernels& select() {
 }  // namespace
 
 const GemmKernels& gemm_kernels() {
-  static const GemmKernels& kernels = select();
+  static const GemmKernels& kernels = select_gemm();
   return kernels;
 }
 

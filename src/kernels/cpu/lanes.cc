@@ -26,9 +26,9 @@ int64_t lane_offset(const Tensor& tensor, int64_t dim, int64_t number) {
 }
 
 void for_each_lane(const Tensor& tensor, int64_t dim, const std::function<void(int64_t)>& body) {
-  constexpr int64_t kElementsPerTask = 16 * 1024;
+  constexpr int64_t kElementsAtOnce = 16 * 1024;
   const int64_t grain =
-      std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, lane_length(tensor, dim)));
+      std::max<int64_t>(1, kElementsAtOnce / std::max<int64_t>(1, lane_length(tensor, dim)));
   parallel_for(0, num_lanes(tensor.shape(), dim), grain, [&](int64_t begin, int64_t end) {
     for (int64_t lane = begin; lane < end; ++lane) body(lane);
   });

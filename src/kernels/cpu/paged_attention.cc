@@ -9,9 +9,9 @@
 namespace weft::kernels {
 namespace {
 
-class Call {
+class PagedCall {
  public:
-  explicit Call(const PagedAttention& call)
+  explicit PagedCall(const PagedAttention& call)
       : call_(call),
         group_(call.heads / call.kv_heads),
         qkv_stride_((call.heads + 2 * call.kv_heads) * call.head_dim),
@@ -23,16 +23,16 @@ class Call {
   // Every row's keys and values are written before any row reads those of rows before it in its text. Items
   // go head by head: rows of one text find its keys in the cache.
   void run() const {
-    parallel_for_raw(0, call_.row_count, 8, write_rows, const_cast<Call*>(this));
-    parallel_for_raw(0, call_.row_count * call_.kv_heads, 1, attend_rows, const_cast<Call*>(this));
+    parallel_for_raw(0, call_.row_count, 8, write_rows, const_cast<PagedCall*>(this));
+    parallel_for_raw(0, call_.row_count * call_.kv_heads, 1, attend_rows, const_cast<PagedCall*>(this));
   }
 
  private:
   static void write_rows(void* self, int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) static_cast<const Call*>(self)->write(row);
+    for (int64_t row = begin; row < end; ++row) static_cast<const PagedCall*>(self)->write(row);
   }
   static void attend_rows(void* self, int64_t begin, int64_t end) {
-    static_cast<const Call*>(self)->attend(begin, end);
+    static_cast<const PagedCall*>(self)->attend(begin, end);
   }
 
   void write(int64_t row) const {
@@ -100,6 +100,6 @@ class Call {
 
 }  // namespace
 
-void attention_over_pages(const PagedAttention& call) { Call(call).run(); }
+void attention_over_pages(const PagedAttention& call) { PagedCall(call).run(); }
 
 }  // namespace weft::kernels

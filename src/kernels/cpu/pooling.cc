@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/cpu/floats.h"
 #include "kernels/cpu/vector_sum.h"
 #include "weft/detail/visit_dtype.h"
 #include "weft/error.h"
@@ -13,8 +14,6 @@
 
 namespace weft::kernels {
 namespace {
-
-constexpr int64_t kElementsPerTask = 16 * 1024;
 
 template <class T>
 constexpr T kLowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
@@ -165,14 +164,6 @@ void visit_real(DType dtype, F&& f) {
     else
       WEFT_ASSERT(false, "pooling: unexpected dtype");
   });
-}
-
-template <class F>
-void visit_float(DType dtype, F&& f) {
-  if (dtype == DType::F32)
-    f(std::type_identity<float>{});
-  else
-    f(std::type_identity<double>{});
 }
 
 }  // namespace

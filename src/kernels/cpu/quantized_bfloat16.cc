@@ -11,7 +11,7 @@
 namespace weft::kernels {
 namespace {
 
-constexpr int64_t kDepth =
+constexpr int64_t kInputsAtOnce =
     512;  // inputs whose weights are taken at once; with the sums they stay in the second level
 static_assert(kPanel == 2 * kPairColumns);
 
@@ -74,7 +74,8 @@ struct PackedMatrix::ManyBFloat16 {
     thread_local Scratch scratch;
     const auto& self = *static_cast<const ManyBFloat16*>(context);
     const int64_t sums = kPanelsAtOnce * self.panel_sums();
-    float* const memory = scratch.floats(sums + self.parts.weights * kPanelsAtOnce * kDepth * kPanel / 2);
+    float* const memory =
+        scratch.floats(sums + self.parts.weights * kPanelsAtOnce * kInputsAtOnce * kPanel / 2);
     const ProductScope scope(self.engine);
     for (int64_t panel = begin; panel < end; panel += kPanelsAtOnce)
       self.run_panels(panel, std::min(kPanelsAtOnce, end - panel), memory,
@@ -105,8 +106,8 @@ struct PackedMatrix::ManyBFloat16 {
 
   // sums: [panels][rows][64]; weights: [parts][panels][depth taken at once][64]
   void run_panels(int64_t first, int64_t panels, float* sums, uint16_t* weights) const {
-    for (int64_t k = 0; k < depth; k += kDepth) {
-      const int64_t padded = std::min(kDepth, depth - k);
+    for (int64_t k = 0; k < depth; k += kInputsAtOnce) {
+      const int64_t padded = std::min(kInputsAtOnce, depth - k);
       uint16_t* const low = parts.weights == 2 ? weights + panels * padded * kPanel : nullptr;
       for (int64_t i = 0; i < panels; ++i) {
         const int64_t at = i * padded * kPanel;

@@ -7,7 +7,7 @@
 namespace weft::kernels {
 namespace {
 
-const QuantizedKernels& select() {
+const QuantizedKernels& select_quantized() {
 #if defined(__x86_64__)
   const int bytes = runtime::host_vector_bytes();
   const auto has = [](const char* wanted) {
@@ -24,7 +24,7 @@ const QuantizedKernels& select() {
 }  // namespace
 
 const QuantizedKernels& quantized_kernels() {
-  static const QuantizedKernels& kernels = select();
+  static const QuantizedKernels& kernels = select_quantized();
   return kernels;
 }
 

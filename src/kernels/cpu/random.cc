@@ -18,7 +18,8 @@ constexpr int64_t kBatch = 1024;  // numbers at a time; their words stay in the 
 template <class T>
 constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 template <class T>
-constexpr bool kIsComplex = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+constexpr bool kIsComplexNumber =
+    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
 // What a double or an integer becomes.
 template <class T, class V>
@@ -27,7 +28,7 @@ T as(V value) {
     return T(static_cast<float>(value));
   else if constexpr (std::is_same_v<T, bool>)
     return value != 0;
-  else if constexpr (kIsComplex<T>)
+  else if constexpr (kIsComplexNumber<T>)
     return T(static_cast<typename T::value_type>(value));
   else if constexpr (std::is_integral_v<T> && std::is_floating_point_v<V>)
     return static_cast<T>(static_cast<int64_t>(value));
@@ -163,7 +164,7 @@ void random_uniform(RandomState& state, const Tensor& out, double low, double hi
 
 void random_normal(RandomState& state, const Tensor& out, double mean, double deviation, bool blocks) {
   visit_out(out, [&]<class T>(T* to, int64_t count) {
-    if constexpr (kIsComplex<T>)
+    if constexpr (kIsComplexNumber<T>)
       normal_numbers(state, reinterpret_cast<typename T::value_type*>(to), 2 * count, mean,
                      deviation / std::sqrt(2.0), blocks);
     else

@@ -8,8 +8,8 @@
 namespace weft::kernels {
 namespace {
 
-constexpr int64_t kBatch = 1024;
-constexpr int kLanes = 64;  // pairs at a time
+constexpr int64_t kWordsAtOnce = 1024;
+constexpr int kPairsAtOnce = 64;  // pairs at a time
 
 // log(x) of (0, 1], Cephes' polynomial. Products and sums are fused as written: the bits are PyTorch's.
 inline float log_of(float x) {
@@ -64,8 +64,8 @@ inline void sine_and_cosine(float x, float* sine, float* cosine) {
 
 // `blocks` blocks of sixteen uniform numbers become normal ones, in place.
 void normal_of_uniform(float* out, int64_t blocks, float mean, float deviation) {
-  constexpr int kBlocks = kLanes / 8;
-  alignas(64) std::array<float, kLanes> u1, u2, sine, cosine;
+  constexpr int kBlocks = kPairsAtOnce / 8;
+  alignas(64) std::array<float, kPairsAtOnce> u1, u2, sine, cosine;
   for (int64_t begin = 0; begin < blocks; begin += kBlocks) {
     const int64_t taken = std::min<int64_t>(kBlocks, blocks - begin);
     float* const block = out + begin * 16;
@@ -100,10 +100,10 @@ void doubles_of_words(const uint32_t* words, double* numbers, int64_t count) {
 }
 
 void uniform_floats(RandomState& state, float* out, int64_t count, float low, float high) {
-  std::array<uint32_t, kBatch> words;
+  std::array<uint32_t, kWordsAtOnce> words;
   const float width = high - low;
-  for (int64_t begin = 0; begin < count; begin += kBatch) {
-    const int64_t taken = std::min(kBatch, count - begin);
+  for (int64_t begin = 0; begin < count; begin += kWordsAtOnce) {
+    const int64_t taken = std::min(kWordsAtOnce, count - begin);
     state.words.draw(words.data(), taken);
     for (int64_t i = 0; i < taken; ++i) {
       const float unit =
@@ -117,8 +117,8 @@ void uniform_floats(RandomState& state, float* out, int64_t count, float low, fl
 // The blocks of a batch are transformed while they are in the cache. The last sixteen numbers are drawn again
 // where the count is no multiple of sixteen, when all others have been drawn.
 void normal_floats(RandomState& state, float* out, int64_t count, float mean, float deviation) {
-  for (int64_t begin = 0; begin < count; begin += kBatch) {
-    const int64_t taken = std::min(kBatch, count - begin);
+  for (int64_t begin = 0; begin < count; begin += kWordsAtOnce) {
+    const int64_t taken = std::min(kWordsAtOnce, count - begin);
     uniform_floats(state, out + begin, taken, 0.0F, 1.0F);
     normal_of_uniform(out + begin, taken / 16, mean, deviation);
   }

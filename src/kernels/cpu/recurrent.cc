@@ -53,7 +53,7 @@ void rnn_gates(bool relu, int64_t size, const T* x, const T* h, T* state) {
   }
 }
 
-const GateKernels& select() {
+const GateKernels& select_gates() {
 #if defined(__x86_64__)
   bool fma = false;
   for (const auto& feature : runtime::host_cpu_features()) fma = fma || feature == "fma";
@@ -189,7 +189,7 @@ class Layer {
 }  // namespace
 
 const GateKernels& gate_kernels() {
-  static const GateKernels& kernels = select();
+  static const GateKernels& kernels = select_gates();
   return kernels;
 }
 

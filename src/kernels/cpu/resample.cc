@@ -3,20 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu/floats.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
 namespace {
-
-constexpr int64_t kElementsPerTask = 16 * 1024;
-
-template <class F>
-void visit_float(DType dtype, F&& f) {
-  if (dtype == DType::F32)
-    f(std::type_identity<float>{});
-  else
-    f(std::type_identity<double>{});
-}
 
 // ---- on a regular grid
 // ----------------------------------------------------------------------------------------- The taps of one

@@ -14,7 +14,7 @@
 namespace weft::kernels {
 namespace {
 
-constexpr int64_t kChunk = 1 << 14;  // flags
+constexpr int64_t kFlagBlock = 1 << 14;  // flags
 constexpr int64_t kWord = sizeof(uint64_t);
 constexpr int64_t kMany =
     16;  // flags: those that differ are looked for where they are less than one in so many
@@ -60,12 +60,12 @@ void for_each_true(const bool* flags, int64_t begin, int64_t end, const Select& 
 
 // Where each chunk's selection begins in the result; the last: its size.
 std::vector<int64_t> chunk_starts(const bool* flags, int64_t count) {
-  const int64_t chunks = (count + kChunk - 1) / kChunk;
+  const int64_t chunks = (count + kFlagBlock - 1) / kFlagBlock;
   std::vector<int64_t> starts(static_cast<size_t>(chunks) + 1, 0);
   parallel_for(0, chunks, 4, [&](int64_t first, int64_t last) {
     for (int64_t c = first; c < last; ++c)
       starts[static_cast<size_t>(c) + 1] =
-          count_true(flags + c * kChunk, std::min(kChunk, count - c * kChunk));
+          count_true(flags + c * kFlagBlock, std::min(kFlagBlock, count - c * kFlagBlock));
   });
   std::partial_sum(starts.begin(), starts.end(), starts.begin());
   return starts;
@@ -77,7 +77,8 @@ void for_each_chunk(const std::vector<int64_t>& starts, int64_t count, const Wri
   parallel_for(0, static_cast<int64_t>(starts.size()) - 1, 2, [&](int64_t first, int64_t last) {
     for (int64_t c = first; c < last; ++c) {
       const int64_t at = starts[static_cast<size_t>(c)];
-      if (starts[static_cast<size_t>(c) + 1] > at) write(c * kChunk, std::min(count, (c + 1) * kChunk), at);
+      if (starts[static_cast<size_t>(c) + 1] > at)
+        write(c * kFlagBlock, std::min(count, (c + 1) * kFlagBlock), at);
     }
   });
 }
@@ -104,7 +105,7 @@ void select_elements(const Tensor& x, const bool* flags, const std::vector<int64
   T* to = static_cast<T*>(result.data());
   for_each_chunk(starts, x.numel(), [&](int64_t begin, int64_t end, int64_t first) {
     T* const out = to + first;
-    const int64_t count = starts[static_cast<size_t>(begin / kChunk) + 1] - first;
+    const int64_t count = starts[static_cast<size_t>(begin / kFlagBlock) + 1] - first;
     if (std::min(count, end - begin - count) * kMany < end - begin) {
       T* next = out;
       for_each_true(

@@ -10,7 +10,7 @@
 namespace weft::kernels {
 namespace {
 
-constexpr int64_t kElementsPerTask = 32 * 1024;
+constexpr int64_t kProductsPerTask = 32 * 1024;
 
 float kept_value(const SparseWeight& weight, int64_t at) {
   if (!weight.is_bfloat16) return static_cast<const float*>(weight.values)[at];
@@ -55,13 +55,13 @@ void sparse_product(int64_t m, const float* x, const SparseWeight& weight, const
   if (has_sparse_products())
     rows = runtime::host_vector_bytes() >= 64 ? &detail::sparse_rows_avx512 : &detail::sparse_rows_avx2;
 #endif
-  const int64_t grain = std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, weight.k));
+  const int64_t grain = std::max<int64_t>(1, kProductsPerTask / std::max<int64_t>(1, weight.k));
   parallel_for(0, weight.n, grain,
                [&](int64_t begin, int64_t end) { rows(m, x, weight, bias, out, begin, end); });
 }
 
 void expand_sparse(const SparseWeight& weight, int64_t size, void* dense) {
-  const int64_t grain = std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, weight.k));
+  const int64_t grain = std::max<int64_t>(1, kProductsPerTask / std::max<int64_t>(1, weight.k));
   parallel_for(0, weight.n, grain, [&](int64_t begin, int64_t end) {
     auto* const bytes = static_cast<std::byte*>(dense);
     const auto* const values = static_cast<const std::byte*>(weight.values);
