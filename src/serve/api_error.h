@@ -14,5 +14,7 @@ struct ApiError : std::exception {
   int status;                // of HTTP; the type follows from it
   std::string message, parameter, code;
 };
+// ApiError 400: "'parameter' why".
+[[noreturn]] void refuse_parameter(const std::string& parameter, const std::string& why);
 
 }  // namespace weft::serve

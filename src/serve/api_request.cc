@@ -15,10 +15,6 @@ using models::Json;
 constexpr size_t kMostStops = 16, kMostPrompts = 64, kMostMessages = 4096;
 constexpr int64_t kMostTexts = 1024, kMostCompletionLogprobs = 20, kMostChatLogprobs = 20;
 
-[[noreturn]] void refuse(const std::string& parameter, const std::string& why) {
-  throw ApiError(400, fmt::format("'{}' {}", parameter, why), parameter);
-}
-
 // The fields of one JSON object.
 class Fields {
  public:
@@ -32,7 +28,7 @@ class Fields {
   bool flag(const char* name, bool otherwise) const {
     const Json* value = find(name);
     if (value == nullptr) return otherwise;
-    if (!value->is_boolean()) refuse(name, "must be true or false");
+    if (!value->is_boolean()) refuse_parameter(name, "must be true or false");
     return value->get<bool>();
   }
   std::optional<int64_t> integer(const char* name, int64_t least, int64_t most) const {
@@ -41,21 +37,22 @@ class Fields {
     const bool is_large = value->is_number_unsigned() && value->get<uint64_t>() > INT64_MAX;
     if (!value->is_number_integer() || is_large || value->get<int64_t>() < least ||
         value->get<int64_t>() > most)
-      refuse(name, most == INT64_MAX ? fmt::format("must be an integer of at least {}", least)
-                                     : fmt::format("must be an integer between {} and {}", least, most));
+      refuse_parameter(name, most == INT64_MAX
+                                 ? fmt::format("must be an integer of at least {}", least)
+                                 : fmt::format("must be an integer between {} and {}", least, most));
     return value->get<int64_t>();
   }
   double number(const char* name, double otherwise, double least, double most) const {
     const Json* value = find(name);
     if (value == nullptr) return otherwise;
     if (!value->is_number() || !(value->get<double>() >= least && value->get<double>() <= most))
-      refuse(name, fmt::format("must be a number between {} and {}", least, most));
+      refuse_parameter(name, fmt::format("must be a number between {} and {}", least, most));
     return value->get<double>();
   }
   std::string text(const char* name) const {
     const Json* value = find(name);
     if (value == nullptr) return "";
-    if (!value->is_string()) refuse(name, "must be a string");
+    if (!value->is_string()) refuse_parameter(name, "must be a string");
     return value->get<std::string>();
   }
 
@@ -69,13 +66,13 @@ void check_absent(const Fields& fields) {
        {"suffix", "functions", "tools", "logit_bias", "audio", "prediction", "modalities"}) {
     const Json* value = fields.find(name);
     const bool is_text_only = value && std::string_view(name) == "modalities" && *value == Json{"text"};
-    if (value && !value->empty() && *value != "" && !is_text_only) refuse(name, "is not supported");
+    if (value && !value->empty() && *value != "" && !is_text_only) refuse_parameter(name, "is not supported");
   }
   for (const char* name : {"presence_penalty", "frequency_penalty"})
-    if (fields.number(name, 0, -2, 2) != 0) refuse(name, "is not supported; repetition_penalty is");
+    if (fields.number(name, 0, -2, 2) != 0) refuse_parameter(name, "is not supported; repetition_penalty is");
   if (const Json* format = fields.find("response_format"))
     if (!format->is_object() || format->value("type", Json()) != "text")
-      refuse("response_format", "must be {\"type\": \"text\"}");
+      refuse_parameter("response_format", "must be {\"type\": \"text\"}");
 }
 
 std::vector<std::string> parse_stop(const Json* value) {
@@ -83,13 +80,13 @@ std::vector<std::string> parse_stop(const Json* value) {
   if (value == nullptr) return stop;
   const char* expected = "must be a string that is not empty, or a list of at most 16 of them";
   const auto add = [&](const Json& text) {
-    if (!text.is_string() || text.get_ref<const std::string&>().empty()) refuse("stop", expected);
+    if (!text.is_string() || text.get_ref<const std::string&>().empty()) refuse_parameter("stop", expected);
     stop.push_back(text.get<std::string>());
   };
   if (!value->is_array()) {
     add(*value);
   } else {
-    if (value->size() > kMostStops) refuse("stop", expected);
+    if (value->size() > kMostStops) refuse_parameter("stop", expected);
     for (const Json& text : *value) add(text);
   }
   return stop;
@@ -106,9 +103,9 @@ Prompt parse_prompt(const Json& value) {
     return prompt;
   }
   const char* expected = "must be a string, a list of tokens, or a list of at most 64 of these";
-  if (!value.is_array() || value.empty()) refuse("prompt", expected);
+  if (!value.is_array() || value.empty()) refuse_parameter("prompt", expected);
   for (const Json& token : value) {
-    if (!is_token(token)) refuse("prompt", expected);
+    if (!is_token(token)) refuse_parameter("prompt", expected);
     prompt.tokens.push_back(token.get<int64_t>());
   }
   return prompt;
@@ -117,7 +114,7 @@ Prompt parse_prompt(const Json& value) {
 std::vector<Prompt> parse_prompts(const Json* value) {
   if (value == nullptr) throw ApiError(400, "the parameter 'prompt' is missing", "prompt");
   if (!value->is_array() || value->empty() || is_token((*value)[0])) return {parse_prompt(*value)};
-  if (value->size() > kMostPrompts) refuse("prompt", "has more than 64 entries");
+  if (value->size() > kMostPrompts) refuse_parameter("prompt", "has more than 64 entries");
   std::vector<Prompt> prompts;
   for (const Json& entry : *value) prompts.push_back(parse_prompt(entry));
   return prompts;
@@ -128,11 +125,11 @@ std::string parse_content(const Json& message, const std::string& where) {
   const auto content = message.find("content");
   if (content == message.end() || content->is_null()) return "";
   if (content->is_string()) return content->get<std::string>();
-  if (!content->is_array()) refuse(where + ".content", "must be a string or a list of parts");
+  if (!content->is_array()) refuse_parameter(where + ".content", "must be a string or a list of parts");
   std::string text;
   for (const Json& part : *content) {
     if (!part.is_object() || part.value("type", Json()) != "text" || !part.value("text", Json()).is_string())
-      refuse(where + ".content", "has a part that is no text; others are not supported");
+      refuse_parameter(where + ".content", "has a part that is no text; others are not supported");
     text += part["text"].get<std::string>();
   }
   return text;
@@ -141,14 +138,14 @@ std::string parse_content(const Json& message, const std::string& where) {
 std::vector<models::ChatMessage> parse_messages(const Json* value) {
   if (value == nullptr) throw ApiError(400, "the parameter 'messages' is missing", "messages");
   if (!value->is_array() || value->empty() || value->size() > kMostMessages)
-    refuse("messages", "must be a list of between 1 and 4096 messages");
+    refuse_parameter("messages", "must be a list of between 1 and 4096 messages");
   std::vector<models::ChatMessage> messages;
   for (const Json& message : *value) {
     const std::string where = fmt::format("messages[{}]", messages.size());
-    if (!message.is_object()) refuse(where, "must be an object with a role and a content");
+    if (!message.is_object()) refuse_parameter(where, "must be an object with a role and a content");
     const Json role = message.value("role", Json());
     if (role != "system" && role != "developer" && role != "user" && role != "assistant")
-      refuse(where + ".role", "must be system, developer, user or assistant");
+      refuse_parameter(where + ".role", "must be system, developer, user or assistant");
     messages.push_back(
         {role == "developer" ? "system" : role.get<std::string>(), parse_content(message, where)});
   }
@@ -164,7 +161,7 @@ void parse_logprobs(const Fields& fields, ApiRequest& request) {
   if (fields.flag("logprobs", false))
     request.logprobs = count.value_or(0);
   else if (count)
-    refuse("top_logprobs", "needs 'logprobs' to be true");
+    refuse_parameter("top_logprobs", "needs 'logprobs' to be true");
 }
 
 }  // namespace
@@ -182,22 +179,22 @@ ApiRequest parse_completion(std::string_view body, bool is_chat) {
     request.prompts = parse_prompts(fields.find("prompt"));
   request.stream = fields.flag("stream", false);
   if (const Json* options = fields.find("stream_options")) {
-    if (!options->is_object()) refuse("stream_options", "must be an object");
-    if (!request.stream) refuse("stream_options", "needs 'stream' to be true");
+    if (!options->is_object()) refuse_parameter("stream_options", "must be an object");
+    if (!request.stream) refuse_parameter("stream_options", "needs 'stream' to be true");
     request.include_usage = Fields(*options).flag("include_usage", false);
   }
   request.max_tokens = fields.integer("max_tokens", 1, INT64_MAX);
   if (const auto most = fields.integer("max_completion_tokens", 1, INT64_MAX)) request.max_tokens = most;
   request.n = fields.integer("n", 1, kMostTexts).value_or(1);
   if (const auto best = fields.integer("best_of", 1, kMostTexts); best && *best != request.n)
-    refuse("best_of", "must be n: the best of more is not supported");
+    refuse_parameter("best_of", "must be n: the best of more is not supported");
   request.echo = !is_chat && fields.flag("echo", false);
   request.ignore_eos = fields.flag("ignore_eos", false);
   request.add_special_tokens = fields.flag("add_special_tokens", !is_chat);
   if (is_chat && request.add_special_tokens)
-    refuse("add_special_tokens", "must be false in chats: the template has the special tokens");
+    refuse_parameter("add_special_tokens", "must be false in chats: the template has the special tokens");
   parse_logprobs(fields, request);
-  if (request.echo && request.logprobs) refuse("echo", "is not supported with logprobs");
+  if (request.echo && request.logprobs) refuse_parameter("echo", "is not supported with logprobs");
   models::SamplingOptions& sampling = request.sampling;
   sampling.temperature = fields.number("temperature", 1.0, 0, 100);
   sampling.top_p = fields.number("top_p", 1.0, 0, 1);

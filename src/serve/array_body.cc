@@ -18,7 +18,7 @@ namespace {
 
 using models::Json;
 
-[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+[[noreturn]] void refuse_input(const std::string& name, const std::string& why) {
   throw ApiError(400, fmt::format("inputs: '{}' {}", printable(name), why), "inputs");
 }
 
@@ -50,7 +50,8 @@ struct Leaves {
   void add(const Json& node, size_t depth, const std::string& name) {
     if (depth < shape.size()) {
       if (!node.is_array() || static_cast<int64_t>(node.size()) != shape[depth])
-        refuse(name, fmt::format("has lists of different lengths: expected a list of {} in dimension {}",
+        refuse_input(name,
+                     fmt::format("has lists of different lengths: expected a list of {} in dimension {}",
                                  shape[depth], depth));
       for (const Json& element : node) add(element, depth + 1, name);
       return;
@@ -64,7 +65,8 @@ struct Leaves {
     else if (node.is_string())
       ++texts;
     else
-      refuse(name, fmt::format("holds {}: expected numbers, true and false, or strings", node.type_name()));
+      refuse_input(name,
+                   fmt::format("holds {}: expected numbers, true and false, or strings", node.type_name()));
     values.push_back(&node);
   }
 };
@@ -72,7 +74,7 @@ struct Leaves {
 double number_of(const Json& leaf, const std::string& name) {
   if (leaf.is_number()) return leaf.get<double>();
   if (const auto special = special_number(leaf)) return *special;
-  refuse(name, fmt::format("has a {} among its numbers", leaf.type_name()));
+  refuse_input(name, fmt::format("has a {} among its numbers", leaf.type_name()));
 }
 
 template <class T, class F>
@@ -92,21 +94,22 @@ Tensor integers_of(const Leaves& leaves, int64_t least, int64_t most, const std:
                       (!leaf.is_number_unsigned() || leaf.get<uint64_t>() <= uint64_t{INT64_MAX}) &&
                       leaf.get<int64_t>() >= least && leaf.get<int64_t>() <= most;
     if (!fits)
-      refuse(name, fmt::format("has {}: expected whole numbers between {} and {}",
-                               printable(leaf.dump(-1, ' ', false, Json::error_handler_t::replace), 40),
-                               least, most));
+      refuse_input(name, fmt::format("has {}: expected whole numbers between {} and {}",
+                                     printable(leaf.dump(-1, ' ', false, Json::error_handler_t::replace), 40),
+                                     least, most));
     return leaf.get<int64_t>();
   });
 }
 Tensor flags_of(const Leaves& leaves, const std::string& name) {
   return tensor_of<bool>(leaves, DType::Bool, [&](const Json& leaf) {
-    if (!leaf.is_boolean()) refuse(name, fmt::format("has a {} among true and false", leaf.type_name()));
+    if (!leaf.is_boolean())
+      refuse_input(name, fmt::format("has a {} among true and false", leaf.type_name()));
     return leaf.get<bool>();
   });
 }
 
 Tensor typed(const Leaves& leaves, DType dtype, const std::string& name) {
-  if (is_complex(dtype)) refuse(name, "is complex: send it as base64 or .npz");
+  if (is_complex(dtype)) refuse_input(name, "is complex: send it as base64 or .npz");
   if (dtype == DType::Bool) return flags_of(leaves, name);
   if (is_floating(dtype)) return floats_of(leaves, name).to(dtype);
   const int bits = static_cast<int>(8 * itemsize(dtype));
@@ -122,7 +125,7 @@ Tensor from_bytes(const std::string& bytes, DType dtype, const Shape& shape, con
   if (!bytes.empty()) std::memcpy(tensor.data(), bytes.data(), bytes.size());
   if (dtype == DType::Bool)  // of C++: no other values
     for (const char byte : bytes)
-      if (byte != 0 && byte != 1) refuse(name, "has bytes that are neither 0 nor 1");
+      if (byte != 0 && byte != 1) refuse_input(name, "has bytes that are neither 0 nor 1");
   return tensor;
 }
 
@@ -167,7 +170,8 @@ class ArrayParser {
   }
 
   static IValue text(const std::string& name, const Leaves& leaves) {
-    if (leaves.shape.size() > 1) refuse(name, "has lists of lists of strings: expected a string or a list");
+    if (leaves.shape.size() > 1)
+      refuse_input(name, "has lists of lists of strings: expected a string or a list");
     if (leaves.shape.empty()) return leaves.values.front()->get<std::string>();
     std::vector<std::string> strings;
     for (const Json* leaf : leaves.values) strings.push_back(leaf->get<std::string>());
@@ -177,11 +181,11 @@ class ArrayParser {
   static Shape shape_of(const std::string& name, const Json& shape, int64_t itemsize) {
     Shape sizes;
     int64_t bytes = itemsize;
-    if (!shape.is_array() || shape.size() > 64) refuse(name, "has a 'shape' that is no list of sizes");
+    if (!shape.is_array() || shape.size() > 64) refuse_input(name, "has a 'shape' that is no list of sizes");
     for (const Json& size : shape) {
       const bool is_size = size.is_number_unsigned() && size.get<uint64_t>() <= uint64_t{INT64_MAX};
       if (!is_size || __builtin_mul_overflow(bytes, std::max<int64_t>(size.get<int64_t>(), 1), &bytes))
-        refuse(name, "has a 'shape' that is no list of sizes, or too large");
+        refuse_input(name, "has a 'shape' that is no list of sizes, or too large");
       sizes.push_back(size.get<int64_t>());
     }
     return sizes;
@@ -190,24 +194,27 @@ class ArrayParser {
   IValue described(const std::string& name, const Json& value) {
     const std::optional<DType> dtype = dtype_from_name(value["dtype"].get_ref<const std::string&>());
     if (!dtype)
-      refuse(name, fmt::format("has the unknown dtype '{}'", printable(value["dtype"].get<std::string>())));
+      refuse_input(name,
+                   fmt::format("has the unknown dtype '{}'", printable(value["dtype"].get<std::string>())));
     for (const auto& [key, unused] : value.items())
       if (key != "dtype" && key != "shape" && key != "data" && key != "base64")
-        refuse(name,
-               fmt::format("has '{}' beside its dtype: expected shape, and data or base64", printable(key)));
-    if (value.contains("data") == value.contains("base64")) refuse(name, "needs one of data and base64");
+        refuse_input(name, fmt::format("has '{}' beside its dtype: expected shape, and data or base64",
+                                       printable(key)));
+    if (value.contains("data") == value.contains("base64"))
+      refuse_input(name, "needs one of data and base64");
     const bool has_shape = value.contains("shape");
     const Shape shape = has_shape ? shape_of(name, value["shape"], weft::itemsize(*dtype)) : Shape();
     const auto bytes_needed = [&](const Shape& sizes) {
       return static_cast<uint64_t>(numel(sizes)) * static_cast<uint64_t>(weft::itemsize(*dtype));
     };
     if (value.contains("base64")) {
-      if (!has_shape || !value["base64"].is_string()) refuse(name, "needs a shape and a string of base64");
+      if (!has_shape || !value["base64"].is_string())
+        refuse_input(name, "needs a shape and a string of base64");
       const auto bytes = from_base64(value["base64"].get_ref<const std::string&>());
-      if (!bytes) refuse(name, "is no base64");
+      if (!bytes) refuse_input(name, "is no base64");
       if (bytes->size() != bytes_needed(shape))
-        refuse(name, fmt::format("has {} bytes: {} of {} need {}", bytes->size(), str(shape),
-                                 weft::name(*dtype), bytes_needed(shape)));
+        refuse_input(name, fmt::format("has {} bytes: {} of {} need {}", bytes->size(), str(shape),
+                                       weft::name(*dtype), bytes_needed(shape)));
       take(bytes->size());
       return from_bytes(*bytes, *dtype, shape, name);
     }
@@ -217,7 +224,7 @@ class ArrayParser {
           leaves.shape.size() <= 1 && static_cast<int64_t>(leaves.values.size()) == numel(shape);
       const bool is_empty = leaves.values.empty() && numel(shape) == 0;
       if (!is_flat && !is_empty)
-        refuse(name, fmt::format("has data of shape {}, and says {}", str(leaves.shape), str(shape)));
+        refuse_input(name, fmt::format("has data of shape {}, and says {}", str(leaves.shape), str(shape)));
       leaves.shape = shape;
     }
     take(leaves.values.size() * sizeof(double));

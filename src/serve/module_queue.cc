@@ -18,10 +18,6 @@ namespace {
 constexpr int64_t kComparedFirst = 4, kComparedEach = 64;
 constexpr size_t kMostKinds = 1024, kLongestKind = 4096;
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 }  // namespace
 
 struct ModuleQueue::Call {

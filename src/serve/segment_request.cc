@@ -18,19 +18,15 @@ namespace {
 using models::Json;
 using Ordered = nlohmann::ordered_json;
 
-constexpr size_t kMostPrompts = 256, kMostPoints = 1024;
-
-[[noreturn]] void refuse(const std::string& parameter, const std::string& why) {
-  throw ApiError(400, fmt::format("'{}' {}", parameter, why), parameter);
-}
+constexpr size_t kMostSegmentPrompts = 256, kMostPoints = 1024;
 
 std::vector<float> numbers(const Json& list, size_t least, size_t most, const std::string& parameter) {
   const std::string count = least == most ? fmt::format("{}", least) : fmt::format("{} or {}", least, most);
   if (!list.is_array() || list.size() < least || list.size() > most)
-    refuse(parameter, fmt::format("must be a list of {} numbers", count));
+    refuse_parameter(parameter, fmt::format("must be a list of {} numbers", count));
   std::vector<float> values;
   for (const Json& value : list) {
-    if (!value.is_number()) refuse(parameter, fmt::format("must be a list of {} numbers", count));
+    if (!value.is_number()) refuse_parameter(parameter, fmt::format("must be a list of {} numbers", count));
     values.push_back(value.get<float>());
   }
   return values;
@@ -38,44 +34,46 @@ std::vector<float> numbers(const Json& list, size_t least, size_t most, const st
 
 models::SamPrompt parse_prompt(const Json& json, const std::string& where) {
   models::SamPrompt prompt;
-  if (!json.is_object()) refuse(where, "must be an object with points, a box, or both");
+  if (!json.is_object()) refuse_parameter(where, "must be an object with points, a box, or both");
   for (const auto& [key, value] : json.items()) {
     if (key == "points") {
       if (!value.is_array() || value.size() > kMostPoints)
-        refuse(where + ".points", fmt::format("must be a list of at most {} points", kMostPoints));
+        refuse_parameter(where + ".points", fmt::format("must be a list of at most {} points", kMostPoints));
       for (const Json& point : value) {
         const std::vector<float> at = numbers(point, 2, 3, where + ".points");
         if (at.size() == 3 && at[2] != 0 && at[2] != 1)
-          refuse(where + ".points", "has a label that is neither 1 (of the object) nor 0 (not of it)");
+          refuse_parameter(where + ".points",
+                           "has a label that is neither 1 (of the object) nor 0 (not of it)");
         prompt.points.push_back({at[0], at[1], at.size() == 2 || at[2] == 1 ? 1 : 0});
       }
     } else if (key == "box") {
       const std::vector<float> at = numbers(value, 4, 4, where + ".box");
       prompt.box = models::SamBox{at[0], at[1], at[2], at[3]};
     } else {
-      refuse(where, fmt::format("has '{}': expected points and box", key));
+      refuse_parameter(where, fmt::format("has '{}': expected points and box", key));
     }
   }
-  if (prompt.points.empty() && !prompt.box) refuse(where, "needs points, a box, or both");
+  if (prompt.points.empty() && !prompt.box) refuse_parameter(where, "needs points, a box, or both");
   return prompt;
 }
 
 void take_pixels(SegmentRequest& request, const Tensor& pixels) {
   if (pixels.dtype() != DType::U8 || pixels.dim() != 3 || pixels.size(2) != 3 || pixels.numel() == 0)
-    refuse("image", fmt::format("must be uint8 [height, width, 3], got {}", describe(pixels)));
+    refuse_parameter("image", fmt::format("must be uint8 [height, width, 3], got {}", describe(pixels)));
   request.pixels = pixels.contiguous();
 }
 
 void parse_image(SegmentRequest& request, const Json& json) {
   if (json.is_string()) {
     auto bytes = from_base64(json.get_ref<const std::string&>());
-    if (!bytes || bytes->empty()) refuse("image", "is no base64 of a file");
+    if (!bytes || bytes->empty()) refuse_parameter("image", "is no base64 of a file");
     request.image = std::move(*bytes);
   } else {
-    if (!json.is_object()) refuse("image", "must be base64 of a PNG or JPEG file, or an array of pixels");
+    if (!json.is_object())
+      refuse_parameter("image", "must be base64 of a PNG or JPEG file, or an array of pixels");
     const ArrayRequest arrays = arrays_of(Json{{"image", json}}, UINT64_MAX);
     if (arrays.arrays.size() != 1 || !arrays.arrays[0].second.is_tensor())
-      refuse("image", "must be base64 of a PNG or JPEG file, or an array of pixels");
+      refuse_parameter("image", "must be base64 of a PNG or JPEG file, or an array of pixels");
     take_pixels(request, arrays.arrays[0].second.to_tensor());
   }
 }
@@ -88,7 +86,7 @@ SegmentRequest parse(std::string_view body, bool has_image) {
     return found == json.end() || found->is_null() ? nullptr : &*found;
   };
   if (const Json* model = find("model")) {
-    if (!model->is_string()) refuse("model", "must be a string");
+    if (!model->is_string()) refuse_parameter("model", "must be a string");
     request.model = model->get<std::string>();
   }
   const Json *image = find("image"), *prompts = find("prompts");
@@ -97,12 +95,13 @@ SegmentRequest parse(std::string_view body, bool has_image) {
     parse_image(request, *image);
   }
   if (prompts == nullptr) throw ApiError(400, "the parameter 'prompts' is missing", "prompts");
-  if (!prompts->is_array() || prompts->empty() || prompts->size() > kMostPrompts)
-    refuse("prompts", fmt::format("must be a list of between 1 and {} prompts", kMostPrompts));
+  if (!prompts->is_array() || prompts->empty() || prompts->size() > kMostSegmentPrompts)
+    refuse_parameter("prompts",
+                     fmt::format("must be a list of between 1 and {} prompts", kMostSegmentPrompts));
   for (size_t i = 0; i < prompts->size(); ++i)
     request.prompts.push_back(parse_prompt((*prompts)[i], fmt::format("prompts[{}]", i)));
   if (const Json* multimask = find("multimask")) {
-    if (!multimask->is_boolean()) refuse("multimask", "must be true or false");
+    if (!multimask->is_boolean()) refuse_parameter("multimask", "must be true or false");
     request.multimask = multimask->get<bool>();
   }
   if (const Json* kind = find("segmentation")) {
@@ -111,7 +110,7 @@ SegmentRequest parse(std::string_view body, bool has_image) {
     else if (*kind == "polygons")
       request.segmentation = Segmentation::Polygons;
     else if (*kind != "coco_rle")
-      refuse("segmentation", "must be coco_rle, uncompressed_rle or polygons");
+      refuse_parameter("segmentation", "must be coco_rle, uncompressed_rle or polygons");
   }
   return request;
 }
@@ -157,7 +156,7 @@ SegmentRequest parse_segment_npz(std::string body, uint64_t max_bytes) {
     else if (name == "request")
       rest = &value;
     else
-      refuse(name, "is no array of this request: expected image and request");
+      refuse_parameter(name, "is no array of this request: expected image and request");
   }
   if (image == nullptr || !image->is_tensor()) throw ApiError(400, "the array 'image' is missing", "image");
   if (rest == nullptr || !rest->is_string())

@@ -20,10 +20,6 @@ namespace {
 constexpr const char* kSegment = "/v1/segment";
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 std::string key_of(const SegmentRequest& request) {
   if (!request.pixels.defined()) return request.image;
   const size_t size = static_cast<size_t>(request.pixels.numel());
