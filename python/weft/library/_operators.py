@@ -8,7 +8,7 @@ from weft._C import _jit
 from weft._errors import ArgumentError, ArgumentTypeError
 from weft.jit import _tracer
 
-from ._schema import Schema, check_argument, check_results
+from ._schema import Schema, check_argument, check_results, numbered
 
 _operators = {}  # "namespace::name", or with ".overload", to its Operator
 
@@ -269,7 +269,7 @@ def add(operator):
     """Makes an operator known under its name; one that is there already is replaced."""
     schema = operator._schema
     full = schema.name + (f".{schema.overload}" if schema.overload else "")
-    _jit.define_operator(schema.text, operator._call_from_script)
+    _jit.define_operator(numbered(schema.text), operator._call_from_script)
     _operators[full] = operator
     return operator
 

@@ -2,7 +2,9 @@
 
 import collections.abc
 import dataclasses
+import functools
 import inspect
+import re
 import types
 import typing
 
@@ -36,10 +38,11 @@ class Schema:
         if len(text) > 1 << 16:
             raise ArgumentError(f"schema: expected at most 65536 characters, got {len(text)}")
         self.text = text
-        self.name, self.overload, parameters, self.returns = _jit.describe_schema(text)
+        self.name, self.overload, parameters, self.returns = _jit.describe_schema(numbered(text))
         words = _words(text, len(parameters))
         self.parameters = [
-            Parameter(found[0], found[1], word, *found[2:]) for found, word in zip(parameters, words)
+            Parameter(*found[:2], word, *found[2:-1], _default_of(word, found[-1]))
+            for found, word in zip(parameters, words)
         ]
         self.num_positional = sum(not parameter.is_keyword_only for parameter in self.parameters)
         self.has_keywords = self.num_positional < len(self.parameters)
@@ -51,6 +54,31 @@ class Schema:
 
     def __str__(self):
         return self.text
+
+
+_NAMED_DTYPE = re.compile(r"(ScalarType\??\s+\w+\s*=\s*)([a-z]\w*)")
+
+
+@functools.cache
+def _dtype_numbers():
+    """TorchScript's number of each dtype, by its name."""
+    numbers = {}
+    for number in range(64):
+        try:
+            numbers[str(_jit.dtype_of_number(number)).rpartition(".")[2]] = number
+        except (ValueError, RuntimeError, TypeError):
+            continue
+    return numbers
+
+
+def numbered(text):
+    """The schema with numbers as the defaults that are dtypes."""
+    return _NAMED_DTYPE.sub(lambda found: f"{found[1]}{_dtype_numbers().get(found[2], found[2])}", text)
+
+
+def _default_of(word, value):
+    is_dtype = word.startswith("ScalarType") and isinstance(value, int)
+    return _jit.dtype_of_number(value) if is_dtype else value
 
 
 def _words(text, count):

@@ -24,6 +24,7 @@ __all__ = [
     "has_torch_function",
     "has_torch_function_unary",
     "has_torch_function_variadic",
+    "scaled_grouped_mm",
 ]
 
 DType = int  # in annotations of scripts
@@ -148,3 +149,10 @@ def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
                 f"grouped_mm: expected operands of 2 or 3 dimensions, got {ranks[0]} and {ranks[1]}"
             )
     return result if out_dtype is None else result.to(out_dtype)
+
+
+def scaled_grouped_mm(*args, **kwargs):
+    """raises: NotImplementedError."""
+    raise NotImplementedError(
+        "scaled_grouped_mm is PyTorch's, but not weft's: float8 tensors are stored, not multiplied"
+    )

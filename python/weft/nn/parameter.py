@@ -1,5 +1,7 @@
 """Tensors that a Module keeps: parameters, buffers, and those whose shape the first call decides."""
 
+import abc
+
 import weft
 
 
@@ -12,7 +14,7 @@ def _with_flag(text, requires_grad):
     return text[:-1] + separator + flag
 
 
-class PackedWeight:
+class PackedWeight(metaclass=abc.ABCMeta):  # noqa: B024
     """A weight that is several tensors, or has elements of another form: a base of classes with __weft_operator__. nn.Parameter
     gives it as it is, and modules list it among their parameters.
 

@@ -45,6 +45,8 @@ _TensorMeta = type(weft.Tensor)  # of which programs ask whether a class is a te
 
 
 def __getattr__(name):
+    if name in ("DisableTorchFunctionSubclass", "DisableTorchFunction"):
+        return importlib.import_module("weft.torch._wrapper").DisableTorchFunctionSubclass
     if not name.startswith("__"):
         value = getattr(importlib.import_module("weft.torch"), name, None)
         if value is not None:

@@ -81,10 +81,12 @@ REGROUPED = {
     "multiprocessing.spawn": "weft.torch.multiprocessing",
     "_library": "weft.torch.library",
     "_library.custom_ops": "weft.torch.library",
+    "_library.infer_schema": "weft.torch.library",
     "_custom_ops": "weft.torch.library",
     "_VF": "weft.torch",
     "return_types": "weft.return_types",
     "_C._nn": "weft.nn.functional",
+    "_C._cpu": "weft.torch.cpu",
     **{
         f"distributions.{name}": "weft.torch.distributions"
         for name in """

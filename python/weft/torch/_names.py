@@ -164,7 +164,7 @@ FUNCTIONS = Namespace(
         "weft.torch._functions.factors:removed_symeig": "symeig",
         "weft.torch._functions.norms": "dist frobenius_norm nuclear_norm pinverse renorm",
         "weft.torch._functions.norms:old_norm": "norm",
-        "weft.torch._functions.products": "chain_matmul matrix_exp matrix_power",
+        "weft.torch._functions.products": "_int_mm chain_matmul matrix_exp matrix_power",
         "weft.torch._functions.spectra": "det lobpcg logdet pca_lowrank svd_lowrank",
         "weft.torch._functions.spectra:old_slogdet": "slogdet",
         "weft.torch._functions.spectra:old_svd": "svd",
@@ -238,6 +238,8 @@ FUNCTIONS = Namespace(
             sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite
             sym_max sym_min sym_not sym_sqrt sym_sum to_dlpack typename use_deterministic_algorithms
             while_loop""",
+        "weft.torch._wrapper": "_has_compatible_shallow_copy_type",
+        "weft.torch._tags": "Tag",
         "weft.torch._functions.checks": """
             SymBool SymFloat SymInt _check _check_index _check_is_size _check_not_implemented _check_tensor_all
             _check_tensor_all_with _check_type _check_value _check_with""",
@@ -272,7 +274,7 @@ FUNCTIONS = Namespace(
             PyTorchFileWriter RRefType SUM ScriptClass ScriptClassFunction ScriptDict ScriptDictIterator
             ScriptDictKeyIterator ScriptFunction ScriptList ScriptListIterator ScriptMethod ScriptModule
             ScriptModuleSerializer ScriptObject ScriptObjectProperty SerializationStorageContext
-            StaticModule StreamObjType StringType SymBoolType SymIntType TYPE_CHECKING Tag TensorType ThroughputBenchmark TracingState TupleType Type USE_GLOBAL_DEPS
+            StaticModule StreamObjType StringType SymBoolType SymIntType TYPE_CHECKING TensorType ThroughputBenchmark TracingState TupleType Type USE_GLOBAL_DEPS
             USE_RTLD_GLOBAL_WITH_LIBTORCH UnionType Use Value classproperty cudnn_affine_grid_generator
             cudnn_batch_norm cudnn_convolution cudnn_convolution_add_relu cudnn_convolution_relu
             cudnn_convolution_transpose cudnn_grid_sampler cudnn_is_acceptable get_file_path
@@ -394,7 +396,7 @@ METHODS = Namespace(
             ldexp_ lerp_ masked_fill_ masked_scatter_ nan_to_num_ nextafter_ put_ reciprocal_ scatter_ scatter_add_ scatter_reduce_ sgn_ sign_
             tril_ triu_""",
         "weft.torch._functions.tensor_methods": """
-            H _version apply_ as_strided_ as_subclass backward chalf coalesce const_data_ptr dense_dim
+            H _make_wrapper_subclass _version apply_ as_strided_ as_subclass backward chalf coalesce const_data_ptr dense_dim
             detach_ dim_order expand_as fill_diagonal_ grad grad_dtype grad_fn index is_coalesced is_cpu
             is_ipu is_leaf is_maia is_mkldnn is_mps is_mtia is_nested is_quantized is_set_to
             is_shared is_sparse is_sparse_csr is_vulkan is_xla is_xpu layout mH map2_ map_ name ndimension

@@ -44,6 +44,8 @@ def _functions(namespace):
     """Where operators of PyTorch's own namespaces are found here."""
     if namespace == "torchvision":
         return ["weft.torchvision.ops", "weft.torchvision"]
+    if namespace in ("_c10d_functional", "c10d_functional"):
+        return ["weft.torch.distributed._c10d_functional"]
     if namespace in ("aten", "prims", "prim"):
         return ["weft.torch._int4", "weft.torch._aten", "weft.torch", "weft.nn.functional"]
     return []
@@ -54,6 +56,15 @@ def _builtin(namespace, name):
 
     space = getattr(ops, namespace, None)
     return getattr(space, name, None) if space is not None else None
+
+
+def _refused(namespace, name):
+    def function(*args, **kwargs):
+        raise NotImplementedError(
+            f"torch.ops.{namespace}.{name}: weft's collectives are torch.distributed's functions"
+        )
+
+    return function
 
 
 def _find(namespace, name):
@@ -70,9 +81,10 @@ def _find(namespace, name):
     if namespace == "aten" and callable(method := getattr(weft.Tensor, name, None)):
         return method
     try:
-        return _builtin(namespace, name)
+        found = _builtin(namespace, name)
     except AttributeError:
-        return None
+        found = None
+    return _refused(namespace, name) if found is None and "c10d" in namespace else found
 
 
 def _lazy_module(name, find):

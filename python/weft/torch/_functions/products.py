@@ -198,3 +198,25 @@ def vander(x, *, N=None):
     repeated = base.unsqueeze(-1).expand(*x.shape, count - 1)
     powers = _weft.cumprod(repeated, -1)
     return _weft.cat([ones, powers.to(base.dtype)], -1)
+
+
+# So many products of two int8 add up to 2^24 at most, which float32 holds exactly in any order of the sum.
+_EXACT = 1024
+
+
+def _int_mm(self, mat2):
+    """int8 x[m, k] @ y[k, n] as int32, exactly."""
+    for name, one in (("self", self), ("mat2", mat2)):
+        if len(one.shape) != 2:
+            raise RuntimeError(f"Expected {name} to be of dimension 2 but got {len(one.shape)}")
+    if self.dtype != _weft.int8 or mat2.dtype != _weft.int8:
+        raise RuntimeError(f"Expected self and mat2 to be of dtype int8, got {self.dtype} and {mat2.dtype}")
+    if self.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            f"self.size(1) needs to match mat2.size(0), but got {self.shape[1]} and {mat2.shape[0]}"
+        )
+    x, y, total = self.to(_weft.float32), mat2.to(_weft.float32), None
+    for start in range(0, max(1, self.shape[1]), _EXACT):
+        part = _weft.matmul(x[:, start : start + _EXACT], y[start : start + _EXACT]).to(_weft.int32)
+        total = part if total is None else total + part
+    return total

@@ -322,6 +322,13 @@ def as_subclass(self, cls):
     return cls(self)
 
 
+def _make_wrapper_subclass(cls, size, *args, **kwargs):
+    """An object of a program's class of tensors that wraps others: its shape, dtype and device, without elements."""
+    from .. import _wrapper
+
+    return _wrapper.make(cls, size, *args, **kwargs)
+
+
 # ---- memory ---------------------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,8 @@ def out_dtype(op, output_dtype, *args):
         raise ValueError("out_dtype's first argument must be an OpOverload")
     if op.name() not in _NAMES:
         raise ValueError(f"out_dtype only allows the following operators: {_NAMES}.")
+    if op.name() == "aten::mm" and output_dtype == weft.int32 and all(one.dtype == weft.int8 for one in args):
+        return weft.torch._int_mm(*args)
     dtype = output_dtype
     for one in args:
         if isinstance(one, weft.Tensor):

@@ -1,16 +1,23 @@
-"""torch.utils._python_dispatch's names. Tensors of weft are no wrappers of others, and no mode sees operators."""
+"""torch.utils._python_dispatch's names. Classes of programs may wrap tensors (_wrapper.py); no mode sees operators."""
 
 from .. import _absent
 
 
 def is_traceable_wrapper_subclass(t):
-    """False: whether the tensor wraps others."""
-    return False
+    """Whether the tensor wraps others."""
+    return is_traceable_wrapper_subclass_type(type(t))
 
 
 def is_traceable_wrapper_subclass_type(t):
-    """False: whether tensors of the class wrap others."""
-    return False
+    """Whether tensors of the class wrap others, and say which."""
+    from .. import _wrapper
+
+    return _wrapper.is_prepared(t) and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
+
+
+def return_and_correct_aliasing(func, args, kwargs, out):
+    """The result: weft keeps no account of which tensors share memory beside the memory."""
+    return out
 
 
 def is_in_torch_dispatch_mode(include_infra_modes=True):
