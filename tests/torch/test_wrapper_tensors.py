@@ -160,3 +160,12 @@ def test_names_of_libraries_of_quantization():
     assert torch._C.Tag is torch.Tag and torch.Tag.core in torch.Tag
     with pytest.raises(NotImplementedError, match="torch.distributed's functions"):
         torch.ops.c10d.scatter_.default(None)
+
+
+def test_names_of_schemes():
+    assert repr(torch.per_tensor_affine) == "torch.per_tensor_affine"
+    assert isinstance(torch.per_channel_symmetric, torch.qscheme)
+    assert copy.deepcopy(torch.per_channel_affine) is not None
+    from weft.torch.ao.quantization.fx._decomposed import quantized_decomposed_lib
+
+    assert quantized_decomposed_lib.ns == "quantized_decomposed"

@@ -62,6 +62,8 @@ REGROUPED = {
     "profiler.itt": "weft.torch.profiler",
     "sparse": "weft.sparse._coo weft.torch._semi_structured",
     "sparse.semi_structured": "weft.torch._semi_structured",
+    "ao.quantization.fx": "weft.torch.ao._decomposed",
+    "ao.quantization.fx._decomposed": "weft.torch.ao._decomposed",
     "ao.pruning.sparsifier": "weft.torch.ao.pruning",
     "ao.pruning.sparsifier.base_sparsifier": "weft.torch.ao.pruning",
     "ao.pruning.sparsifier.utils": "weft.torch.ao.pruning",

@@ -182,6 +182,7 @@ FUNCTIONS = Namespace(
             BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor
             ShortTensor bcomplex32 bits16 bits1x8 bits2x4 bits4x2 bits8 chalf channels_last channels_last_3d complex32
             contiguous_format finfo float4_e2m1fn_x2 iinfo int1 int2 int3 int4 int5 int6 int7 jagged layout legacy_contiguous_format memory_format
+            per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric qscheme
             preserve_format qint32 qint8 quint2x4 quint4x2 quint8 sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr
             strided uint1 uint2 uint3 uint4 uint5 uint6 uint7""",
         "weft.torch.storage": """
@@ -291,9 +292,9 @@ FUNCTIONS = Namespace(
             fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
             fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight
             fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix fused_moving_avg_obs_fake_quant
-            int_repr per_channel_affine per_channel_affine_float_qparams per_channel_symmetric
-            per_tensor_affine per_tensor_symmetric q_per_channel_axis q_per_channel_scales
-            q_per_channel_zero_points q_scale q_zero_point qscheme quantize_per_channel quantize_per_tensor
+            int_repr
+            q_per_channel_axis q_per_channel_scales
+            q_per_channel_zero_points q_scale q_zero_point quantize_per_channel quantize_per_tensor
             quantize_per_tensor_dynamic quantized_batch_norm quantized_gru quantized_gru_cell quantized_lstm
             quantized_lstm_cell quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d
             quantized_rnn_relu_cell quantized_rnn_tanh_cell""",

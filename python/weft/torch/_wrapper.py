@@ -106,7 +106,9 @@ def _operator(name, args, kwargs):
         name = "mm"
     operator = getattr(aten, name, None)
     if operator is None:
-        raise TypeError(f"no implementation found for 'torch.Tensor.{name}': torch.ops.aten has none of the name here")
+        raise TypeError(
+            f"no implementation found for 'torch.Tensor.{name}': torch.ops.aten has none of the name here"
+        )
     return operator, args, kwargs
 
 
