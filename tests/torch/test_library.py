@@ -231,3 +231,9 @@ def test_autocast_and_dtypes():
         return torch.ops.torch_library.cast(x, torch.bfloat16)
 
     assert scripted(X).dtype == torch.bfloat16
+
+
+def test_libraries_of_pytorch_are_not_loaded():
+    for load in (torch.ops.load_library, torch.classes.load_library):
+        with pytest.raises(OSError, match="Could not load this library: /nowhere/lib.so"):
+            load("/nowhere/lib.so")

@@ -122,7 +122,8 @@ def _no_class(name):
 
 
 def _load_library(path):
-    raise NotImplementedError(f"{path} is a library of PyTorch's, which weft cannot load")
+    """raises: OSError, after which programs go on without the library."""
+    raise OSError(f"Could not load this library: {path}: it is one of PyTorch's, which weft cannot load")
 
 
 OpOverload = OpOverloadPacket = _Packet
