@@ -314,7 +314,46 @@ def test_int4_as_pytorch_packs(rows, dtype):
     )
 
 
+@pytest.mark.parametrize("tiles", [2, 4, 8])
+def test_int4_as_pytorch_packs_for_gpus(tiles):
+    """The layout of matrix_to_m16n8k16_Bint4_layout, which checkpoints of int4 have."""
+    rows, columns = 16, 256
+    q = np.arange(rows * columns).reshape(rows, columns) * 7 % 16
+    words = np.zeros((rows // 8, columns // (16 * tiles), 32, tiles // 2), np.int64)
+    for block, outer, thread, pair in np.ndindex(*words.shape):
+        base = outer * tiles * 16 + pair * 32 + thread % 4 * 2
+        v = [int(q[block * 8 + thread // 4, base + step]) for step in (0, 1, 8, 9, 16, 17, 24, 25)]
+        order = (7, 5, 3, 1, 6, 4, 2, 0)
+        words[block, outer, thread, pair] = sum(v[i] << 28 - 4 * place for place, i in enumerate(order))
+    expected = words.astype(np.uint32).view(np.int32)
+    aten = torch.ops.aten
+    packed = aten._convert_weight_to_int4pack(torch.tensor(q.tolist(), dtype=torch.int32), tiles)
+    assert packed.dtype is torch.int32 and packed.tolist() == expected.tolist()
+    two = torch.tensor((q[:, 0::2] << 4 | q[:, 1::2]).tolist(), dtype=torch.uint8)
+    assert torch.equal(aten._convert_weight_to_int4pack(two, tiles), packed)
+    x = torch.sin(torch.arange(3 * columns).reshape(3, columns) * 0.37).bfloat16()
+    scales = torch.cos(torch.arange(columns // 32 * rows * 2).reshape(-1, rows, 2) * 0.11).bfloat16()
+
+    def product(x):
+        return aten._weight_int4pack_mm(x, packed, 32, scales)
+
+    assert torch.equal(product(x), aten._weight_int4pack_mm(x, two, 32, scales))
+    assert torch.equal(torch.compile(product, fullgraph=True)(x), product(x))
+    first = product(x)
+    packed.zero_()
+    assert not torch.equal(product(x), first)
+
+
 def test_int4_of_wrong_shapes():
+    for shape, tiles, message in (
+        ((12, 64), 2, "rows by 8"),
+        ((16, 48), 2, "columns by 32"),
+        ((16, 64), 3, "not 3"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            torch.ops.aten._convert_weight_to_int4pack(torch.zeros(shape, dtype=torch.int32), tiles)
+    with pytest.raises(RuntimeError, match="int32 matrix"):
+        torch.ops.aten._convert_weight_to_int4pack(torch.zeros((16, 64)), 8)
     with pytest.raises(RuntimeError, match="dividable by 16"):
         torch.ops.aten._convert_weight_to_int4pack_for_cpu(torch.zeros((20, 64), dtype=torch.int32), 1)
     with pytest.raises(RuntimeError, match="int32"):
