@@ -207,12 +207,13 @@ def install():
 
 def names(module):
     """For a module with a file of its own: a __getattr__ for its public names that the table has as absent."""
-    short = module.removeprefix("weft.torch.")
+    package = next(one for one in _PACKAGES if module.startswith(one + "."))
+    short, title = module.removeprefix(package + "."), module.removeprefix("weft.")
 
     def find(name):
-        found = None if name.startswith("__") else _absent_module(short)
+        found = None if name.startswith("__") else _absent_module(short, f"{package}._absent_names")
         if found is not None and name in found[0]:
-            value = absent(f"torch.{short}.{name}", found[1], module)
+            value = absent(f"{title}.{name}", found[1], module)
             setattr(sys.modules[module], name, value)  # one object, which captured functions find again
             return value
         if not name.startswith("__"):
@@ -221,6 +222,6 @@ def names(module):
             except ModuleNotFoundError as error:
                 if error.name != f"{module}.{name}":
                     raise
-        raise AttributeError(f"module 'torch.{short}' has no attribute {name!r}")
+        raise AttributeError(f"module '{title}' has no attribute {name!r}")
 
     return find

@@ -12,24 +12,19 @@ MODULES = {
     DATASETS: {
         "datasets": """
             CIFAR10 CIFAR100 CLEVRClassification CREStereo Caltech101 Caltech256 CarlaStereo
-            CelebA Cityscapes CocoCaptions CocoDetection Country211 DTD DatasetFolder EMNIST
-            ETH3DStereo EuroSAT FER2013 FGVCAircraft FakeData FallingThingsStereo FashionMNIST
+            CelebA Cityscapes CocoCaptions CocoDetection Country211 DTD EMNIST
+            ETH3DStereo EuroSAT FER2013 FGVCAircraft FallingThingsStereo FashionMNIST
             Flickr30k Flickr8k Flowers102 FlyingChairs FlyingThings3D Food101 GTSRB HD1K HMDB51
-            INaturalist ImageFolder ImageNet Imagenette InStereo2k KMNIST Kinetics Kitti
+            INaturalist ImageNet Imagenette InStereo2k KMNIST Kinetics Kitti
             Kitti2012Stereo Kitti2015Stereo KittiFlow LFWPairs LFWPeople LSUN LSUNClass MNIST
             Middlebury2014Stereo MovingMNIST Omniglot OxfordIIITPet PCAM PhotoTour Places365
             QMNIST RenderedSST2 SBDataset SBU SEMEION STL10 SUN397 SVHN SceneFlowStereo Sintel
-            SintelStereo StanfordCars UCF101 USPS VOCDetection VOCSegmentation VisionDataset
-            WIDERFace""",
-        "datasets.folder": """
-            DatasetFolder IMG_EXTENSIONS ImageFolder VisionDataset accimage_loader
-            default_loader find_classes has_file_allowed_extension is_image_file make_dataset
-            pil_loader""",
+            SintelStereo StanfordCars UCF101 USPS VOCDetection VOCSegmentation             WIDERFace""",
+        "datasets.folder": "accimage_loader",
         "datasets.utils": """
             USER_AGENT calculate_md5 check_integrity check_md5 download_and_extract_archive
             download_file_from_google_drive download_url extract_archive iterable_to_str
             list_dir list_files verify_str_arg""",
-        "datasets.vision": "StandardTransform VisionDataset",
     },
     MODELS: {
         "models.optical_flow": "RAFT Raft_Large_Weights Raft_Small_Weights raft_large raft_small",
