@@ -47,10 +47,6 @@ MODULES = {
         "distributed.optim": """
             DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer as_functional_optim""",
         "ao.pruning": "BaseScheduler CubicSL LambdaSL NearlyDiagonalSparsifier",
-        "nn.utils.prune": """
-            BasePruningMethod CustomFromMask Identity L1Unstructured LnStructured PruningContainer
-            RandomStructured RandomUnstructured custom_from_mask global_unstructured identity
-            is_pruned l1_unstructured ln_structured random_structured random_unstructured remove""",
     },
     QUANTIZED: {
         "ao.quantization": """
