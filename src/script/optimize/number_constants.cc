@@ -26,6 +26,11 @@ constexpr std::array<std::string_view, 8> kTakesNumber = {
     "aten::add",      "aten::sub",      "aten::mul",    "aten::div",
     "aten::subtract", "aten::multiply", "aten::divide", "aten::true_divide"};
 
+// Then it is a builtin; not everything that is named "aten::…" is (prim::kFormat).
+bool is_named_so(const ir::ScriptOp& op) {
+  return std::find(kTakesNumber.begin(), kTakesNumber.end(), op.name) != kTakesNumber.end();
+}
+
 }  // namespace
 
 bool is_number_constant(const Value* value) {
@@ -38,16 +43,13 @@ bool is_number_constant(const Value* value) {
          !is_complex(dtype) && dtype != DType::U64;
 }
 
-bool takes_number(const Builtin& builtin) {
-  return builtin.overload == "Tensor" &&
-         std::find(kTakesNumber.begin(), kTakesNumber.end(), builtin.name) != kTakesNumber.end();
-}
+bool takes_number(const Builtin& builtin) { return is_named_so(builtin) && builtin.overload == "Tensor"; }
 
 namespace {
 
 // An operator whose second operand is a number's constant.
 bool takes_constant(const Node& node) {
-  return node.kind == NodeKind::Script && node.inputs.size() > 1 && node.script->name.starts_with("aten::") &&
+  return node.kind == NodeKind::Script && node.inputs.size() > 1 && is_named_so(*node.script) &&
          takes_number(static_cast<const Builtin&>(*node.script)) && is_number_constant(node.inputs[1]);
 }
 
