@@ -138,8 +138,9 @@ TEST_P(WgmmaProducts, AreFollowedByWhatOthersAre) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Dtypes, WgmmaProducts, ::testing::Values(DType::BF16, DType::F16),
-                         [](const auto& info) { return std::string(name(info.param)); });
+std::string dtype_of(const testing::TestParamInfo<DType>& info) { return std::string(name(info.param)); }
+INSTANTIATE_TEST_SUITE_P(Dtypes, WgmmaProducts, ::testing::Values(DType::BF16), dtype_of);
+INSTANTIATE_TEST_SUITE_P(LongDtypes, WgmmaProducts, ::testing::Values(DType::F16), dtype_of);
 
 TEST(WgmmaOnGpu, TakesBytes) {
   const Chosen chosen("wgmma");
