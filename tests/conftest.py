@@ -1,10 +1,12 @@
 """Which tests a run has, and their order.
 
 long: takes more than five seconds, or starts many processes; left to `make test-long`. every_python: depends on what Python compiles
-functions to, and so on its version; such tests run under another Python in continuous integration, too.
+functions to, and so on its version; such tests run under another Python in continuous integration, too. semantics: values that many
+kernels would be compiled for; the quick tier has the reference interpreter run the graphs, the long one compiles them as well.
 
 Files are dealt to processes in the order of the seconds that tests/durations.json has for them, the longest first, so that none is
-left over at the end. WEFT_TEST_DURATIONS=FILE writes such a table.
+left over at the end. Processor seconds, the test's own and those of processes that it has waited for: what else the machine does
+changes them little. WEFT_TEST_DURATIONS=FILE writes such a table.
 """
 
 import collections
@@ -38,6 +40,22 @@ def _name(item):
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: left to `make test-long`")
     config.addinivalue_line("markers", "every_python: depends on Python's version")
+    config.addinivalue_line(
+        "markers", "semantics: by the reference interpreter, and compiled in the long tier"
+    )
+
+
+def pytest_generate_tests(metafunc):
+    if metafunc.definition.get_closest_marker("semantics"):
+        metafunc.fixturenames.append("execution")
+        compiled = pytest.param("compiled", marks=pytest.mark.long)
+        metafunc.parametrize("execution", ["interpreted", compiled], indirect=True)
+
+
+@pytest.fixture
+def execution(request, monkeypatch):
+    if request.param == "interpreted":
+        monkeypatch.setenv("WEFT_INTERPRET", "1")
 
 
 def pytest_collection_modifyitems(items):
@@ -49,26 +67,47 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: -seconds.get(_name(item), 1))  # stable: the tests of a file keep their order
 
 
+def processor_seconds():
+    """Of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
+
+
+class Stopwatch:
+    """Gives each report the processor seconds since the one before."""
+
+    def pytest_runtest_logstart(self):
+        self.last = processor_seconds()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self):
+        report = yield
+        now = processor_seconds()
+        report.processor_seconds, self.last = now - self.last, now
+        return report
+
+
 class Durations:
-    """Seconds by file, of all processes; tests of more than five by name."""
+    """Processor seconds by file, and by name of tests that take more than one."""
 
     def __init__(self, path):
         self.path = path
         self.files, self.slow = collections.Counter(), collections.Counter()
 
     def pytest_runtest_logreport(self, report):
-        self.files[report.nodeid.partition("::")[0].removeprefix("tests/")] += report.duration
-        self.slow[report.nodeid] += report.duration
+        self.files[report.nodeid.partition("::")[0].removeprefix("tests/")] += report.processor_seconds
+        self.slow[report.nodeid] += report.processor_seconds
 
     def pytest_sessionfinish(self):
         found = json.loads(self.path.read_text()) if self.path.exists() else {}
         found |= {name: round(seconds, 1) for name, seconds in self.files.items()}
         self.path.write_text(json.dumps(dict(sorted(found.items())), indent=0) + "\n")
-        slow = [f"{seconds:.1f} {name}\n" for name, seconds in self.slow.most_common() if seconds > 5]
+        slow = [f"{seconds:.1f} {name}\n" for name, seconds in self.slow.most_common() if seconds > 1]
         self.path.with_suffix(".slow").write_text("".join(slow))
 
 
 def pytest_sessionstart(session):
-    path = os.environ.get("WEFT_TEST_DURATIONS")
+    path, plugins = os.environ.get("WEFT_TEST_DURATIONS"), session.config.pluginmanager
+    if path:
+        plugins.register(Stopwatch())
     if path and not hasattr(session.config, "workerinput"):
-        session.config.pluginmanager.register(Durations(pathlib.Path(path)))
+        plugins.register(Durations(pathlib.Path(path)))

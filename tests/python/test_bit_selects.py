@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import test_ops_reference
 import weft
+from support.tiers import long_but
 
 MASKS = [7, 0xF0, 0x7FFF, 0x55]
 # c: truth values; {m}: the constant, {n}: its complement.
@@ -17,7 +18,9 @@ np.where(c, x, ((a & {m}) | (x & {n})) + b); np.where(c, x, (a & {m}) | b); np.w
 
 
 @pytest.mark.parametrize("form", [form.strip() for form in FORMS if form.strip()])
-@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "uint64", "int16", "uint8"])
+@pytest.mark.parametrize(
+    "dtype", long_but(["int32", "int64", "uint32", "uint64", "int16", "uint8"], "int32", "uint64")
+)
 def test_choices_of_joined_bits(form, dtype):
     rng = np.random.default_rng(0)
     x, a, b = (rng.integers(0, np.iinfo(dtype).max, 77, dtype) for _ in range(3))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from support.tiers import long_but
 
 PROGRAM = pathlib.Path(__file__).with_name("cold_calls.py")
 HAS_DATA = (pathlib.Path(os.environ.get("WEFT_SHARED_DATA", "")) / "torchscript").is_dir()
@@ -22,17 +23,19 @@ def run(*arguments):
     )
 
 
-@pytest.mark.parametrize("intra_op", [1, 2])
+@pytest.mark.parametrize(
+    "processes, intra_op", [(4, 2), *(pytest.param(20, count, marks=pytest.mark.long) for count in (1, 2))]
+)
 @pytest.mark.parametrize("scenario", [*SCENARIOS, *(pytest.param(one, marks=needs_data) for one in OF_DATA)])
-def test_children_that_are_cold(scenario, intra_op):
+def test_children_that_are_cold(scenario, processes, intra_op):
     result = run(
-        scenario, "--processes", 20, "--threads", 6, "--intra-op", intra_op, "--seed", 1000 * intra_op
+        scenario, "--processes", processes, "--threads", 6, "--intra-op", intra_op, "--seed", 1000 * intra_op
     )
     assert result.returncode == 0, result.stdout + result.stderr
-    assert json.loads(result.stdout.splitlines()[-1])["processes"] == 20
+    assert json.loads(result.stdout.splitlines()[-1])["processes"] == processes
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", long_but(range(4), 0))
 @pytest.mark.parametrize("scenario", ["one_function", "functions", "everything"])
 def test_fresh_processes(scenario, seed):
     """Unlike in a child of fork(), the pools of threads have not been touched, and nothing is imported."""

@@ -8,6 +8,7 @@ import pytest
 import traceback_programs
 import weft
 from frame_checks import assert_same
+from support.tiers import long_but
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +25,9 @@ def test_frames(program):
     assert_same(program)
 
 
-@pytest.mark.parametrize("filters", ["default", "once", "module", "error", "ignore"])
+@pytest.mark.parametrize(
+    "filters", long_but(["default", "once", "module", "error", "ignore"], "once", "error")
+)
 @pytest.mark.parametrize(
     "program",
     [one for one in frame_programs.PROGRAMS if one.__name__.startswith("warn")],

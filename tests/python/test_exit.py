@@ -6,6 +6,7 @@ import sys
 import textwrap
 
 import pytest
+from support.tiers import long_but
 
 START = """
 import threading, time
@@ -119,7 +120,7 @@ def run_program(folder, environment, timeout):
     )
 
 
-@pytest.mark.parametrize("after", ["", "time.sleep(0.05)", "raise SystemExit(0)"])
+@pytest.mark.parametrize("after", long_but(["", "time.sleep(0.05)", "raise SystemExit(0)"], ""))
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_daemon_threads_and_tasks(tmp_path, name, after):
     (tmp_path / "program.py").write_text(START + textwrap.dedent(PROGRAMS[name]) + after + "\n")

@@ -10,6 +10,7 @@ import object_programs
 import pytest
 import weft
 from object_programs import numpy_scalars
+from support.tiers import long_but
 
 PROGRAMS = dict(case for file in object_programs.FILES for case in object_programs.programs(file))
 
@@ -32,7 +33,14 @@ def interpreted(monkeypatch):
     monkeypatch.setenv("WEFT_INTERPRET", "1")  # capture is what is tested
 
 
-@pytest.mark.parametrize("case", PROGRAMS)
+# Of each wrong argument: the error is caught within the function, or leaves it.
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=pytest.mark.long) if case.startswith("wrong_types-let_go") else case
+        for case in PROGRAMS
+    ],
+)
 def test_program(case):
     if any(text in case for text in OF_STAND_INS):
         pytest.xfail("a wrong argument of a class of collections")
@@ -44,7 +52,7 @@ def test_program(case):
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("symbol", numpy_scalars.SYMBOLS)
+@pytest.mark.parametrize("symbol", long_but(numpy_scalars.SYMBOLS, "+", "@", "**", "<<", "<", "=="))
 def test_numpy_scalar_and_python_object(symbol):
     """Every kind of NumPy's scalars with every kind of Python's objects, on both sides, three times."""
     found = []

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from support.tiers import long_but
 
 FUZZ = pathlib.Path(__file__).resolve().parents[1] / "fuzz"
 sys.path.insert(0, str(FUZZ))
@@ -30,20 +31,22 @@ def test_corpus(path):
     program_fuzz.check(case.PROGRAM)
 
 
+GRAMMARS = {
+    "arrays": (program_arrays.generate, 600, 20),
+    "loops": (program_loops.generate, 30, 2),
+    "whole": (program_whole.generate, 200, 20),
+    "memory": (program_memory.generate, 40, 2),
+}
+FIFTHS = long_but(range(5), 0)
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "generate, seeds, share",
-    [
-        (program_arrays.generate, range(1, 601), 20),
-        (program_loops.generate, range(1, 31), 2),
-        (program_whole.generate, range(1, 201), 20),
-        (program_memory.generate, range(1, 41), 2),
-    ],
-    ids=["arrays", "loops", "whole", "memory"],
-)
-def test_short_run(generate, seeds, share):
+@pytest.mark.parametrize("fifth", FIFTHS)
+@pytest.mark.parametrize("grammar", GRAMMARS)
+def test_short_run(grammar, fifth):
     """Every program in the reference interpreter, some compiled."""
-    for seed in seeds:
+    generate, programs, share = GRAMMARS[grammar]
+    for seed in range(1 + fifth * programs // 5, 1 + (fifth + 1) * programs // 5):
         program = generate(seed)
         message = program_fuzz.fails(
             program, program_fuzz.modes_of(seed, share), layouts=False, threads=seed % 16 == 0
@@ -51,12 +54,13 @@ def test_short_run(generate, seeds, share):
         assert message is None, f"seed {seed}: {message}\n{program.source()}{program.arguments}"
 
 
-def test_views_and_updates(monkeypatch):
+@pytest.mark.parametrize("fifth", FIFTHS)
+def test_views_and_updates(monkeypatch, fifth):
     monkeypatch.setenv("WEFT_INTERPRET", "1")
-    for seed in range(1, 301):
+    for seed in range(1 + 60 * fifth, 61 + 60 * fifth):
         assert program_aliases.fails(seed) is None
     monkeypatch.delenv("WEFT_INTERPRET")
-    for seed in range(301, 311):
+    for seed in range(301 + 2 * fifth, 303 + 2 * fifth):
         assert program_aliases.fails(seed) is None
 
 

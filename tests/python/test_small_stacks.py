@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from support.tiers import long_but
 
 KIB = 1024
 
@@ -95,7 +96,12 @@ def run(kind, stack):
     )
 
 
-@pytest.mark.parametrize("stack", [32 * KIB, 64 * KIB, 256 * KIB, 512 * KIB, 1024 * KIB, 8192 * KIB])
+@pytest.mark.parametrize(
+    "stack",
+    long_but(
+        [32 * KIB, 64 * KIB, 256 * KIB, 512 * KIB, 1024 * KIB, 8192 * KIB], 32 * KIB, 64 * KIB, 8192 * KIB
+    ),
+)
 @pytest.mark.parametrize("kind", ["elementwise", "broken"])
 def test_first_calls(kind, stack):
     done = run(kind, stack)

@@ -171,6 +171,7 @@ def check(code, value, scope):
     return True
 
 
+@pytest.mark.semantics
 @pytest.mark.parametrize("name", CHANGEABLE)
 def test_integers_of_operators(name):
     operator = OPERATORS[name]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import weft
 import weft.torch as torch
+from support.tiers import long_but
 from weft.torch import nn
 
 DEPTH = 24  # more rounds than a loop of a NumPy function is unrolled
@@ -62,7 +63,7 @@ class Deep(nn.Module):
         return x
 
 
-@pytest.mark.parametrize("dynamic", [None, True, False])
+@pytest.mark.parametrize("dynamic", long_but([None, True, False], None))
 @pytest.mark.parametrize("way", "index name attribute number branch results backwards".split())
 def test_rounds_that_name_their_layer_are_in_one_graph(way, dynamic):
     module = Deep(way)
@@ -183,7 +184,7 @@ def test_rounds_that_are_alike_are_unrolled_up_to_a_number(steps, graphs):
     assert weft.compiler.stats()["graphs"] <= graphs
 
 
-@pytest.mark.parametrize("dynamic", [None, True, False])
+@pytest.mark.parametrize("dynamic", long_but([None, True, False], None))
 def test_rounds_of_numpys_that_hold_for_one_number_are_unrolled(dynamic):
     table = {f"k{i}": 0.1 + i / 400 for i in range(200)}
 
@@ -223,7 +224,7 @@ def test_what_ends_in_the_middle_of_unrolled_rounds():
     assert seen[0::2] == seen[1::2]
 
 
-@pytest.mark.parametrize("length", [200, 255, 256, 257, 300, 900])
+@pytest.mark.parametrize("length", long_but([200, 255, 256, 257, 300, 900], 256, 257))
 def test_long_chains_of_operations_are_several_kernels(length):
     def program(x):
         for i in range(length):

@@ -208,6 +208,7 @@ if __name__ == "__main__":
 
 import pytest  # noqa: E402
 import weft.torch as torch  # noqa: E402
+from support.tiers import long_but  # noqa: E402
 from weft.torchvision import models  # noqa: E402
 
 FACTS = RECORDER.facts()
@@ -246,12 +247,12 @@ def test_initial_values_and_results(expression):
         check({name: numbers(value) for name, value in result.items()}, FACTS["run"][expression][1])
 
 
-@pytest.mark.parametrize("expression", DETECT)
+@pytest.mark.parametrize("expression", long_but(DETECT, DETECT[0], DETECT[4], DETECT[7]))
 def test_detections(expression):
     check(detect(expression), FACTS["detect"][expression])
 
 
-@pytest.mark.parametrize("expression", INITIAL)
+@pytest.mark.parametrize("expression", long_but(INITIAL, INITIAL[0]))
 def test_initial_values(expression):
     assert initial(expression)[1] == FACTS["initial"][expression]
 
