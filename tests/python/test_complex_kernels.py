@@ -5,6 +5,8 @@ import warnings
 import numpy as np
 import pytest
 import weft
+from support.compare import numpy_fuses
+from support.tiers import long_but
 
 RNG = np.random.default_rng(5)
 SPECIAL = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 1e300, 1e-300, 5e-324]
@@ -13,12 +15,6 @@ PAIRS = np.array([complex(re, im) for re in SPECIAL for im in SPECIAL])
 
 def numbers(*shape, dtype=np.complex128):
     return (RNG.standard_normal(shape) + 1j * RNG.standard_normal(shape)).astype(dtype)
-
-
-def numpy_fuses():
-    """Does NumPy round products of complex arrays once less, as processors with fused operations allow?"""
-    z = np.array([complex(1 + 2.0**-30, 1 + 2.0**-30)])
-    return (z * z)[0].real != 0
 
 
 def updated(z, w):
@@ -82,21 +78,21 @@ def check_bits(got, expected):
         np.testing.assert_array_equal(np.signbit(part(got))[known], np.signbit(part(expected))[known])
 
 
-def outcome(function, operands):
+def with_warnings(function, *operands):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = function(*operands)
     return result, sorted({str(warning.message) for warning in caught})
 
 
+@pytest.mark.parametrize("operands", long_but(OPERANDS, "threads", "columns", "strided", "single", "special"))
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_elements_are_numpys(program):
-    function = PROGRAMS[program]
-    for z, w in OPERANDS.values():
-        expected, warned = outcome(function, (z.copy(order="K"), w))
-        got, also_warned = outcome(weft.compile(function), (z.copy(order="K"), w))
-        check_bits(got, expected)
-        assert also_warned == warned
+def test_elements_are_numpys(program, operands):
+    function, (z, w) = PROGRAMS[program], OPERANDS[operands]
+    expected, warned = with_warnings(function, z.copy(order="K"), w)
+    got, also_warned = with_warnings(weft.compile(function), z.copy(order="K"), w)
+    check_bits(got, expected)
+    assert also_warned == warned
 
 
 @pytest.mark.parametrize("program", ["arithmetic", "magnitude", "choice", "parts", "several"])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import weft
 import weft.numpy
+from support.tiers import long_but
 
 DTYPES = """bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128""".split()
 SIZES = [1, 7, 63, 64, 65, 130, 1000, 40009]
@@ -115,7 +116,7 @@ def test_updates_at_every_address(update, dtype, streaming, threads):
             call_and_compare(compiled, update, dtype, SIZES[-1], (offset, 64 - offset))
 
 
-@pytest.mark.parametrize("toolchain", ["clang", "c++"])
+@pytest.mark.parametrize("toolchain", long_but(["clang", "c++"], "clang"))
 @pytest.mark.parametrize("vector_bytes", [16, 32, 64])
 def test_every_width_and_toolchain(vector_bytes, toolchain, streaming, monkeypatch):
     monkeypatch.setenv("WEFT_VECTOR_BYTES", str(vector_bytes))

@@ -6,6 +6,7 @@ import mmap
 import numpy as np
 import pytest
 import weft
+from support.tiers import long_but
 
 # Of few bits: sums are exact in any order.
 REDUCTIONS = {
@@ -55,7 +56,20 @@ CASES = [(steps, dtype) for steps in STEPS for dtype in (np.float32, np.int8)]
 CASES += [(steps, dtype) for steps in ("2", "transposed") for dtype in (np.float64, np.int16, bool)]
 
 
-@pytest.mark.parametrize(("steps", "dtype"), CASES, ids=lambda value: getattr(value, "__name__", value))
+QUICK = [
+    ("2", np.float32),
+    ("-1", np.int8),
+    ("transposed", np.float32),
+    ("transposed", bool),
+    ("2 of both", np.int8),
+]
+
+
+@pytest.mark.parametrize(
+    ("steps", "dtype"),
+    long_but(CASES, *QUICK, unpack=True),
+    ids=lambda value: getattr(value, "__name__", value),
+)
 @pytest.mark.parametrize("reduction", ["sum", "sum of columns", "sum of rows", "some"])
 def test_reductions(reduction, steps, dtype):
     function, view = REDUCTIONS[reduction], STEPS[steps]
@@ -65,7 +79,7 @@ def test_reductions(reduction, steps, dtype):
         identical(compiled(x), function(x))
 
 
-@pytest.mark.parametrize("steps", STEPS)
+@pytest.mark.parametrize("steps", long_but(STEPS, "2", "-1", "transposed"))
 @pytest.mark.parametrize("reduction", ["extremes", "first of the largest", "of two"])
 def test_other_reductions(reduction, steps):
     function, view = REDUCTIONS[reduction], STEPS[steps]
@@ -77,7 +91,7 @@ def test_other_reductions(reduction, steps):
 
 
 @pytest.mark.parametrize("columns", [1, 15, 16, 17, 33, 63, 65, 128, 250, 259])
-@pytest.mark.parametrize("step", [2, 3])
+@pytest.mark.parametrize("step", long_but([2, 3], 2))
 def test_every_remainder(columns, step):
     for dtype in (np.float32, np.int8):
         x = example(20, columns * step, dtype)[:, : step * columns - step + 1 : step]
@@ -86,7 +100,9 @@ def test_every_remainder(columns, step):
 
 
 @pytest.mark.parametrize("axes", [(0, 1, 2), (0, 2), (1, 2), (0, 1)])
-@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (0, 2, 1), (2, 0, 1)])
+@pytest.mark.parametrize(
+    "order", long_but([(0, 1, 2), (2, 1, 0), (1, 0, 2), (0, 2, 1), (2, 0, 1)], (0, 1, 2), (2, 1, 0))
+)
 def test_three_dimensions(order, axes):
     x = example(12, 15 * 20, np.float32).reshape(12, 15, 20).transpose(order)
     for function in (
