@@ -255,10 +255,10 @@ def _random_layers(seed, ranks):
     return function
 
 
-def overlaps():
+def overlaps(programs):
     """Collectives that are under way beside other work give what they give alone; small and long messages."""
     rank, ranks = dist.get_rank(), dist.get_world_size()
-    for seed in range(25):
+    for seed in range(int(programs)):
         size = (8, 64, 256)[seed % 3]
         generator = np.random.default_rng([seed, rank])
         x, y = (weft.tensor(generator.normal(0, 0.2, (size, size)).astype("float32")) for _ in range(2))

@@ -12,6 +12,7 @@ import time
 
 import pytest
 import weft
+from support.tiers import long_but
 from weft import distributed
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -160,7 +161,7 @@ def test_numbers_of_threads():
 
 # ---- collectives ------------------------------------------------------------------------------------------
 @needs_mpi
-@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("ranks", long_but([1, 2, 4], 1, 4))
 def test_collectives(ranks):
     program(ranks, "collectives")
 
@@ -221,21 +222,21 @@ def test_what_nccl_says_is_told(fake_nccl):
 
 
 @needs_mpi
-@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("ranks", long_but([2, 4], 2))
 def test_calls_that_do_not_belong_together(ranks):
     program(ranks, "mismatches")
 
 
 @needs_mpi
-@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("ranks", long_but([2, 4], 2))
 def test_compiled(ranks):
     program(ranks, "compiled")
 
 
 @needs_mpi
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_collectives_beside_other_work(ranks):
-    program(ranks, "overlaps")
+@pytest.mark.parametrize("ranks, programs", long_but([(2, 6), (2, 25), (4, 25)], (2, 6), unpack=True))
+def test_collectives_beside_other_work(ranks, programs):
+    program(ranks, "overlaps", str(programs))
 
 
 @needs_mpi
@@ -267,11 +268,20 @@ def test_a_rank_that_fails():
     assert "rank 1 of 3" in done.stderr and "ends with an error, and all ranks with it" in done.stderr
 
 
+IN_A_SHELL = ("sh", "-c", '"$@"; true', "sh")
+ENDS = {
+    "lingers": ("lingers", ()),
+    "lingers in a shell": ("lingers", IN_A_SHELL),
+    "computes": ("computes", ()),
+    "computes in a shell": ("computes", IN_A_SHELL),
+}
+
+
 @needs_mpi
-@pytest.mark.parametrize("name", ["lingers", "computes"])
-@pytest.mark.parametrize("wrapper", [(), ("sh", "-c", '"$@"; true', "sh")], ids=["direct", "in a shell"])
-def test_ranks_end_with_mpirun(name, wrapper, tmp_path):
+@pytest.mark.parametrize("case", long_but(ENDS, "lingers in a shell", "computes"))
+def test_ranks_end_with_mpirun(case, tmp_path):
     """However it ends, and whether a rank has begun with MPI, uses it, or is done with it."""
+    name, wrapper = ENDS[case]
     with open(tmp_path / "out", "w") as out:
         launcher = subprocess.Popen(
             ["mpirun", "-n", "2", *wrapper, sys.executable, str(HERE / "distributed_programs.py"), name],
@@ -301,14 +311,17 @@ def test_ranks_end_with_mpirun(name, wrapper, tmp_path):
 # ---- models -----------------------------------------------------------------------------------------------
 @needs_mpi
 @needs_stories
-@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("ranks", long_but([2, 4], 2))
 def test_models(ranks):
     program(ranks, "models", STORIES)
 
 
 @needs_mpi
 @needs_stories
-@pytest.mark.parametrize(("ranks", "scheme"), [(2, "none"), (4, "none"), (2, "int8"), (4, "int4-g32")])
+@pytest.mark.parametrize(
+    ("ranks", "scheme"),
+    long_but([(2, "none"), (4, "none"), (2, "int8"), (4, "int4-g32")], (2, "none"), (2, "int8"), unpack=True),
+)
 def test_modules(ranks, scheme):
     program(ranks, "modules", STORIES, scheme)
 
@@ -338,19 +351,19 @@ SCHEMES = (
 
 @needs_mpi
 @needs_stories
-@pytest.mark.parametrize("options", SCHEMES, ids=[option for _, option in SCHEMES])
-def test_generate(options):
+@pytest.mark.parametrize("ranks", long_but([2, 4], 2))
+@pytest.mark.parametrize("options", long_but(SCHEMES, SCHEMES[0], SCHEMES[2]), ids=lambda options: options[1])
+def test_generate(options, ranks):
     alone = text_of(1, "-m", STORIES, *options)
-    for ranks in (2, 4):
-        shared = text_of(ranks, "-m", STORIES, *options)
-        assert shared["text"] == alone["text"]
-        assert len(shared["ranks"]) == ranks
-        bytes_of_all = sum(rank["weight_bytes_per_token"] for rank in shared["ranks"])
-        assert bytes_of_all >= alone["weight_bytes_per_token"]
-        for rank in shared["ranks"]:
-            assert rank["weight_bytes_per_token"] < 0.7 * alone["weight_bytes_per_token"]
-            # Two sums per layer, the logits, and whether Ctrl-C was pressed.
-            assert rank["collective_calls"] >= 80 * (2 * 5 + 1) and rank["collective_seconds"] > 0
+    shared = text_of(ranks, "-m", STORIES, *options)
+    assert shared["text"] == alone["text"]
+    assert len(shared["ranks"]) == ranks
+    bytes_of_all = sum(rank["weight_bytes_per_token"] for rank in shared["ranks"])
+    assert bytes_of_all >= alone["weight_bytes_per_token"]
+    for rank in shared["ranks"]:
+        assert rank["weight_bytes_per_token"] < 0.7 * alone["weight_bytes_per_token"]
+        # Two sums per layer, the logits, and whether Ctrl-C was pressed.
+        assert rank["collective_calls"] >= 80 * (2 * 5 + 1) and rank["collective_seconds"] > 0
     expected = json.loads((pathlib.Path(STORIES) / "expected.json").read_text())
     if options[1] == "float32":
         assert alone["generated_tokens"] == 80 and expected["greedy_text"].startswith(alone["text"])
@@ -358,7 +371,7 @@ def test_generate(options):
 
 @needs_mpi
 @needs_stories
-@pytest.mark.parametrize("scheme", ["int8", "int4-g32", "int4-g64"])
+@pytest.mark.parametrize("scheme", long_but(["int8", "int4-g32", "int4-g64"], "int4-g64"))
 def test_quantized_folders(scheme, tmp_path):
     folder = str(tmp_path / scheme)
     subprocess.run(
@@ -416,7 +429,8 @@ def test_command():
 
 @needs_mpi
 @pytest.mark.skipif(not (SHARED / "sam_tiny").is_dir(), reason="no shared data (WEFT_SHARED_DATA)")
-def test_segment_deals_images(tmp_path):
+@pytest.mark.parametrize("ranks", long_but([2, 4], 4))  # of four, one has nothing to do
+def test_segment_deals_images(tmp_path, ranks):
     pytest.importorskip("PIL.Image")
     images = [str(SHARED / "images" / f"{name}.jpg") for name in ("dog", "groceries", "truck")]
     options = ("--checkpoint", str(SHARED / "sam_tiny" / "sam_tiny.pth"), "--point", "400,300")
@@ -429,13 +443,12 @@ def test_segment_deals_images(tmp_path):
     )
     names = sorted(path.name for path in alone.iterdir())
     assert len(names) >= 3
-    for ranks in (2, 4):  # of four, one has nothing to do
-        shared = tmp_path / str(ranks)
-        command(ranks, "segment", *images, *options, "--output", str(shared))
-        assert sorted(path.name for path in shared.iterdir()) == names
-        for name in names:
-            if name.endswith(".json"):
-                assert (shared / name).read_text() == (alone / name).read_text()
+    shared = tmp_path / "shared"
+    command(ranks, "segment", *images, *options, "--output", str(shared))
+    assert sorted(path.name for path in shared.iterdir()) == names
+    for name in names:
+        if name.endswith(".json"):
+            assert (shared / name).read_text() == (alone / name).read_text()
 
 
 @needs_mpi

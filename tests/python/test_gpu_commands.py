@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import serving
 import weft as package
+from support.tiers import long_but
 from weft.models.sam import rle_to_mask
 
 SHARED = pathlib.Path(
@@ -156,7 +157,7 @@ def ask_arrays(server, **inputs):
     }
 
 
-@pytest.mark.parametrize("form", ["plain", "optimized", "frozen"])
+@pytest.mark.parametrize("form", long_but(["plain", "optimized", "frozen"], "frozen"))
 def test_serve_archive(emulated, tmp_path, form):
     """Calls beside each other are joined; a frozen archive's constants go to the device as well."""
     module = package.jit.script(Rows().eval())

@@ -6,12 +6,13 @@ WEFT_READ_AHEAD=1 has them compiled on every processor, WEFT_STREAMING_BYTES=1 f
 import numpy as np
 import pytest
 import weft
+from support.tiers import long_but
 
 STRETCH = 16384  # what one way computes at a time while the ways are tried
 SIZES = [5, 2 * STRETCH - 1, 2 * STRETCH, 2 * STRETCH + 1, 40 * STRETCH + 1003]
 
 
-@pytest.fixture(params=["clang", "c++"])
+@pytest.fixture(params=long_but(["clang", "c++"], "clang"))
 def reading_ahead(monkeypatch, request):
     monkeypatch.setenv("WEFT_READ_AHEAD", "1")
     monkeypatch.setenv("WEFT_STREAMING_BYTES", "1")
