@@ -198,11 +198,13 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
-def same(found, expected):
+def is_close(found, expected):
     if isinstance(expected, (tuple, list)):
-        return len(found) == len(expected) and all(map(same, found, expected))
+        return len(found) == len(expected) and all(map(is_close, found, expected))
     if isinstance(expected, dict):
-        return found.keys() == expected.keys() and all(same(found[key], expected[key]) for key in expected)
+        return found.keys() == expected.keys() and all(
+            is_close(found[key], expected[key]) for key in expected
+        )
     return np.allclose(np.asarray(found), np.asarray(expected), rtol=1e-3, atol=1e-5, equal_nan=True)
 
 
@@ -210,7 +212,7 @@ def checked(call, expected, name):
     def run():
         for _ in range(2):
             found = call()
-            assert same(found, expected), f"{name}: {found!r} is not {expected!r}"
+            assert is_close(found, expected), f"{name}: {found!r} is not {expected!r}"
 
     return run
 

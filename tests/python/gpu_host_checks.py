@@ -22,7 +22,7 @@ def there(value):
     return value.to("cuda") if isinstance(value, weft.Tensor) else value
 
 
-def same(function, *operands, bound=None, **options):
+def check_host(function, *operands, bound=None, **options):
     """function of operands on the device and on the host: equal, or within a bound of the largest element."""
     want = function(*operands, **options)
     got = function(*map(there, operands), **{name: there(value) for name, value in options.items()})
@@ -51,18 +51,20 @@ def products():
             (130, 260, 264),
         ):
             a, b = sample(rows, depth, dtype=dtype), sample(columns, depth, dtype=dtype)
-            same(weft.matmul, a, b.T)
-            same(weft.matmul, a, b.T.contiguous())
-            same(F.linear, a, b, sample(columns, dtype=dtype))
-        same(weft.matmul, sample(3, 2, 40, 24, dtype=dtype), sample(3, 2, 24, 33, dtype=dtype))
+            check_host(weft.matmul, a, b.T)
+            check_host(weft.matmul, a, b.T.contiguous())
+            check_host(F.linear, a, b, sample(columns, dtype=dtype))
+        check_host(weft.matmul, sample(3, 2, 40, 24, dtype=dtype), sample(3, 2, 24, 33, dtype=dtype))
     for rows in (1, 33, 140):
         numbers = [
             weft.tensor(random.integers(-127, 128, shape).astype("i1")) for shape in ((rows, 80), (64, 80))
         ]
-        same(weft._int_mm, numbers[0], numbers[1].T)
+        check_host(weft._int_mm, numbers[0], numbers[1].T)
         for dtype in (weft.float32, weft.bfloat16, weft.float16):
             scales = sample(rows, 1).abs() / 100, sample(64).abs()  # float16 ends at 65504
-            same(weft.linear_int8, numbers[0], scales[0], numbers[1], scales[1], sample(64), dtype=dtype)
+            check_host(
+                weft.linear_int8, numbers[0], scales[0], numbers[1], scales[1], sample(64), dtype=dtype
+            )
 
 
 def quantized_weights():
@@ -75,7 +77,7 @@ def quantized_weights():
                 (*weft.quantize_int8(weight), 0),
                 (*weft.quantize_int4(weight, 32), 32),
             ):
-                same(
+                check_host(
                     weft.linear_packed,
                     x,
                     values,
@@ -97,40 +99,42 @@ def attention():
         ):
             q = sample(2, 4, queries, size, dtype=dtype)
             k, v = sample(2, 4, keys, size, dtype=dtype), sample(2, 4, keys, size, dtype=dtype)
-            same(weft.scaled_dot_product_attention, q, k, v)
-            same(weft.scaled_dot_product_attention, q, k, v, is_causal=queries == keys)
+            check_host(weft.scaled_dot_product_attention, q, k, v)
+            check_host(weft.scaled_dot_product_attention, q, k, v, is_causal=queries == keys)
         rel = sample(1, 2, 150, 15, dtype=dtype), sample(1, 2, 150, 10, dtype=dtype)
         q = sample(1, 2, 150, 64, dtype=dtype)
-        same(weft.relative_position_attention, q, q, q, *rel)
+        check_host(weft.relative_position_attention, q, q, q, *rel)
     position, rope = weft.tensor(5), sample(300, 32, 2)
     for tokens in (1, 2, 40):
         for dtype, bound in ((weft.float32, 1e-5), (weft.bfloat16, 2e-2)):
             cache = sample(2, 300, 64, dtype=dtype), sample(2, 300, 64, dtype=dtype)
-            same(weft.attention_with_kv_cache, sample(tokens, 8 * 64), *cache, position, rope, bound=bound)
+            check_host(
+                weft.attention_with_kv_cache, sample(tokens, 8 * 64), *cache, position, rope, bound=bound
+            )
 
 
 def convolutions():
     for dtype in (weft.float32, weft.bfloat16, weft.float16):
         x = sample(2, 4, 17, 18, dtype=dtype)
-        same(F.conv2d, x, sample(6, 4, 3, 3, dtype=dtype), sample(6, dtype=dtype), padding=1)
-        same(F.conv2d, x, sample(6, 2, 4, 4, dtype=dtype), stride=4, groups=2)
-        same(F.conv_transpose2d, x, sample(4, 6, 2, 2, dtype=dtype), stride=2)
-        same(F.interpolate, x, size=(31, 40), mode="bilinear")
+        check_host(F.conv2d, x, sample(6, 4, 3, 3, dtype=dtype), sample(6, dtype=dtype), padding=1)
+        check_host(F.conv2d, x, sample(6, 2, 4, 4, dtype=dtype), stride=4, groups=2)
+        check_host(F.conv_transpose2d, x, sample(4, 6, 2, 2, dtype=dtype), stride=2)
+        check_host(F.interpolate, x, size=(31, 40), mode="bilinear")
 
 
 def order():
     """Sorting, scans, scattering and selecting, of sizes on each side of what a block takes."""
     for size in (7, 2048, 2049, 9000):
         x = weft.tensor(random.permutation(3 * size).reshape(3, size).astype("f4"))
-        same(weft.sort, x, 1)
-        same(weft.topk, x, 3, 1)
-        same(weft.cumsum, x, 1)
-        same(weft.cummax, x, 1)
-        same(weft.nonzero, x % 3 == 0)
+        check_host(weft.sort, x, 1)
+        check_host(weft.topk, x, 3, 1)
+        check_host(weft.cumsum, x, 1)
+        check_host(weft.cummax, x, 1)
+        check_host(weft.nonzero, x % 3 == 0)
         at = weft.tensor(random.integers(0, 3, (3, size)))
-        same(weft.scatter_add, x, 0, at, sample(3, size))
-        same(weft.bincount, at[0])
-        same(weft.unique, at[1])
+        check_host(weft.scatter_add, x, 0, at, sample(3, size))
+        check_host(weft.bincount, at[0])
+        check_host(weft.unique, at[1])
 
 
 CHECKS = (products, quantized_weights, attention, convolutions, order)

@@ -20,7 +20,7 @@ def numbers(*shape, dtype=weft.float32):
 BOUNDS = {weft.float32: 1e-5, weft.float64: 1e-13, weft.float16: 4e-3, weft.bfloat16: 3e-2}
 
 
-def same(function, *arguments):
+def check_tuned(function, *arguments):
     """The function compiled with max-autotune on the device, twice, beside the CPU's."""
     want = function(*arguments)
     bound = BOUNDS.get(want.dtype, 0)
@@ -45,10 +45,10 @@ def product(a, b):
 def same_in_every_order(function, a, b):
     """Both operands by rows and by columns."""
     turned_a, turned_b = a.T.contiguous(), b.T.contiguous()
-    same(function, a, b)
-    same(lambda a, b: function(a.T, b), turned_a, b)
-    same(lambda a, b: function(a, b.T), a, turned_b)
-    same(lambda a, b: function(a.T, b.T), turned_a, turned_b)
+    check_tuned(function, a, b)
+    check_tuned(lambda a, b: function(a.T, b), turned_a, b)
+    check_tuned(lambda a, b: function(a, b.T), a, turned_b)
+    check_tuned(lambda a, b: function(a.T, b.T), turned_a, turned_b)
 
 
 FLOATS = (weft.float32, weft.float64, weft.float16, weft.bfloat16)
@@ -59,29 +59,31 @@ def products():
     for dtype in FLOATS:
         for m, n, k in ((20, 33, 17), (1, 9, 8), (9, 1, 8), (5, 6, 1)):
             same_in_every_order(product, numbers(m, k, dtype=dtype), numbers(k, n, dtype=dtype))
-        same(product, numbers(3, 7, 8, dtype=dtype), numbers(3, 8, 6, dtype=dtype))
-        same(product, numbers(2, 3, 7, 8, dtype=dtype), numbers(2, 3, 8, 6, dtype=dtype))
-        same(product, numbers(7, 8, dtype=dtype), numbers(3, 8, 6, dtype=dtype))
-        same(product, numbers(3, 7, 8, dtype=dtype), numbers(8, 6, dtype=dtype))
+        check_tuned(product, numbers(3, 7, 8, dtype=dtype), numbers(3, 8, 6, dtype=dtype))
+        check_tuned(product, numbers(2, 3, 7, 8, dtype=dtype), numbers(2, 3, 8, 6, dtype=dtype))
+        check_tuned(product, numbers(7, 8, dtype=dtype), numbers(3, 8, 6, dtype=dtype))
+        check_tuned(product, numbers(3, 7, 8, dtype=dtype), numbers(8, 6, dtype=dtype))
         for shift in (0, 1, 4):  # at addresses of several alignments
-            same(
+            check_tuned(
                 lambda a, b, n=shift: a[n : n + 96].reshape(8, 12) @ b,
                 numbers(100, dtype=dtype),
                 numbers(12, 5, dtype=dtype),
             )
-        same(lambda a, b: a[:, 3:13] @ b[4:14], numbers(8, 20, dtype=dtype), numbers(30, 9, dtype=dtype))
+        check_tuned(
+            lambda a, b: a[:, 3:13] @ b[4:14], numbers(8, 20, dtype=dtype), numbers(30, 9, dtype=dtype)
+        )
     # Left to weft: batches that are not one dimension, rows that overlap, an operand turned round.
-    same(product, numbers(2, 1, 7, 8), numbers(3, 8, 6))
-    same(lambda a, b: a.as_strided((6, 8), (2, 1)) @ b, numbers(30), numbers(8, 5))
-    same(lambda a, b: a.flip(0) @ b, numbers(6, 8), numbers(8, 5))
-    same(product, numbers(4, 0), numbers(0, 6))
+    check_tuned(product, numbers(2, 1, 7, 8), numbers(3, 8, 6))
+    check_tuned(lambda a, b: a.as_strided((6, 8), (2, 1)) @ b, numbers(30), numbers(8, 5))
+    check_tuned(lambda a, b: a.flip(0) @ b, numbers(6, 8), numbers(8, 5))
+    check_tuned(product, numbers(4, 0), numbers(0, 6))
 
 
 def followed(layer, activation, x, w, bias, residual):
     """A product and what may follow it."""
-    same(lambda x, w: layer(x, w, None, None, activation), x, w)
-    same(lambda x, w, b: layer(x, w, b, None, activation), x, w, bias)
-    same(lambda x, w, b, r: layer(x, w, b, r, activation), x, w, bias, residual)
+    check_tuned(lambda x, w: layer(x, w, None, None, activation), x, w)
+    check_tuned(lambda x, w, b: layer(x, w, b, None, activation), x, w, bias)
+    check_tuned(lambda x, w, b, r: layer(x, w, b, r, activation), x, w, bias, residual)
 
 
 def linears():
@@ -95,7 +97,7 @@ def linears():
             if dtype == weft.float32:
                 followed(lambda x, w, b, r, a: weft.linear_fused(x, w, b, r, activation=a),
                          activation, x, w, bias, residual)  # fmt: skip
-        same(lambda x, w, b: F.linear(x, w, b), x, w, bias)
+        check_tuned(lambda x, w, b: F.linear(x, w, b), x, w, bias)
 
 
 def integers():
@@ -104,24 +106,26 @@ def integers():
 
 
 def one():
-    same(product, numbers(40, 48), numbers(48, 56))
+    check_tuned(product, numbers(40, 48), numbers(48, 56))
 
 
 def slow():
     weft._C._gpu.set_emulated_times(1, 1.02)
-    same(product, numbers(40, 48), numbers(48, 56))
+    check_tuned(product, numbers(40, 48), numbers(48, 56))
     weft._C._gpu.set_emulated_times(1, 1.005)
-    same(product, numbers(40, 48), numbers(48, 57))
+    check_tuned(product, numbers(40, 48), numbers(48, 57))
     weft._C._gpu.set_emulated_times(1, 0.98)
-    same(product, numbers(40, 48), numbers(48, 58))
+    check_tuned(product, numbers(40, 48), numbers(48, 58))
 
 
 def one_linear():
-    same(lambda x, w, b: weft.linear_fused(x, w, b, None), numbers(18, 40), numbers(24, 40), numbers(24))
+    check_tuned(
+        lambda x, w, b: weft.linear_fused(x, w, b, None), numbers(18, 40), numbers(24, 40), numbers(24)
+    )
 
 
 def relu():
-    same(
+    check_tuned(
         lambda x, w: weft.linear_fused(x, w, None, None, activation="relu"), numbers(18, 40), numbers(24, 40)
     )
 
@@ -161,8 +165,10 @@ def many():
 def kernels():
     """What weft does around its libraries' calls, in each dtype."""
     for dtype in FLOATS:
-        same(product, numbers(20, 24, dtype=dtype), numbers(24, 28, dtype=dtype))
-    same(lambda a, b: weft._int_mm(a, b), numbers(20, 24, dtype=weft.int8), numbers(24, 28, dtype=weft.int8))
+        check_tuned(product, numbers(20, 24, dtype=dtype), numbers(24, 28, dtype=dtype))
+    check_tuned(
+        lambda a, b: weft._int_mm(a, b), numbers(20, 24, dtype=weft.int8), numbers(24, 28, dtype=weft.int8)
+    )
     for real, complex_ in ((weft.float32, weft.complex64), (weft.float64, weft.complex128)):
         same_eagerly(weft.fft_c2c, complex_numbers(3, 8, 2, dtype=complex_), 5, 1)
         same_eagerly(weft.fft_r2c, numbers(3, 8, 2, dtype=real), 9, 1, 1, False)

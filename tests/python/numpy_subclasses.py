@@ -163,7 +163,7 @@ def program(sample, made, first_only):
     return scope["sample"], names
 
 
-def outcome(function, names):
+def surveyed(function, names):
     try:
         result, arguments = surface.run(function, names)
     except Exception as error:
@@ -188,10 +188,10 @@ def survey(name, most=None):
                 continue
             count += 1
             function, names = program(sample, made, first_only)
-            expected = outcome(function, names)
+            expected = surveyed(function, names)
             compiled = weft.compile(function)
             for _ in range(2):
-                actual = outcome(compiled, names)
+                actual = surveyed(compiled, names)
                 if actual != expected:
                     differing.append((sample + (" (the first one)" if first_only else ""), actual, expected))
                     break

@@ -47,7 +47,7 @@ def described(value, depth=0):
     return kind
 
 
-def outcome(function, *arguments, log=()):
+def observed(function, *arguments, log=()):
     """What a call gives or raises, prints, and leaves in the log."""
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
@@ -85,7 +85,7 @@ def outcomes(load, name, wrap=lambda function: function):
         for call in range(CALLS):
             if hasattr(module, "_before"):
                 module._before(call)
-            results.append(outcome(function, np.arange(4.0), log=module.LOG))
+            results.append(observed(function, np.arange(4.0), log=module.LOG))
         return results
 
 

@@ -18,12 +18,12 @@ def elements(shape, dtype):
     return numpy.asarray(values * (1 + 0.5j) if dtype in COMPLEX else values).astype(dtype)
 
 
-def same(got, wanted):
+def assert_wanted(got, wanted):
     """Also the dtype, the shape, and that it is an array of this namespace."""
     if isinstance(wanted, tuple | list):
         assert len(got) == len(wanted)
         for one, other in zip(got, wanted):
-            same(one, other)
+            assert_wanted(one, other)
         return
     assert type(got) is xp.ndarray
     wanted = numpy.asarray(wanted)
@@ -40,7 +40,7 @@ def compare(call, *arrays, **others):
         with pytest.raises((ValueError, IndexError, TypeError, numpy.linalg.LinAlgError)):
             call(xp, *(xp.asarray(x) for x in arrays), **others)
         return error
-    same(call(xp, *(xp.asarray(x) for x in arrays), **others), wanted)
+    assert_wanted(call(xp, *(xp.asarray(x) for x in arrays), **others), wanted)
     return None
 
 
@@ -94,7 +94,7 @@ def test_the_dtype_of_sums(name, dtype):
         x = elements((3, 3), dtype)
         got = call(xp, xp.asarray(x), wanted)
         assert dtype_name(got) == str(wanted)
-        same(got, call(numpy, x.astype(wanted), wanted))
+        assert_wanted(got, call(numpy, x.astype(wanted), wanted))
 
 
 def test_sums_wrap_in_their_dtype():
@@ -128,7 +128,7 @@ def test_positions(name):
                     axis=axis,
                     keepdims=keepdims,
                 )
-    same(getattr(xp, name)(xp.asarray([1.0, numpy.nan, 3.0])), numpy.int64(1))
+    assert_wanted(getattr(xp, name)(xp.asarray([1.0, numpy.nan, 3.0])), numpy.int64(1))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -200,8 +200,8 @@ def test_sorting_is_stable(dtype, descending):
             size = x.shape[axis]
             order = size - 1 - numpy.flip(numpy.argsort(numpy.flip(x, axis), axis=axis, stable=True), axis)
         got = xp.argsort(xp.asarray(x), axis=axis, descending=descending)
-        same(got, order)
-        same(
+        assert_wanted(got, order)
+        assert_wanted(
             xp.sort(xp.asarray(x), axis=axis, descending=descending),
             numpy.take_along_axis(x, order, axis=axis),
         )
@@ -219,7 +219,7 @@ def test_sets(dtype):
                 got, wanted = xp.sort(got), numpy.sort(wanted)
             else:
                 assert got._fields == wanted._fields
-            same(got, wanted)
+            assert_wanted(got, wanted)
     assert xp.unique_values(xp.asarray([numpy.nan, numpy.nan])).shape == (2,)
 
 
@@ -295,7 +295,7 @@ def test_assignments():
         wanted, got = numpy.zeros((2, 3)), xp.zeros((2, 3))
         wanted[key] = value
         got[xp.asarray(key) if isinstance(key, numpy.ndarray) else key] = xp.asarray(value)
-        same(got, wanted)
+        assert_wanted(got, wanted)
 
 
 # ---- creation, dtypes, inspection ----------------------------------------------------------------------------
@@ -364,7 +364,7 @@ def test_dlpack(dtype):
     back = numpy.from_dlpack(y)
     numpy.testing.assert_array_equal(back, x)
     assert back.dtype == x.dtype and back.ctypes.data == y.data_ptr()
-    same(xp.from_dlpack(x), x)
+    assert_wanted(xp.from_dlpack(x), x)
     assert xp.from_dlpack(y, copy=True).data_ptr() != y.data_ptr()
     assert y.__dlpack_device__() == (1, 0)
 
@@ -536,4 +536,4 @@ def test_arrays_are_pickled_as_arrays():
 
     x = xp.asarray([1, 2], dtype=xp.int16)
     for y in (pickle.loads(pickle.dumps(x)), copy.copy(x), copy.deepcopy(x)):
-        same(y, numpy.asarray([1, 2], "int16"))
+        assert_wanted(y, numpy.asarray([1, 2], "int16"))

@@ -14,6 +14,7 @@ import serving
 import weft
 import weft.models
 from causal_lm_reference import Reference, load
+from support.tiers import long_but
 from test_distributed import command, needs_mpi
 
 SHARED = pathlib.Path(
@@ -53,7 +54,7 @@ def greedy(model, ids, count):
     return stream.tokens[len(ids) :]
 
 
-@pytest.mark.parametrize("execution", ["eager", "static", "compiled"])
+@pytest.mark.parametrize("execution", long_but(["eager", "static", "compiled"], "compiled"))
 @pytest.mark.parametrize("folder", SUPPORTED, **by_name)
 def test_the_tokens_of_transformers(folder, execution):
     model = weft.models.Llama.from_pretrained(folder, execution=execution)
@@ -65,7 +66,7 @@ def test_the_tokens_of_transformers(folder, execution):
         assert greedy(model, call["ids"], 24) == call["greedy"]
 
 
-@pytest.mark.parametrize("folder", SUPPORTED, **by_name)
+@pytest.mark.parametrize("folder", long_but(SUPPORTED, *SUPPORTED[:2]), **by_name)
 def test_the_server_writes_the_same(folder):
     with serving.serving("-m", str(folder)) as server:
         for call in calls_of(folder):
@@ -76,7 +77,7 @@ def test_the_server_writes_the_same(folder):
 
 
 @needs_mpi
-@pytest.mark.parametrize("folder", SUPPORTED, **by_name)
+@pytest.mark.parametrize("folder", long_but(SUPPORTED, *SUPPORTED[:1]), **by_name)
 def test_two_ranks_write_the_same(folder):
     for call in calls_of(folder):
         arguments = [

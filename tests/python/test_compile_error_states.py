@@ -97,7 +97,7 @@ FUNCTIONS = [
 ]
 
 
-def outcome(function, argument):
+def observed(function, argument):
     """What the function returns or raises, and on which line; what it called, and what its argument then holds."""
     calls.clear()
     argument = argument.copy()
@@ -113,9 +113,9 @@ def outcome(function, argument):
 def test_states_inside_functions_are_honoured(function):
     compiled = weft.compile(function)
     for argument in (np.array([3.0, 4.0]), VALUES, np.array([100.0, 1000.0]), np.array([3.0, 4.0])):
-        expected = outcome(function, argument)
+        expected = observed(function, argument)
         for _ in range(2):
-            assert outcome(compiled, argument) == expected
+            assert observed(compiled, argument) == expected
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)

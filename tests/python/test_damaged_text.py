@@ -22,7 +22,7 @@ BYTES = [b"\xff", b"\x80", b"\xc3", b"\xed\xa0\x80", b"\x1b[31m", b"\x00"]
 LONGEST = 8000  # characters of a message
 
 
-def check(call, what):
+def check_message(call, what):
     """A call that may fail: with an error of weft's, in text that can be printed."""
     try:
         call()
@@ -103,7 +103,7 @@ def test_script_archives(tmp_path):
             continue
         for what, bad in damaged(text):
             write_zip(path, entries | {name: bad})
-            check(lambda: use(weft.jit.load(str(path))), f"{name}: {what}")
+            check_message(lambda: use(weft.jit.load(str(path))), f"{name}: {what}")
 
 
 def test_saved_values(tmp_path):
@@ -114,7 +114,7 @@ def test_saved_values(tmp_path):
         if name.endswith((".pkl", "version", "byteorder")):
             for what, bad in damaged(text):
                 write_zip(path, entries | {name: bad})
-                check(lambda: repr(weft.load(str(path))), f"{name}: {what}")
+                check_message(lambda: repr(weft.load(str(path))), f"{name}: {what}")
 
 
 def test_names_of_entries(tmp_path):
@@ -124,7 +124,7 @@ def test_names_of_entries(tmp_path):
         for bad in (b"\xff", b"\x80", b"\x1b"):
             text = whole.replace(word, bad + word[1:])  # in the entry and in the directory
             path.write_bytes(text)
-            check(lambda: use(weft.jit.load(str(path))), f"{word!r} with {bad!r}")
+            check_message(lambda: use(weft.jit.load(str(path))), f"{word!r} with {bad!r}")
 
 
 def safetensors(header, data=b"\0" * 8):
@@ -145,7 +145,7 @@ def test_safetensors(tmp_path):
         ("long", header.replace(b'"some.weight"', long).replace(b"F32", b"F33")),
     ]:
         path.write_bytes(safetensors(bad))
-        check(lambda: weft.models.load_safetensors(str(path)), what)
+        check_message(lambda: weft.models.load_safetensors(str(path)), what)
 
 
 def test_arrays(tmp_path):
@@ -179,7 +179,7 @@ def test_model_folders(file, tmp_path):
     text = (tmp_path / file).read_bytes()
     for what, bad in damaged(text):
         (tmp_path / file).write_bytes(bad)
-        check(lambda: weft.models.Llama.from_pretrained(tmp_path), what)
+        check_message(lambda: weft.models.Llama.from_pretrained(tmp_path), what)
 
 
 TOKENIZER = {
@@ -198,10 +198,10 @@ def test_tokenizer_json(tmp_path):
     assert weft.models.Tokenizer.open(str(path)).encode("ab")
     for what, bad in damaged(text):
         path.write_bytes(bad)
-        check(lambda: weft.models.Tokenizer.open(str(path)).encode("abc <s>"), what)
+        check_message(lambda: weft.models.Tokenizer.open(str(path)).encode("abc <s>"), what)
     for key, value in [("type", "Nothing\u0001" * 1000), ("behavior", "x" * 100_000)]:
         path.write_text(json.dumps(TOKENIZER | {"pre_tokenizer": TOKENIZER["pre_tokenizer"] | {key: value}}))
-        check(lambda: weft.models.Tokenizer.open(str(path)), key)
+        check_message(lambda: weft.models.Tokenizer.open(str(path)), key)
 
 
 def test_tiktoken(tmp_path):
@@ -211,7 +211,7 @@ def test_tiktoken(tmp_path):
     assert weft.models.Tokenizer.open(str(path)).encode("ab")
     for what, bad in damaged(text):
         path.write_bytes(bad)
-        check(lambda: weft.models.Tokenizer.open(str(path)).encode("ab"), what)
+        check_message(lambda: weft.models.Tokenizer.open(str(path)).encode("ab"), what)
 
 
 @needs_data
@@ -220,7 +220,7 @@ def test_sentencepiece(tmp_path):
     text = (STORIES / "tokenizer.model").read_bytes()
     for what, bad in damaged(text):
         path.write_bytes(bad)
-        check(lambda: weft.models.Tokenizer.open(str(path)).encode("Once upon"), what)
+        check_message(lambda: weft.models.Tokenizer.open(str(path)).encode("Once upon"), what)
 
 
 def test_texts_of_callers():

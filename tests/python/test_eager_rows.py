@@ -18,7 +18,7 @@ def bits(x):
     return x.contiguous().to(dtype=weft.float64).numpy()
 
 
-def same(got, want):
+def assert_same_bits(got, want):
     np.testing.assert_array_equal(bits(got), bits(want))
 
 
@@ -27,10 +27,10 @@ def same(got, want):
 def test_rows_that_lie_apart(dtype, length):
     x, y = values(7, 1024, dtype=dtype), values(7, 1024, dtype=dtype)
     a, b = x[:, 1 : 1 + length], y[:, 3 : 3 + length]
-    same(a + b, a.contiguous() + b.contiguous())
-    same(weft.exp(a), weft.exp(a.contiguous()))
-    same(a * y[:, :1], a.contiguous() * y[:, :1].expand(7, length).contiguous())
-    same(
+    assert_same_bits(a + b, a.contiguous() + b.contiguous())
+    assert_same_bits(weft.exp(a), weft.exp(a.contiguous()))
+    assert_same_bits(a * y[:, :1], a.contiguous() * y[:, :1].expand(7, length).contiguous())
+    assert_same_bits(
         weft.where(a > 0, a, y[:, :1]),
         weft.where(a.contiguous() > 0, a.contiguous(), y[:, :1].expand(7, length).contiguous()),
     )
@@ -40,8 +40,8 @@ def test_rows_that_lie_apart(dtype, length):
 def test_rows_as_long_as_a_task(length):
     x, y = values(3, length + 5), values(3, length + 5)
     a, b = x[:, 1 : 1 + length], y[:, 3 : 3 + length]
-    same(a - b, a.contiguous() - b.contiguous())
-    same(a - y[:, :1], a.contiguous() - y[:, :1].expand(3, length).contiguous())
+    assert_same_bits(a - b, a.contiguous() - b.contiguous())
+    assert_same_bits(a - y[:, :1], a.contiguous() - y[:, :1].expand(3, length).contiguous())
 
 
 @pytest.mark.parametrize("shape", [(1, 5, 64), (2, 1, 64), (3, 5, 64), (2, 3, 4, 64), (5, 1, 3, 64)])
@@ -49,13 +49,13 @@ def test_rows_of_more_dimensions(shape):
     x, y = values(*shape, 2)[..., 0], values(*shape)
     rows = x.transpose(0, -2)
     other = y.transpose(0, -2)
-    same(rows * other, rows.contiguous() * other.contiguous())
+    assert_same_bits(rows * other, rows.contiguous() * other.contiguous())
     middle = y[:, :1]
-    same(y + middle, y + middle.expand(*shape).contiguous())
+    assert_same_bits(y + middle, y + middle.expand(*shape).contiguous())
     into, expected = values(*shape, dtype="float64")[..., 3:61], None
     expected = into.contiguous() + y[..., 3:61].to(dtype=weft.float64)
     into += y[..., 3:61].to(dtype=weft.float64)
-    same(into, expected)
+    assert_same_bits(into, expected)
 
 
 @pytest.mark.parametrize("length", [3, 47, BLOCK // 16, BLOCK // 16 + 1, BLOCK // 4, BLOCK // 4 + 1])
@@ -65,10 +65,10 @@ def test_a_row_for_all(length, rows, offset):
     x = values(rows * length + offset)[offset:].reshape(rows, length)
     row = values(length)
     repeated = row.expand(rows, length).contiguous()
-    same(x + row, x + repeated)
-    same(row / x, repeated / x)
-    same(weft.where(row > 0, x, 0.5), weft.where(repeated > 0, x, 0.5))
-    same(row.expand(rows, length) * 2, repeated * 2)
+    assert_same_bits(x + row, x + repeated)
+    assert_same_bits(row / x, repeated / x)
+    assert_same_bits(weft.where(row > 0, x, 0.5), weft.where(repeated > 0, x, 0.5))
+    assert_same_bits(row.expand(rows, length) * 2, repeated * 2)
 
 
 @pytest.mark.parametrize("length", [511, 512, 513, 527, 528, 529, 5000])
@@ -79,14 +79,14 @@ def test_longer_rows_beside_one(length, dtype):
         row = values(length + 1, dtype=dtype)[1:]
         repeated = row.expand(x.shape[0], length).contiguous()
         for function in (weft.add, weft.sub, weft.mul, weft.true_divide, weft.maximum):
-            same(function(x, row), function(x, repeated))
-            same(function(row, x), function(repeated, x))
-        same(weft.sub(x, row, alpha=3), weft.sub(x, repeated, alpha=3))
+            assert_same_bits(function(x, row), function(x, repeated))
+            assert_same_bits(function(row, x), function(repeated, x))
+        assert_same_bits(weft.sub(x, row, alpha=3), weft.sub(x, repeated, alpha=3))
     apart = values(7, length + 3, dtype=dtype)[:, 2:-1]
-    same(apart - row, apart.contiguous() - row.expand(7, length).contiguous())
-    same(row - apart, row.expand(7, length).contiguous() - apart.contiguous())
+    assert_same_bits(apart - row, apart.contiguous() - row.expand(7, length).contiguous())
+    assert_same_bits(row - apart, row.expand(7, length).contiguous() - apart.contiguous())
     planes = values(2, 3, length, dtype=dtype)
-    same(planes - row, planes - row.expand(2, 3, length).contiguous())
+    assert_same_bits(planes - row, planes - row.expand(2, 3, length).contiguous())
     assert (values(0, length, dtype=dtype) - row).shape == (0, length)
 
 
@@ -111,23 +111,25 @@ SMALL = 512  # elements of a result up to which a call is a small one
 def test_small_calls_with_a_row(rows, dtype):
     x, row = values(rows, 16, dtype=dtype), values(16, dtype=dtype)
     repeated = row.expand(rows, 16).contiguous()
-    same(x + row, x + repeated)
-    same(row - x, repeated - x)
-    same(row < x, repeated < x)
-    same(weft.where(row > 0, x, row), weft.where(repeated > 0, x, repeated))
-    same(weft.where(x > 0, row, 1), weft.where(x > 0, repeated, 1))
+    assert_same_bits(x + row, x + repeated)
+    assert_same_bits(row - x, repeated - x)
+    assert_same_bits(row < x, repeated < x)
+    assert_same_bits(weft.where(row > 0, x, row), weft.where(repeated > 0, x, repeated))
+    assert_same_bits(weft.where(x > 0, row, 1), weft.where(x > 0, repeated, 1))
     cube = values(2, rows, 16, dtype=dtype)
-    same(cube * x, cube * x.expand(2, rows, 16).contiguous())
-    same(row * cube, row.expand(2, rows, 16).contiguous() * cube)
-    same(weft.where(row > 0, x, cube), weft.where(row.expand(2, rows, 16) > 0, x.expand(2, rows, 16), cube))
+    assert_same_bits(cube * x, cube * x.expand(2, rows, 16).contiguous())
+    assert_same_bits(row * cube, row.expand(2, rows, 16).contiguous() * cube)
+    assert_same_bits(
+        weft.where(row > 0, x, cube), weft.where(row.expand(2, rows, 16) > 0, x.expand(2, rows, 16), cube)
+    )
     assert (x + row).shape == (rows, 16) and (row * cube).shape == (2, rows, 16)
 
 
 def test_small_calls_with_what_is_no_row():
     x = values(4, 4)
     column, row = values(4, 1), values(4)
-    same(x + column, x + column.expand(4, 4).contiguous())
-    same(column + row, column.expand(4, 4).contiguous() + row.expand(4, 4).contiguous())
+    assert_same_bits(x + column, x + column.expand(4, 4).contiguous())
+    assert_same_bits(column + row, column.expand(4, 4).contiguous() + row.expand(4, 4).contiguous())
     with pytest.raises((ValueError, RuntimeError)):
         x + values(2)
     with pytest.raises((ValueError, RuntimeError)):
@@ -135,7 +137,7 @@ def test_small_calls_with_what_is_no_row():
     row += 0
     with pytest.raises((ValueError, RuntimeError)):
         row += x
-    same(x.clone().add_(row), x + row)
+    assert_same_bits(x.clone().add_(row), x + row)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
@@ -146,9 +148,9 @@ def test_pieces_joined_in_order(dtype, widths):
     joined = weft.cat(pieces, 1)
     at = 0
     for piece in pieces:
-        same(joined[:, at : at + piece.shape[1]], piece)
+        assert_same_bits(joined[:, at : at + piece.shape[1]], piece)
         at += piece.shape[1]
     turned = [piece.t().contiguous().t() for piece in pieces]
-    same(weft.cat(turned, 1), joined)
-    same(weft.cat([piece[None] for piece in pieces], 2)[0], joined)
-    same(weft.stack([joined, joined], 1)[:, 1], joined)
+    assert_same_bits(weft.cat(turned, 1), joined)
+    assert_same_bits(weft.cat([piece[None] for piece in pieces], 2)[0], joined)
+    assert_same_bits(weft.stack([joined, joined], 1)[:, 1], joined)

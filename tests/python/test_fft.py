@@ -25,7 +25,7 @@ def close(actual, exact, dtype, n):
     assert error <= (1 + np.log2(n)) * np.finfo(dtype).eps * scale
 
 
-def check(shape, axis, dtype, seed=0, n=None):
+def check_transforms(shape, axis, dtype, seed=0, n=None):
     random = np.random.default_rng(seed)
     n = shape[axis] if n is None else n
     x = random.standard_normal(shape).astype(dtype)
@@ -44,9 +44,9 @@ def check(shape, axis, dtype, seed=0, n=None):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_small_length(dtype):
     for n in range(1, 301):
-        check((3, n) if n % 2 else (n,), -1, dtype)
+        check_transforms((3, n) if n % 2 else (n,), -1, dtype)
         if n <= 64:
-            check((17, n), -1, dtype)
+            check_transforms((17, n), -1, dtype)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -54,15 +54,15 @@ def test_every_small_length(dtype):
     "shape", [(5, 12, 3), (2, 30, 8), (1, 64, 33), (3, 53, 2), (4, 7, 5), (2, 512, 16)], ids=str
 )
 def test_inner_axis(shape, dtype):
-    check(shape, 1, dtype)
+    check_transforms(shape, 1, dtype)
     for n in (1, shape[1] - 2, shape[1] + 3):
-        check(shape, 1, dtype, n=n)
+        check_transforms(shape, 1, dtype, n=n)
 
 
 @pytest.mark.parametrize("n", LARGE)
 def test_large(n):
-    check((n,), -1, np.float64)
-    check((n,), -1, np.float32)
+    check_transforms((n,), -1, np.float64)
+    check_transforms((n,), -1, np.float32)
 
 
 @settings(max_examples=60, deadline=None)
@@ -74,7 +74,7 @@ def test_large(n):
     seed=st.integers(0, 1000),
 )
 def test_random_shapes(shape, n, axis, single, seed):
-    check(shape, axis % len(shape), np.float32 if single else np.float64, seed, n)
+    check_transforms(shape, axis % len(shape), np.float32 if single else np.float64, seed, n)
 
 
 @np.errstate(invalid="ignore")

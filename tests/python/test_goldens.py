@@ -65,11 +65,11 @@ CANCELLING = {"F:linear", "F:conv1d", "F:conv2d", "F:conv3d", "F:conv_transpose1
               "torch:cumsum", "torch:scatter_add", "torch:index_add"}  # fmt: skip
 
 
-def check(op, result, expected, arrays):
+def check_golden(op, result, expected, arrays):
     if "list" in expected:
         assert len(result) == len(expected["list"])
         for one, other in zip(result, expected["list"]):
-            check(op, one, other, arrays)
+            check_golden(op, one, other, arrays)
         return
     if isinstance(result, (tuple, list)) and len(result) == 1:
         result = result[0]
@@ -108,4 +108,4 @@ def test_case(case, arrays):
         keep = ~DIFFERENT[op](np.asarray(args[0]))
         arrays = arrays | {expected["tensor"]: arrays[expected["tensor"]][keep]}
         result = np.asarray(result)[keep]
-    check(op, result, expected, arrays)
+    check_golden(op, result, expected, arrays)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import weft
+from support.tiers import long_but
 
 CHECKS = Path(__file__).with_name("gpu_checks.py")
 ASSEMBLED = Path(__file__).with_name("gpu_assembled.py")
@@ -31,7 +32,10 @@ def has_clang():
 
 @pytest.mark.parametrize(
     "check",
-    ["functions", "sizes", "tensors", "errors", "programs", "sharing", "indices", "pinned", "unpinned"],
+    long_but(
+        ["functions", "sizes", "tensors", "errors", "programs", "sharing", "indices", "pinned", "unpinned"],
+        *("functions", "sizes", "tensors", "errors", "sharing", "indices", "pinned", "unpinned"),
+    ),
 )
 def test_emulated(check):
     run(CHECKS, check)
@@ -51,7 +55,7 @@ def test_archives_are_moved_there():
     run(CHECKS, "archives")
 
 
-@pytest.mark.parametrize("model", ["llama", "sam"])
+@pytest.mark.parametrize("model", long_but(["llama", "sam"], "llama"))
 def test_no_operator_of_a_model_runs_on_the_host(model):
     if not (DATA / "stories260k").is_dir():
         pytest.skip(f"no data in {DATA}; set WEFT_SHARED_DATA")

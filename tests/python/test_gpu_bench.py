@@ -47,6 +47,7 @@ def check_rows(found, ways):
     assert set(found["peaks"]) == {"copy", "read", "bfloat16 rate"}
 
 
+@pytest.mark.long
 def test_weft_alone(tmp_path):
     text, found, _ = run(tmp_path, "--torch", "")
     check_rows(found, {"weft", "numpy"})

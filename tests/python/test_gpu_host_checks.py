@@ -6,9 +6,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.tiers import long_but
 
 
-@pytest.mark.parametrize("check", ["products", "quantized_weights", "attention", "convolutions", "order"])
+# Attention and quantized weights are tests/gpu's, too.
+@pytest.mark.parametrize(
+    "check",
+    long_but(
+        ["products", "quantized_weights", "attention", "convolutions", "order"],
+        *("products", "convolutions", "order"),
+    ),
+)
 def test_emulated(check):
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("gpu_host_checks.py"), check],

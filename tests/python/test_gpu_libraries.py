@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import weft
+from support.tiers import long_but
 
 HERE = Path(__file__).parent
 
@@ -82,7 +83,7 @@ EXPECTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("check", EXPECTED)
+@pytest.mark.parametrize("check", long_but(EXPECTED, "products", "integers"))
 def test_products_of_cublaslt_are_the_hosts(build, check):
     log = run(check, cublaslt(build))
     assert set(chosen(log)) == {"cuBLASLt 1"} and "differs" not in log and "status" not in log
@@ -90,7 +91,7 @@ def test_products_of_cublaslt_are_the_hosts(build, check):
         assert f"[weft autotune] {problem}: cuBLASLt 1, measured\n" in log, problem
 
 
-@pytest.mark.parametrize("version", [11, 12])
+@pytest.mark.parametrize("version", long_but([11, 12], 11))
 def test_older_ones_are_found(build, version):
     assert "cuBLASLt" in chosen(run("one", cublaslt(build, version)))[0]
 
@@ -130,7 +131,9 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize(
+    "function", long_but(FUNCTIONS, "cublasLtCreate", "cublasLtMatmulAlgoGetHeuristic", "cublasLtMatmul")
+)
 def test_a_function_that_fails_leaves_it_to_weft(build, function):
     log = run("one_linear", cublaslt(build), FAKE_CUBLASLT=function)
     assert "fake cublasLtMatmul" not in log
@@ -188,7 +191,7 @@ def test_transforms_of_cufft_are_the_hosts(build):
     assert not on_the_host(log) and "status" not in log and "fake cufftMakePlanMany64" in log
 
 
-@pytest.mark.parametrize("version", [10, 11])
+@pytest.mark.parametrize("version", long_but([10, 11], 10))
 def test_older_cuffts_are_found(build, version):
     log = run("one_transform", cufft(build, version))
     assert log.count("fake cufftMakePlanMany64") == 6 and not on_the_host(log)
@@ -217,7 +220,10 @@ CUFFT_FUNCTIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("function", CUFFT_FUNCTIONS)
+@pytest.mark.parametrize(
+    "function",
+    long_but(CUFFT_FUNCTIONS, "cufftCreate", "cufftMakePlanMany64", "cufftExecC2C", "cufftExecD2Z"),
+)
 def test_a_function_of_cufft_that_fails_leaves_it_to_the_host(build, function):
     log = run("one_transform", cufft(build), FAKE_CUFFT=function)
     times = 1 if "Exec" in function else 6
@@ -243,7 +249,7 @@ def cusolver(build, version=12):
     return build("fake_cusolver.cc", f"libcusolver.so.{version}")
 
 
-@pytest.mark.parametrize("version", [11, 12])
+@pytest.mark.parametrize("version", long_but([11, 12], 11))
 def test_linear_algebra_of_cusolver_is_the_hosts(build, version):
     log = run("linear_algebra", cusolver(build, version))
     assert not on_the_host(log) and "status" not in log and "info" not in log
@@ -271,8 +277,8 @@ CUSOLVER_FUNCTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("letter", ["S", "D"])
-@pytest.mark.parametrize("function", CUSOLVER_FUNCTIONS)
+@pytest.mark.parametrize("letter", long_but(["S", "D"], "D"))
+@pytest.mark.parametrize("function", long_but(CUSOLVER_FUNCTIONS, "potrf", "getrs", "gesvd"))
 def test_a_function_of_cusolver_that_fails_leaves_it_to_the_host(build, function, letter):
     for name in (function, function + "_bufferSize"):
         if name == "getrs_bufferSize":

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import weft
 import weft.nn.functional as F
+from support.tiers import long_but
 
 HERE = pathlib.Path(__file__).parent
 TABLES = ["operators", "builtins", "numpy", "functional", "tensors"]
@@ -38,7 +39,7 @@ def outcomes(table):
     return lines.decode(errors="replace").splitlines(), "hangs"
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", long_but(TABLES, "operators", "numpy", "functional", "tensors"))
 def test_every_call_answers(table):
     lines, status = outcomes(table)
     assert status == 0 and lines[-1] == "done", f"{status}: {lines[-2:]}"

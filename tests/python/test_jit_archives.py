@@ -40,7 +40,7 @@ def inputs_of(arrays):
     return [x.item() if x.ndim == 0 else weft.tensor(x) for x in inputs]
 
 
-def check(module, arrays):
+def check_archive(module, arrays):
     found = flattened(module(*inputs_of(arrays)), "out")
     assert sorted(found) == sorted(key for key in arrays if key.startswith("out"))
     for key, value in found.items():
@@ -65,7 +65,7 @@ def test_outputs_are_pytorchs(folder, name):
     module = weft.jit.load(folder / f"{name}.pt")
     arrays = np.load(folder / f"{name}.npz")
     for _ in range(3):  # what runs after a profiling run, too
-        check(module, arrays)
+        check_archive(module, arrays)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -75,7 +75,7 @@ def test_frozen(folder, name, optimize):
     frozen = optimize(module)
     arrays = np.load(folder / f"{name}.npz")
     for _ in range(3):
-        check(frozen, arrays)
+        check_archive(frozen, arrays)
     assert not list(frozen.parameters())
 
 
@@ -83,7 +83,7 @@ def test_frozen(folder, name, optimize):
 def test_saved_again(folder, name):
     module = weft.jit.load(folder / f"{name}.pt")
     again = weft.jit.load(io.BytesIO(module.save_to_buffer()))
-    check(again, np.load(folder / f"{name}.npz"))
+    check_archive(again, np.load(folder / f"{name}.npz"))
     assert (
         again.training == module.training if hasattr(module, "training") else not hasattr(again, "training")
     )
@@ -94,10 +94,10 @@ def test_sources(folder, tmp_path):
     contents = path.read_bytes()
     arrays = np.load(folder / "cnn_scripted.npz")
     with open(path, "rb") as file:
-        check(weft.jit.load(file), arrays)
-    check(weft.jit.load(contents), arrays)
-    check(weft.jit.load(str(path), map_location="cpu"), arrays)
-    check(weft.jit.load(path, weft.device("cpu")), arrays)
+        check_archive(weft.jit.load(file), arrays)
+    check_archive(weft.jit.load(contents), arrays)
+    check_archive(weft.jit.load(str(path), map_location="cpu"), arrays)
+    check_archive(weft.jit.load(path, weft.device("cpu")), arrays)
     with pytest.raises(FileNotFoundError):
         weft.jit.load(tmp_path / "missing.pt")
     with pytest.raises(TypeError, match="expected a path, bytes, or a file"):

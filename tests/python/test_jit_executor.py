@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 import weft
-from test_jit_archives import NAMES, check, folder  # noqa: F401
+from test_jit_archives import NAMES, check_archive, folder  # noqa: F401
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -17,7 +17,7 @@ def test_interpreted(folder, name):
     module = weft.jit.load(folder / f"{name}.pt")
     with weft.jit.optimized_execution(False):
         for _ in range(2):
-            check(module, np.load(folder / f"{name}.npz"))
+            check_archive(module, np.load(folder / f"{name}.npz"))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -32,7 +32,7 @@ def test_many_threads(folder, name, optimize):
     def run():
         try:
             for _ in range(4):
-                check(module, arrays)
+                check_archive(module, arrays)
         except BaseException as error:
             errors.append(error)
 
@@ -73,14 +73,14 @@ def test_without_a_compiler(folder, tmp_path):
     program = f"""
 import sys, numpy as np, weft
 sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
-from test_jit_archives import NAMES, check
+from test_jit_archives import NAMES, check_archive
 import pathlib
 folder = pathlib.Path({str(folder)!r})
 for name in NAMES:
     loaded = weft.jit.load(folder / f"{{name}}.pt").eval()
     for module in (loaded, weft.jit.optimize_for_inference(loaded)):
         for _ in range(4):
-            check(module, np.load(folder / f"{{name}}.npz"))
+            check_archive(module, np.load(folder / f"{{name}}.npz"))
 """
     environment = dict(
         os.environ,

@@ -27,7 +27,7 @@ def ramp(*shape):
     return (np.arange(np.prod(shape), dtype=np.float32).reshape(shape) * 7 % 11 - 5) / 4
 
 
-def same(got, expected, tolerance=1e-5):
+def assert_close(got, expected, tolerance=1e-5):
     np.testing.assert_allclose(np.asarray(got), expected, rtol=tolerance, atol=tolerance)
 
 
@@ -51,7 +51,7 @@ def test_unknown_operators_raise_when_they_are_reached(name, tmp_path):
     module = load(tmp_path, ("forward", ["x: Tensor", "wrong: bool", "flag: bool"], "Tensor", body))
     x = weft.from_numpy(ramp(2, 3))
     for _ in range(3):
-        same(module(x, False, False), np.maximum(ramp(2, 3), 0))
+        assert_close(module(x, False, False), np.maximum(ramp(2, 3), 0))
         with pytest.raises(NotImplementedError, match="no_such_operator|relu"):
             module(x, True, False)
 
@@ -86,9 +86,9 @@ return (z, b, values, places)"""
     x, y = ramp(2, 3), ramp(2, 3)[::-1].copy()
     for _ in range(3):
         z, b, values, places = module(weft.from_numpy(x), weft.from_numpy(y))
-        same(z, x + 2 * y)
-        same(b, np.floor(x / (np.abs(y) + 1)))
-        same(values, x.max(1))
+        assert_close(z, x + 2 * y)
+        assert_close(b, np.floor(x / (np.abs(y) + 1)))
+        assert_close(values, x.max(1))
         assert np.array_equal(np.asarray(places), x.argmax(1))
 
 
@@ -143,8 +143,8 @@ return (padded, torch.masked_fill(z, torch.unsqueeze(torch.logical_not(mask), -1
         padded, expected, short, nested = module(
             weft.from_numpy(ramp(2, 5, 8)), weft.from_numpy(mask), [weft.from_numpy(p) for p in given]
         )
-        same(padded, np.asarray(expected))
-        same(short, np.asarray(expected)[:, :4])
+        assert_close(padded, np.asarray(expected))
+        assert_close(short, np.asarray(expected)[:, :4])
         assert nested
 
 
@@ -159,7 +159,7 @@ def test_convolutions_of_named_padding(rank, padding):
     got = call("aten::_convolution_mode", *map(weft.from_numpy, (x, weight, bias)), one, padding, one, 1)
     widths = [1 if padding == "same" else 0] * rank
     convolve = getattr(weft, f"conv{rank}d")
-    same(
+    assert_close(
         got,
         np.asarray(convolve(*map(weft.from_numpy, (x, weight, bias)), stride=one, padding=widths)),
     )
@@ -170,25 +170,25 @@ def test_fourier_transforms(norm):
     x = ramp(3, 4, 6)
     z = (x + 1j * x[::-1]).astype(np.complex64)
     for name in ("fft", "ifft", "hfft"):
-        same(
+        assert_close(
             call(f"aten::fft_{name}", weft.from_numpy(z), 5, 1, norm),
             getattr(np.fft, name)(z, 5, 1, norm),
             1e-4,
         )
     for name in ("rfft", "ihfft"):
-        same(
+        assert_close(
             call(f"aten::fft_{name}", weft.from_numpy(x), None, -1, norm),
             getattr(np.fft, name)(x, norm=norm),
             1e-4,
         )
     for name, given in (("fft2", z), ("ifft2", z), ("rfft2", x), ("irfft2", z)):
-        same(
+        assert_close(
             call(f"aten::fft_{name}", weft.from_numpy(given), None, [-2, -1], norm),
             getattr(np.fft, name)(given, norm=norm),
             1e-4,
         )
     for name, given in (("fftn", z), ("ifftn", z), ("rfftn", x), ("irfftn", z)):
-        same(
+        assert_close(
             call(f"aten::fft_{name}", weft.from_numpy(given), [4, 6], None, norm),
             getattr(np.fft, name)(given, [4, 6], axes=(1, 2), norm=norm),
             1e-4,
@@ -197,19 +197,19 @@ def test_fourier_transforms(norm):
         np.asarray(call("aten::fft_fftshift", weft.from_numpy(x), [1])), np.fft.fftshift(x, 1)
     )
     assert np.array_equal(np.asarray(call("aten::fft_ifftshift", weft.from_numpy(x))), np.fft.ifftshift(x))
-    same(call("aten::fft_fftfreq", 7, 0.5), np.fft.fftfreq(7, 0.5))
-    same(call("aten::fft_rfftfreq", 6), np.fft.rfftfreq(6))
+    assert_close(call("aten::fft_fftfreq", 7, 0.5), np.fft.fftfreq(7, 0.5))
+    assert_close(call("aten::fft_rfftfreq", 6), np.fft.rfftfreq(6))
 
 
 def test_short_time_fourier_transforms():
     x, window = ramp(2, 40), np.hanning(9)[:8].astype(np.float32)
     spectrum = call("aten::stft", weft.from_numpy(x), 8, 2, 8, weft.from_numpy(window), False, True, True)
     frames = np.stack([x[:, at : at + 8] * window for at in range(0, 33, 2)], 1)
-    same(spectrum, np.fft.rfft(frames).transpose(0, 2, 1), 1e-4)
+    assert_close(spectrum, np.fft.rfft(frames).transpose(0, 2, 1), 1e-4)
     padded = call("aten::stft", weft.from_numpy(np.pad(x, ((0, 0), (4, 4)), "reflect")), 8, 2, 8,
                   weft.from_numpy(window), False, True, True)  # fmt: skip
     again = call("aten::istft", padded, 8, 2, 8, weft.from_numpy(window), True, False, True, 40)
-    same(again, x, 1e-4)
+    assert_close(again, x, 1e-4)
 
 
 @pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "amax", "amin"])
@@ -224,7 +224,9 @@ def test_reductions_by_index(reduce, include):
         if found:
             expected[row, column] = combine(found + [float(x[row, column])] * include)
     given = map(weft.from_numpy, (index, source))
-    same(call("aten::scatter_reduce", weft.from_numpy(x), 1, *given, reduce, include_self=include), expected)
+    assert_close(
+        call("aten::scatter_reduce", weft.from_numpy(x), 1, *given, reduce, include_self=include), expected
+    )
     if reduce == "sum":
         return
     rows = np.array([2, 0, 2])
@@ -234,7 +236,9 @@ def test_reductions_by_index(reduce, include):
         if found:
             expected[row, column] = combine(found + [float(x[row, column])] * include)
     given = map(weft.from_numpy, (rows, source[:, :4].copy()))
-    same(call("aten::index_reduce", weft.from_numpy(x), 0, *given, reduce, include_self=include), expected)
+    assert_close(
+        call("aten::index_reduce", weft.from_numpy(x), 0, *given, reduce, include_self=include), expected
+    )
 
 
 def test_distinct_slices():
@@ -256,24 +260,24 @@ def test_decompositions():
     spd = a @ a.T
     x = weft.from_numpy(a)
     q, r = map(np.asarray, call("aten::linalg_qr", x))
-    same(q @ r, a, 1e-4)
+    assert_close(q @ r, a, 1e-4)
     p, lower, upper = map(np.asarray, call("aten::linalg_lu", x))
-    same(p @ lower @ upper, a, 1e-4)
-    same(call("aten::linalg_pinv", x, 1e-7), np.linalg.pinv(a), 1e-4)
+    assert_close(p @ lower @ upper, a, 1e-4)
+    assert_close(call("aten::linalg_pinv", x, 1e-7), np.linalg.pinv(a), 1e-4)
     assert int(call("aten::linalg_matrix_rank", weft.from_numpy(a[:, :1] @ a[:1]), 1e-3)) == 1
-    same(call("aten::linalg_cond", x), np.linalg.cond(a), 1e-4)
-    same(call("aten::linalg_cond", x, 1), np.linalg.cond(a, 1), 1e-4)
+    assert_close(call("aten::linalg_cond", x), np.linalg.cond(a), 1e-4)
+    assert_close(call("aten::linalg_cond", x, 1), np.linalg.cond(a, 1), 1e-4)
     values, vectors = map(np.asarray, call("aten::linalg_eigh", weft.from_numpy(spd)))
-    same(vectors * values @ vectors.T, spd, 1e-3)
+    assert_close(vectors * values @ vectors.T, spd, 1e-3)
     factor = np.linalg.cholesky(spd)
-    same(call("aten::cholesky_solve", x, weft.from_numpy(factor)), np.linalg.solve(spd, a), 1e-3)
-    same(
+    assert_close(call("aten::cholesky_solve", x, weft.from_numpy(factor)), np.linalg.solve(spd, a), 1e-3)
+    assert_close(
         call("aten::linalg_solve_triangular", weft.from_numpy(factor), x, upper=False, left=False),
         a @ np.linalg.inv(factor),
         1e-3,
     )
     solution = call("aten::linalg_lstsq", weft.from_numpy(a[:, :2].copy()), x)[0]
-    same(solution, np.linalg.lstsq(a[:, :2], a, rcond=None)[0], 1e-4)
+    assert_close(solution, np.linalg.lstsq(a[:, :2], a, rcond=None)[0], 1e-4)
 
 
 def test_losses_of_sequences():
@@ -286,9 +290,9 @@ def test_losses_of_sequences():
         if [label for label, _ in itertools.groupby(path) if label != 0] == labels:
             total += np.exp(sum(log_probs[t, 0, label] for t, label in enumerate(path)))
     given = weft.from_numpy(log_probs), weft.from_numpy(np.array([labels]))
-    same(call("aten::ctc_loss", *given, [steps], [2], 0, 2), -np.log(total))
-    same(call("aten::ctc_loss", *given, [steps], [2], 0, 1), -np.log(total) / 2)
-    same(call("aten::ctc_loss", *given, [1], [2], 0, 2, True), 0)
+    assert_close(call("aten::ctc_loss", *given, [steps], [2], 0, 2), -np.log(total))
+    assert_close(call("aten::ctc_loss", *given, [steps], [2], 0, 1), -np.log(total) / 2)
+    assert_close(call("aten::ctc_loss", *given, [1], [2], 0, 2, True), 0)
 
 
 def test_torchvision_operators():
@@ -298,12 +302,12 @@ def test_torchvision_operators():
     bias = weft.from_numpy(ramp(3))
     got = call("torchvision::deform_conv2d", weft.from_numpy(x), weft.from_numpy(weight), none, one, bias, 1, 1, 1, 1, 1,
                1, 1, 1, True)  # fmt: skip
-    same(
+    assert_close(
         got, np.asarray(weft.conv2d(weft.from_numpy(x), weft.from_numpy(weight), bias, padding=[1, 1])), 1e-4
     )
     regions = weft.from_numpy(np.array([[0, 0, 0, 4, 4]], np.float32))
     pooled, _ = call("torchvision::ps_roi_pool", weft.from_numpy(x), regions, 1.0, 2, 2)
-    same(pooled, [[[[x[0, 0, :2, :2].mean(), x[0, 1, :2, 2:4].mean()],
+    assert_close(pooled, [[[[x[0, 0, :2, :2].mean(), x[0, 1, :2, 2:4].mean()],
                     [x[0, 2, 2:4, :2].mean(), x[0, 3, 2:4, 2:4].mean()]]]])  # fmt: skip
 
 
@@ -314,7 +318,7 @@ def test_composed_builtins_in_compiled_stretches(tmp_path):
     correlation = 2 * np.corrcoef(np.tanh(x))
     expected = np.exp((correlation[:, 1:] + correlation[:, :-1]).sum(1) / 2)
     for _ in range(4):
-        same(module(weft.from_numpy(x)), expected, 1e-4)
+        assert_close(module(weft.from_numpy(x)), expected, 1e-4)
 
 
 # ---- the page ------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ def reload(module):
     return weft.jit.load(io.BytesIO(module.save_to_buffer()))
 
 
-def check(module, *arguments):
+def check_module(module, *arguments):
     """The compiled module, its archive and its frozen form give what Python gives."""
     compiled = weft.jit.script(module)
     expected = module(*arguments)
@@ -111,7 +111,7 @@ class Everything(nn.Module):
 
 def test_attributes_and_methods():
     module = Everything()
-    compiled = check(module, ramp(2, 3))
+    compiled = check_module(module, ramp(2, 3))
     assert (
         compiled.record("k", 5) == {"k": 5} and compiled.table == {"k": 5} and compiled.sizes == [1, 2, 5, 9]
     )
@@ -120,7 +120,7 @@ def test_attributes_and_methods():
     compiled.set_maybe(ramp(3))
     assert compiled.maybe.shape == (3,)
     module.training = False
-    check(module.eval(), ramp(2, 3))
+    check_module(module.eval(), ramp(2, 3))
 
 
 def test_parameters_are_shared():
@@ -181,7 +181,7 @@ class Chain(nn.Sequential):
 
 
 def test_containers_are_unrolled():
-    compiled = check(Containers(), ramp(2, 3))
+    compiled = check_module(Containers(), ramp(2, 3))
     assert (
         len(compiled.layers) == 3
         and len(list(compiled.chain)) == 2
@@ -237,8 +237,8 @@ def test_hooks_are_compiled():
         def forward(self, x):
             return self.scale(x) + 1
 
-    check(Outer(), ramp(2, 3))
-    check(Outer().scale, ramp(2, 3))
+    check_module(Outer(), ramp(2, 3))
+    check_module(Outer().scale, ramp(2, 3))
 
 
 class State(nn.Module):
@@ -343,7 +343,7 @@ def test_method_overloads():
         def forward(self, x):
             return self.twice(x) + self.twice(3)
 
-    check(Overloaded(), ramp(3))
+    check_module(Overloaded(), ramp(3))
 
 
 class Written(weft.jit.ScriptModule):
@@ -392,7 +392,7 @@ def test_script_modules_inside_of_python_modules():
 
     module = Outer()
     assert list(module.state_dict()) == ["inner.weight", "inner.shift"]
-    check(module, ramp(2, 3))
+    check_module(module, ramp(2, 3))
 
 
 def test_errors():

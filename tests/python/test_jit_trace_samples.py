@@ -102,7 +102,7 @@ def is_close(got, wanted):
     return np.allclose(got, wanted, rtol=bound, atol=bound * scale, equal_nan=True)
 
 
-def check(function, arguments, others):
+def check_sample(function, arguments, others):
     expected = results(function, others)
     if expected is None or results(function, arguments) is None:
         return
@@ -141,7 +141,7 @@ def test_traces_give_what_operators_give(name):
         if kind in LEFT_OUT.get(name, {}):
             continue
         for function, arguments, others in sampled(operator, kind):
-            check(function, arguments, others)
+            check_sample(function, arguments, others)
 
 
 @pytest.mark.parametrize("name", [name for names in REFUSED.values() for name in names.split()])
@@ -152,7 +152,7 @@ def test_what_is_refused_is_refused_by_name(name):
     for kind in KINDS:
         for function, arguments, others in sampled(operator, kind):
             try:
-                check(function, arguments, others)
+                check_sample(function, arguments, others)
             except NotImplementedError as error:
                 errors.append(str(error))
     assert all(error.startswith("weft.jit.trace") for error in errors)
@@ -179,4 +179,4 @@ FACTORS = {
 @pytest.mark.parametrize("name", FACTORS)
 def test_factors_themselves(name):
     """Not what their product is: a transposed or a reduced factor is another program."""
-    check(FACTORS[name], [weft.tensor(A)], [weft.tensor(A[::-1].copy() + 0.5)])
+    check_sample(FACTORS[name], [weft.tensor(A)], [weft.tensor(A[::-1].copy() + 0.5)])

@@ -53,12 +53,12 @@ def calls_of(text):
     return [call.strip() for line in text.split("\n") for call in line.split(";") if call.strip()]
 
 
-def same(actual, expected):
+def assert_close(actual, expected):
     assert type(actual) is type(expected)
     if isinstance(expected, tuple):
         assert len(actual) == len(expected)
         for a, b in zip(actual, expected):
-            same(a, b)
+            assert_close(a, b)
         return
     assert np.shape(actual) == np.shape(expected) and np.asarray(actual).dtype == np.asarray(expected).dtype
     single = np.asarray(expected).dtype.char in "fF"
@@ -72,7 +72,7 @@ def test_compiled(call):
     expected = function(**OPERANDS)
     compiled = weft.compile(function)
     for _ in range(2):
-        same(compiled(**OPERANDS), expected)
+        assert_close(compiled(**OPERANDS), expected)
 
 
 @pytest.mark.parametrize("call", calls_of(CALLS))
@@ -110,7 +110,7 @@ def test_real_and_complex_eigenvalues_by_turns():
         np.diag([3.0, 4.0]),
         np.array([[0, 2.0], [-2, 0]]),
     ):
-        same(compiled(a), np.linalg.eigvals(a) * 2)
+        assert_close(compiled(a), np.linalg.eigvals(a) * 2)
 
 
 def test_named_results_are_values():
@@ -121,10 +121,10 @@ def test_named_results_are_values():
 
     result, *rest = weft.compile(function)(TALL)
     expected, *others = function(TALL)
-    same(result, expected)
-    same(tuple(rest), tuple(others))
+    assert_close(result, expected)
+    assert_close(tuple(rest), tuple(others))
     values, vectors = weft.compile(lambda pair: (pair.eigenvalues + 1, pair.eigenvectors))(np.linalg.eigh(S))
-    same((values, vectors), (np.linalg.eigh(S)[0] + 1, np.linalg.eigh(S)[1]))
+    assert_close((values, vectors), (np.linalg.eigh(S)[0] + 1, np.linalg.eigh(S)[1]))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])

@@ -30,7 +30,7 @@ def loop_of(expressions):
     return scope["program"]
 
 
-def check(expressions, x, y, dtype, rtol):
+def check_ufuncs(expressions, x, y, dtype, rtol):
     program = loop_of(expressions)
     expected = [np.zeros(x.shape, dtype) for _ in expressions]
     actual = [out.copy() for out in expected]
@@ -58,25 +58,27 @@ def rows(dtype, size, seed):
 def test_functions_of_one_array(dtype, rtol, size):
     texts = [f"np.{name}(a)" for name in UNARY]
     for k in range(0, len(texts), 13):
-        check(texts[k : k + 13], rows(dtype, size, 1), rows(dtype, size, 2), dtype, rtol)
+        check_ufuncs(texts[k : k + 13], rows(dtype, size, 1), rows(dtype, size, 2), dtype, rtol)
 
 
 @pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-14), (np.float32, 4e-6)])
 def test_functions_of_two_arrays_and_what_is_composed(dtype, rtol):
     texts = [f"np.{name}(a, b)" for name in BINARY] + FORMS
     for k in range(0, len(texts), 9):
-        check(texts[k : k + 9], rows(dtype, 19, 1), rows(dtype, 19, 2), dtype, rtol)
+        check_ufuncs(texts[k : k + 9], rows(dtype, 19, 1), rows(dtype, 19, 2), dtype, rtol)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.int16])
 def test_functions_of_integers(dtype):
-    check(INTEGERS, rows(dtype, 11, 3), rows(dtype, 11, 4), np.float64, 2e-6 if dtype == np.int16 else 4e-15)
+    check_ufuncs(
+        INTEGERS, rows(dtype, 11, 3), rows(dtype, 11, 4), np.float64, 2e-6 if dtype == np.int16 else 4e-15
+    )
 
 
 def test_strided_and_empty_rows():
     wide = rows(np.float64, 40, 5)
-    check(["np.sin(a)", "np.tan(a) + b"], wide[:, ::2], wide[:, ::-2], np.float64, 4e-15)
-    check(["np.sin(a)"], wide[:, :0], wide[:, :0], np.float64, 0)
+    check_ufuncs(["np.sin(a)", "np.tan(a) + b"], wide[:, ::2], wide[:, ::-2], np.float64, 4e-15)
+    check_ufuncs(["np.sin(a)"], wide[:, :0], wide[:, :0], np.float64, 0)
 
 
 def test_integers_that_numpy_refuses_or_warns_of_are_its_own():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import weft
+from support.compare import assert_same
 
 RANDOM = np.random.default_rng(5)
 F = weft.nn.functional
@@ -15,11 +16,6 @@ def tensor(*shape):
 
 def parts_of(lengths, *others):
     return [tensor(length, *others) for length in lengths]
-
-
-def same(found, expected, tolerance=2e-6):
-    assert found.dtype == expected.dtype and tuple(found.shape) == tuple(expected.shape)
-    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=tolerance, atol=tolerance)
 
 
 OPERATIONS = {
@@ -55,7 +51,7 @@ def test_operators_are_those_of_each_part(name):
         nested = weft.nested.nested_tensor(parts, layout=weft.jagged)
         for found in (operation(nested), compiled(nested)):
             for one, part in zip(found.unbind(), parts):
-                same(one, operation(part))
+                assert_same(one, operation(part), rtol=2e-6)
 
 
 RAGGED = {
@@ -80,9 +76,9 @@ def test_reductions_over_the_ragged_dimension(name):
     for lengths in ((2, 4, 1), (3,)):
         parts = parts_of(lengths, 3, 2)
         nested = weft.nested.nested_tensor(parts)
-        same(RAGGED[name](nested, 1), weft.stack([RAGGED[name](part, 0) for part in parts]))
+        assert_same(RAGGED[name](nested, 1), weft.stack([RAGGED[name](part, 0) for part in parts]), rtol=2e-6)
         compiled = weft.compile(lambda x: RAGGED[name](x, 1), fullgraph=True)
-        same(compiled(nested), weft.stack([RAGGED[name](part, 0) for part in parts]))
+        assert_same(compiled(nested), weft.stack([RAGGED[name](part, 0) for part in parts]), rtol=2e-6)
     integers = weft.nested.nested_tensor([weft.tensor([[1], [2]]), weft.tensor([[5]])])
     assert integers.sum(1).tolist() == [[3], [5]] and integers.amax(1).tolist() == [[2], [5]]
 
@@ -97,7 +93,7 @@ def test_reductions_over_ragged_parts_that_are_special():
             continue
         compiled = weft.compile(lambda x, reduce=reduce: reduce(x, 1), fullgraph=True)
         for found in (reduce(nested, 1), compiled(nested)):
-            same(found, weft.stack([reduce(part, 0) for part in parts]))
+            assert_same(found, weft.stack([reduce(part, 0) for part in parts]), rtol=2e-6)
     integers = weft.nested.nested_tensor([weft.tensor([[3], [-2]]), weft.tensor([[5]])])
     assert integers.prod(1).tolist() == [[-6], [5]] and integers.prod(1).dtype == weft.int64
     assert integers.argmin(1).tolist() == [[1], [0]] and integers.argmax(1, keepdim=True).tolist() == [
@@ -119,7 +115,7 @@ def test_softmax_over_the_ragged_dimension():
         compiled = weft.compile(lambda x, operator=operator: operator(x, 1), fullgraph=True)
         for found in (operator(nested, 1), compiled(nested)):
             for one, part in zip(found.unbind(), parts):
-                same(one, operator(part, 0))
+                assert_same(one, operator(part, 0), rtol=2e-6)
 
 
 def test_padding():
@@ -129,16 +125,16 @@ def test_padding():
         expected = np.full((len(parts), max(lengths), 2), -1, np.float32)
         for row, part in zip(expected, parts):
             row[: part.shape[0]] = part.numpy()
-        same(nested.to_padded_tensor(-1.0), weft.from_numpy(expected))
+        assert_same(nested.to_padded_tensor(-1.0), weft.from_numpy(expected), rtol=2e-6)
         larger = nested.to_padded_tensor(-1.0, (len(parts) + 1, max(lengths) + 2, 3))
-        same(larger[: len(parts), : max(lengths), :2], weft.from_numpy(expected))
+        assert_same(larger[: len(parts), : max(lengths), :2], weft.from_numpy(expected), rtol=2e-6)
         assert (larger[len(parts) :] == -1).all().item() and (larger[:, :, 2:] == -1).all().item()
         compiled = weft.compile(lambda x: (x + 1).to_padded_tensor(0.0), fullgraph=True)
-        same(compiled(nested), (nested + 1).to_padded_tensor(0.0))
+        assert_same(compiled(nested), (nested + 1).to_padded_tensor(0.0), rtol=2e-6)
     with pytest.raises(ValueError, match=r"at least \(2, 3, 2\), got \(2, 2, 2\)"):
         nested.to_padded_tensor(0.0, (2, 2, 2))
     swapped = nested.transpose(1, 2)
-    same(swapped.to_padded_tensor(-1.0), nested.to_padded_tensor(-1.0).transpose(1, 2))
+    assert_same(swapped.to_padded_tensor(-1.0), nested.to_padded_tensor(-1.0).transpose(1, 2), rtol=2e-6)
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
@@ -158,7 +154,7 @@ def test_attention(is_causal):
             for one, q, k in zip(found.unbind(), parts, keys):
                 q, k = (part.reshape(1, part.shape[0], 2, 4).transpose(1, 2) for part in (q, k))
                 out = weft.scaled_dot_product_attention(q, k, k * 2, is_causal=is_causal)
-                same(one, out.transpose(1, 2).reshape(one.shape[0], 8), 1e-5)
+                assert_same(one, out.transpose(1, 2).reshape(one.shape[0], 8), rtol=1e-5)
 
 
 @pytest.mark.parametrize("sizes", [(3, 2, 5, 7), (1, 1, 5, 7), (5, 7), (3, 1, 1, 7), (2, 5, 1)])
@@ -180,7 +176,7 @@ def test_attention_with_masks(sizes):
             for i, (one, q, k) in enumerate(zip(found.unbind(), queries, keys)):
                 q, k = (part.reshape(1, part.shape[0], 2, 4).transpose(1, 2) for part in (q, k))
                 own = whole[i : i + 1, :, : q.shape[2], : k.shape[2]]
-                same(one, weft.scaled_dot_product_attention(q, k, k * 2, own)[0], 1e-5)
+                assert_same(one, weft.scaled_dot_product_attention(q, k, k * 2, own)[0], rtol=1e-5)
 
 
 def test_wrong_masks_of_attention():
@@ -206,7 +202,7 @@ def test_made_of_jagged():
     assert gaps.tolist() == [values[:1].tolist(), values[2:4].tolist()]
     second = weft.nested.nested_tensor_from_jagged(values.T, offsets, jagged_dim=2)
     assert second.shape == (3, 2, second.size(2)) and second.size(2) == nested.size(1) != again.size(1)
-    same(second.unbind()[2], values.T[:, 2:])
+    assert_same(second.unbind()[2], values.T[:, 2:], rtol=2e-6)
     beside = weft.nested.nested_tensor_from_jagged(values * 2, offsets)
     assert (nested + beside).tolist() == (nested * 3).tolist()
 
@@ -249,12 +245,12 @@ def test_wrong_offsets_and_lengths():
 def test_indexing():
     parts = parts_of((2, 4, 1), 3, 2)
     nested = weft.nested.nested_tensor(parts)
-    same(nested[1], parts[1])
-    same(nested[-1], parts[-1])
-    same(nested[1, 2], parts[1][2])
-    same(nested[..., 0].unbind()[1], parts[1][..., 0])
-    same(nested[:, :, 1:].unbind()[0], parts[0][:, 1:])
-    same(nested[:, :, 1, 0].unbind()[1], parts[1][:, 1, 0])
+    assert_same(nested[1], parts[1], rtol=2e-6)
+    assert_same(nested[-1], parts[-1], rtol=2e-6)
+    assert_same(nested[1, 2], parts[1][2], rtol=2e-6)
+    assert_same(nested[..., 0].unbind()[1], parts[1][..., 0], rtol=2e-6)
+    assert_same(nested[:, :, 1:].unbind()[0], parts[0][:, 1:], rtol=2e-6)
+    assert_same(nested[:, :, 1, 0].unbind()[1], parts[1][:, 1, 0], rtol=2e-6)
     assert [len(part) for part in nested[1:]] == [4, 1] and [len(part) for part in nested[::-2]] == [1, 2]
     for index, error in (
         (3, IndexError),
@@ -265,8 +261,8 @@ def test_indexing():
         with pytest.raises(error):
             nested[index]
     assert weft.cat([nested, nested]).shape[0] == 6
-    same(weft.cat([nested, nested], 1)[1], weft.cat([parts[1], parts[1]]))
-    same(weft.stack([nested, nested], 2)[0], weft.stack([parts[0], parts[0]], 1))
+    assert_same(weft.cat([nested, nested], 1)[1], weft.cat([parts[1], parts[1]]), rtol=2e-6)
+    assert_same(weft.stack([nested, nested], 2)[0], weft.stack([parts[0], parts[0]], 1), rtol=2e-6)
 
 
 def test_graphs_take_other_ragged_sizes_as_they_are():
@@ -277,5 +273,5 @@ def test_graphs_take_other_ragged_sizes_as_they_are():
     before = weft.compiler.stats()["recompiles"]
     for lengths in ((2, 3), (4, 5), (1, 7), (6, 2)):
         nested, dense = weft.nested.nested_tensor(parts_of(lengths, 3)), tensor(2, 1, 3)
-        same(compiled(nested, dense), function(nested, dense))
+        assert_same(compiled(nested, dense), function(nested, dense), rtol=2e-6)
     assert weft.compiler.stats()["recompiles"] == before + 1  # from the second on, whatever they are

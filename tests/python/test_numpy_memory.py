@@ -40,7 +40,7 @@ PROGRAMS = {
 }
 
 
-def outcome(function, argument):
+def seen_memory(function, argument):
     argument = argument.copy(order="K") if argument.base is None else argument
     try:
         result = function(argument)
@@ -56,7 +56,7 @@ def test_memory_is_seen_as_numpy_has_it(name):
     function, argument = PROGRAMS[name]
     compiled = weft.compile(function)
     for _ in range(2):
-        assert outcome(compiled, argument) == outcome(function, argument)
+        assert seen_memory(compiled, argument) == seen_memory(function, argument)
 
 
 def updates_flat(a):

@@ -137,11 +137,11 @@ def test_every_function_of_the_standard_is_called_here():
     assert [name for name in names_of(FFT) if f"np.fft.{name}(" not in text] == []
 
 
-def same(actual, expected):
+def assert_numpys(actual, expected):
     if isinstance(expected, tuple | list):
         assert len(actual) == len(expected)
         for one, other in zip(actual, expected):
-            same(one, other)
+            assert_numpys(one, other)
         return
     if isinstance(actual, weft.Tensor):
         got = actual.numpy()
@@ -161,7 +161,7 @@ def same(actual, expected):
 def test_calls_equal_numpy(call):
     expected = eval(call, {"np": numpy, **ARRAYS})
     actual = eval(call, {"np": np, **{name: weft.from_numpy(array.copy()) for name, array in ARRAYS.items()}})
-    same(actual, expected)
+    assert_numpys(actual, expected)
 
 
 def test_the_namespace_tells_about_itself():
@@ -192,14 +192,16 @@ def test_arrays_have_what_the_standard_asks_for():
         xp = x.__array_namespace__()
         return xp.sum(x) / x.size + x.size(0)
 
-    same(weft.compile(program)(x), f.sum() / f.size + f.shape[0])
+    assert_numpys(weft.compile(program)(x), f.sum() / f.size + f.shape[0])
 
 
 @pytest.mark.parametrize("name", ["exp2", "expm1", "log1p", "log2"])
 def test_functions_of_complex_numbers(name):
     z = numpy.array([0.5 + 1j, -2 + 3j, 1e-9 - 1e-9j, 3 - 0.25j])
     for dtype in (numpy.complex64, numpy.complex128):
-        same(getattr(np, name)(weft.from_numpy(z.astype(dtype))), getattr(numpy, name)(z.astype(dtype)))
+        assert_numpys(
+            getattr(np, name)(weft.from_numpy(z.astype(dtype))), getattr(numpy, name)(z.astype(dtype))
+        )
 
 
 def test_functions_compile():

@@ -79,7 +79,7 @@ def function_of(expression, unused=False):
     return scope["function"]
 
 
-def outcome(function):
+def answer(function):
     """The result, or the exception and its words."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -100,18 +100,18 @@ def described(result):
 @pytest.mark.parametrize("expression", expressions(EXPRESSIONS))
 def test_refusals_are_numpys(expression):
     function = function_of(expression)
-    expected, compiled = outcome(function), weft.compile(function)
+    expected, compiled = answer(function), weft.compile(function)
     for _ in range(2):
-        assert outcome(compiled) == expected
+        assert answer(compiled) == expected
 
 
 @pytest.mark.parametrize("expression", expressions(HUGE))
 def test_memory_that_nobody_reads_is_asked_for(expression):
     function = function_of(expression, unused=True)
-    expected, compiled = outcome(function), weft.compile(function)
+    expected, compiled = answer(function), weft.compile(function)
     assert "Error" in expected
     for _ in range(2):
-        assert outcome(compiled) == expected
+        assert answer(compiled) == expected
 
 
 # Floating-point errors of constants, and of what nobody reads.
@@ -127,7 +127,7 @@ x / 0; np.log(-x); np.exp(x * 1000); i // 0; x * 1e308 * 10; np.sqrt(x - 10); np
 def stated_outcome(function, states, calls):
     calls.clear()
     with np.errstate(all=states, call=lambda kind, flag: calls.append(kind)):
-        return outcome(function), list(calls)
+        return answer(function), list(calls)
 
 
 @pytest.mark.parametrize("unused", [False, True], ids=["read", "unread"])
@@ -149,6 +149,6 @@ def test_errors_are_raised_in_a_state_of_the_function(expression, unused):
     line = f"        {expression}\n        return x + 1" if unused else f"        return {expression}"
     exec(f"def function({', '.join(ARRAYS)}):\n    with np.errstate(all='raise'):\n{line}\n", scope)
     function = scope["function"]
-    expected, compiled = outcome(function), weft.compile(function)
+    expected, compiled = answer(function), weft.compile(function)
     for _ in range(2):
-        assert outcome(compiled) == expected
+        assert answer(compiled) == expected

@@ -62,8 +62,8 @@ def test_numpy_scalar_and_python_object(symbol):
         for (left, one), (right, another) in pairs:
             compiled = weft.compile(function)
             for _ in range(2):
-                expected = object_checks.outcome(function, *copied(one, another))
-                got = object_checks.outcome(compiled, *copied(one, another))
+                expected = object_checks.observed(function, *copied(one, another))
+                got = object_checks.observed(compiled, *copied(one, another))
                 if got != expected:
                     found.append(
                         f"{left} {symbol} {right} ({function.__name__}): {expected[0]}; weft: {got[0]}"

@@ -5,6 +5,7 @@ import pytest
 import weft
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.compare import assert_same
 
 DTYPES = ["bool", "uint8", "int64", "float16", "float32", "float64", "complex64"]
 
@@ -22,10 +23,8 @@ def layouts(dtype):
 LAYOUTS = [pytest.param(array, id=f"{dtype}-{name}") for dtype in DTYPES for name, array in layouts(dtype)]
 
 
-def same(got, expected):
-    got = got.numpy()
-    assert got.dtype == expected.dtype and got.shape == expected.shape
-    np.testing.assert_array_equal(got, expected)
+def assert_numpys(got, expected):
+    assert_same(got.numpy(), np.asarray(expected))
 
 
 VIEWS = {
@@ -75,7 +74,9 @@ VIEWS = {
 @pytest.mark.parametrize("array", LAYOUTS)
 def test_like_numpy(name, array):
     ours, numpys = VIEWS[name]
-    same(ours(weft.from_numpy(array) if array.flags.writeable else weft.tensor(array)), numpys(array))
+    assert_numpys(
+        ours(weft.from_numpy(array) if array.flags.writeable else weft.tensor(array)), numpys(array)
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,12 +86,12 @@ def test_like_numpy(name, array):
 )
 def test_scalars_and_empty_arrays(array):
     x = weft.tensor(array)
-    same(weft.ravel(x), np.ravel(array))
-    same(weft.unsqueeze(x, 0), array[None])
-    same(weft.flip(x), np.flip(array))
-    same(weft.stack([x, x]), np.stack([array, array]))
-    same(weft.nonzero(x), np.argwhere(array))
-    same(weft.tile(x, 2), np.tile(array, 2))
+    assert_numpys(weft.ravel(x), np.ravel(array))
+    assert_numpys(weft.unsqueeze(x, 0), array[None])
+    assert_numpys(weft.flip(x), np.flip(array))
+    assert_numpys(weft.stack([x, x]), np.stack([array, array]))
+    assert_numpys(weft.nonzero(x), np.argwhere(array))
+    assert_numpys(weft.tile(x, 2), np.tile(array, 2))
 
 
 def test_splits_are_views():
@@ -107,23 +108,23 @@ def test_splits_are_views():
     ]:
         assert len(got) == len(expected)
         for one, other in zip(got, expected):
-            same(one, np.asarray(other))
+            assert_numpys(one, np.asarray(other))
     weft.split(x, 5)[1].fill_(7.0) if hasattr(x, "fill_") else a.__setitem__(slice(5, 10), 7.0)
     assert a[5:].tolist() == [7.0] * 5
 
 
 def test_creation():
-    same(weft.arange(2, 10, 3), np.arange(2, 10, 3))
-    same(weft.arange(0.0, 1.0, 0.1, dtype=weft.float64), np.arange(10) * 0.1)
-    same(weft.linspace(0, 1, 5, dtype=weft.float64), np.linspace(0, 1, 5))
-    same(weft.eye(3, 4, dtype=weft.float64), np.eye(3, 4))
-    same(weft.tri(3, 4, 1, dtype=weft.float64), np.tri(3, 4, 1))
+    assert_numpys(weft.arange(2, 10, 3), np.arange(2, 10, 3))
+    assert_numpys(weft.arange(0.0, 1.0, 0.1, dtype=weft.float64), np.arange(10) * 0.1)
+    assert_numpys(weft.linspace(0, 1, 5, dtype=weft.float64), np.linspace(0, 1, 5))
+    assert_numpys(weft.eye(3, 4, dtype=weft.float64), np.eye(3, 4))
+    assert_numpys(weft.tri(3, 4, 1, dtype=weft.float64), np.tri(3, 4, 1))
     for got, expected in zip(
         weft.meshgrid(weft.tensor([1, 2]), weft.tensor([3, 4, 5]), indexing="xy"),
         np.meshgrid([1, 2], [3, 4, 5]),
     ):
-        same(got, expected)
-    same(weft.diag(weft.tensor([1, 2, 3]), -1), np.diag([1, 2, 3], -1))
+        assert_numpys(got, expected)
+    assert_numpys(weft.diag(weft.tensor([1, 2, 3]), -1), np.diag([1, 2, 3], -1))
 
 
 @st.composite
@@ -145,17 +146,17 @@ def test_gather_and_scatter(case):
     a = np.arange(float(np.prod(shape))).reshape(shape)
     x, at = weft.tensor(a), weft.tensor(index)
     picked = np.take_along_axis(a, index, dim)
-    same(weft.gather(x, dim, at), picked)
-    same(weft.take_along_dim(x, at, dim), picked)
+    assert_numpys(weft.gather(x, dim, at), picked)
+    assert_numpys(weft.take_along_dim(x, at, dim), picked)
     source = np.arange(float(index.size)).reshape(index.shape) + 100
     expected = a.copy()
     np.put_along_axis(expected, index, source, dim)
-    same(weft.scatter(x, dim, at, weft.tensor(source)), expected)
+    assert_numpys(weft.scatter(x, dim, at, weft.tensor(source)), expected)
     added = a.copy()
     where = list(np.indices(index.shape))
     where[dim] = index
     np.add.at(added, tuple(where), source)
-    same(weft.scatter_add(x, dim, at, weft.tensor(source)), added)
+    assert_numpys(weft.scatter_add(x, dim, at, weft.tensor(source)), added)
 
 
 @pytest.mark.parametrize("accumulate", [False, True])
@@ -171,19 +172,21 @@ def test_index_put(key, accumulate):
     else:
         expected[key] = values
     indices = [weft.tensor(k) for k in key]
-    same(weft.index_put(weft.tensor(a), weft.tensor(values), indices, accumulate=accumulate), expected)
-    same(weft.index(weft.tensor(a), indices), a[key])
+    assert_numpys(
+        weft.index_put(weft.tensor(a), weft.tensor(values), indices, accumulate=accumulate), expected
+    )
+    assert_numpys(weft.index(weft.tensor(a), indices), a[key])
 
 
 def test_masks():
     a = np.arange(12.0).reshape(3, 4)
     mask = a % 3 == 0
     x, m = weft.tensor(a), weft.tensor(mask)
-    same(weft.masked_select(x, m), a[mask])
-    same(weft.index(x, [m]), a[mask])
+    assert_numpys(weft.masked_select(x, m), a[mask])
+    assert_numpys(weft.index(x, [m]), a[mask])
     expected = a.copy()
     expected[mask] = -1
-    same(weft.index_put(x, weft.tensor(-1.0), [m]), expected)
+    assert_numpys(weft.index_put(x, weft.tensor(-1.0), [m]), expected)
 
 
 def test_errors():

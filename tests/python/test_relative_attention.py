@@ -44,7 +44,7 @@ def formula(query, key, value, rel_h, rel_w, scale=None):
 TOLERANCE = {weft.float64: 1e-13, weft.float32: 4e-6, weft.bfloat16: 2e-2, weft.float16: 2e-3}
 
 
-def check(given, **options):
+def check_attention(given, **options):
     actual = weft.relative_position_attention(*given, **options)
     expected = formula(*given, **options)
     assert actual.dtype == given[0].dtype and tuple(actual.shape) == expected.shape
@@ -74,44 +74,44 @@ GRIDS = [
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("grid", GRIDS)
 def test_grids(dtype, grid):
-    check(operands((2,), 50, *grid, 8, dtype=dtype))
+    check_attention(operands((2,), 50, *grid, 8, dtype=dtype))
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("queries", [1, 5, 6, 7, 47, 48, 49, 97])
 def test_queries(dtype, queries):
-    check(operands((), queries, 4, 6, 12, 5, dtype=dtype))
+    check_attention(operands((), queries, 4, 6, 12, 5, dtype=dtype))
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_heads_channels_and_scale(dtype):
-    check(operands((2, 3), 196, 14, 14, 64, 80, dtype=dtype), scale=0.3)
+    check_attention(operands((2, 3), 196, 14, 14, 64, 80, dtype=dtype), scale=0.3)
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("sizes", [(0, 2, 2), (3, 0, 2), (3, 2, 0), (0, 0, 0)])
 def test_nothing(dtype, sizes):
-    check(operands((2,), *sizes, 4, dtype=dtype))
+    check_attention(operands((2,), *sizes, 4, dtype=dtype))
 
 
 def test_leading_dimensions_broadcast():
     q, k, v, h, w = operands((2, 3), 10, 3, 4, 8)
-    check([q, k[:, :1], v[:1], h[1], w[:, 2:]])
-    check([q[0, 0], k, v, h, w])
+    check_attention([q, k[:, :1], v[:1], h[1], w[:, 2:]])
+    check_attention([q[0, 0], k, v, h, w])
 
 
 def test_rows_of_any_stride():
     q, k, v, h, w = operands((2, 3), 20, 4, 5, 8)
     swapped = [x.transpose(0, 1).contiguous().transpose(0, 1) for x in (q, k, v, h, w)]
-    check(swapped)
+    check_attention(swapped)
     columns = [x.transpose(-1, -2).contiguous().transpose(-1, -2) for x in (q, k, v, h, w)]
-    check(columns)
-    check([weft.flip(x, [-2]) for x in (q, k, v, h, w)])
+    check_attention(columns)
+    check_attention([weft.flip(x, [-2]) for x in (q, k, v, h, w)])
 
 
 def test_large_scores_and_infinities():
     q, k, v, h, w = operands((1,), 9, 4, 4, 8)
-    check([q, k, v, h * 1e3, w * 1e3])
+    check_attention([q, k, v, h * 1e3, w * 1e3])
     h = h.clone()
     h[:, :, 1] = -float("inf")
     expected = formula(q, k, v, h, w)

@@ -33,7 +33,7 @@ def is_same(got, wanted):
     return got == wanted
 
 
-def check(name, calls, got):
+def check_answers(name, calls, got):
     expected = RECORDED[name]
     if expected == "refused":  # when it is read; weft raises when the program gets there
         assert "refused" in got[0] or all("error" in each for results in got for each in results)
@@ -50,13 +50,13 @@ def check(name, calls, got):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_scripts(name, tmp_path):
     source, calls = PROGRAMS[name]
-    check(name, calls, script_answers.answers(weft, source, calls, tmp_path))
+    check_answers(name, calls, script_answers.answers(weft, source, calls, tmp_path))
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_archives(name):
     parameters, body, version, calls = ARCHIVES[name]
-    check(name, calls, script_answers.archive_answers(weft, parameters, body, version, calls))
+    check_answers(name, calls, script_answers.archive_answers(weft, parameters, body, version, calls))
 
 
 @pytest.mark.parametrize("name", [name for name in ARCHIVES if "version 3" in name])
@@ -65,7 +65,7 @@ def test_archives_of_older_versions_are_saved_as_new_ones(name):
     archive = script_archives.archive([("forward", parameters, "Tensor", body)], version=version)
     saved = weft.jit.load(io.BytesIO(archive)).save_to_buffer()
     scope = {"torch": weft, "function": weft.jit.load(io.BytesIO(saved))}
-    check(name, calls, script_answers.called(weft, calls, scope))
+    check_answers(name, calls, script_answers.called(weft, calls, scope))
 
 
 # ---- what archives say of types and defaults -------------------------------------------------------------------

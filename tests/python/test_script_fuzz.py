@@ -60,7 +60,7 @@ def program(kind, expression):
     return f"def f({parameters}) -> {kind}:\n    return {expression}\n"
 
 
-def check(texts, ignored=()):
+def check_texts(texts, ignored=()):
     theirs, ours = script_fuzz.torch_results(texts), script_fuzz.run_weft(texts)
     verdicts = [
         (text, found)
@@ -76,7 +76,7 @@ def check(texts, ignored=()):
 )
 def test_fixed_programs(kind, expressions):
     # Not all are in PyTorch's namespace under the name that archives have.
-    results = check([program(kind, expression) for expression in expressions])
+    results = check_texts([program(kind, expression) for expression in expressions])
     assert [
         (text, result) for text, result in zip(expressions, results, strict=True) if "error" in result
     ] == []
@@ -84,4 +84,4 @@ def test_fixed_programs(kind, expressions):
 
 def test_random_programs():
     # PyTorch leaves out what nobody reads, errors too: only values are compared.
-    check([script_fuzz.Program(seed).text for seed in range(40)], ("error", "no error"))
+    check_texts([script_fuzz.Program(seed).text for seed in range(40)], ("error", "no error"))

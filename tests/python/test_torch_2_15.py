@@ -46,7 +46,7 @@ EVERY = 12
 def outcomes():
     cases, inputs, results = torch_cases.load(FOLDER)
     return [
-        (case["code"].removeprefix("r = "), *torch_cases.outcome(case, inputs, results)) for case in cases
+        (case["code"].removeprefix("r = "), *torch_cases.verdict(case, inputs, results)) for case in cases
     ]
 
 

@@ -13,6 +13,7 @@ import zipfile
 import numpy as np
 import pytest
 import weft
+from support.tiers import long_but
 
 STORIES = pathlib.Path(os.environ.get("WEFT_SHARED_DATA", "")) / "stories260k"
 needs_stories = pytest.mark.skipif(not STORIES.is_dir(), reason="no shared data (WEFT_SHARED_DATA)")
@@ -82,7 +83,7 @@ def test_good_files_load(request, tmp_path, kind, load):
     assert load(contents) is not None and load(tmp_path / "m.pt") is not None
 
 
-@pytest.mark.parametrize("where", ["first", "middle", "last"])
+@pytest.mark.parametrize("where", long_but(["first", "middle", "last"], "last"))
 @pytest.mark.parametrize("kind, load", CASES)
 def test_every_damaged_entry_is_named(request, tmp_path, kind, load, where):
     contents = request.getfixturevalue(kind)

@@ -134,7 +134,7 @@ def methods():
                 )
 
 
-def check(name, function):
+def wrong_answers(name, function):
     found = []
     for args, kwargs in WRONG_CALLS:
         try:
@@ -159,7 +159,7 @@ def test_messages(kind, tmp_path, monkeypatch):
     found = []
     try:
         for name, function in kind():
-            found += check(name, function)
+            found += wrong_answers(name, function)
             try:
                 weft.profiler.stop()
             except RuntimeError:

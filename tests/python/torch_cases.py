@@ -131,7 +131,7 @@ def difference(got, wanted, results):
     return None
 
 
-def outcome(case, inputs, results):
+def verdict(case, inputs, results):
     """("missing", name), ("same", ""), ("refused", error): weft raises where PyTorch answers, or ("differs", how)."""
     try:
         got, changed = run(case, inputs)

@@ -61,7 +61,7 @@ def written(path, args, kwargs):
     }
 
 
-def outcome(call, changed=None):
+def recorded_call(call, changed=None):
     """What a call gives or raises, as plain data; `changed`: a tensor that it changes."""
     torch.manual_seed(0)
     try:
@@ -89,7 +89,7 @@ class CallRecorder(TorchFunctionMode):
             return func(*args, **kwargs)
         call = written(path, args, kwargs)
         results = []
-        call["answer"] = outcome(lambda: results.append(func(*args, **kwargs)) or results[0])
+        call["answer"] = recorded_call(lambda: results.append(func(*args, **kwargs)) or results[0])
         self.calls.append(call)
         if not results:
             raise RuntimeError(call["answer"]["text"])
@@ -131,20 +131,20 @@ def calls_of_sample(op, path, sample):
             yield "function", call
     else:
         call = written(path, args, kwargs)
-        call["answer"] = outcome(lambda: op.op(*args, **kwargs))
+        call["answer"] = recorded_call(lambda: op.op(*args, **kwargs))
         yield "function", call
     if not isinstance(sample.input, torch.Tensor):
         return
     method = named_method(op.method_variant)
     if method:
         call = written(f"torch.Tensor.{method}", args, kwargs)
-        call["answer"] = outcome(lambda: op.method_variant(*args, **kwargs))
+        call["answer"] = recorded_call(lambda: op.method_variant(*args, **kwargs))
         yield "method", call
     in_place = named_method(op.inplace_variant)
     if in_place:
         args = (fresh(sample.input), *sample.args)
         call = written(f"torch.Tensor.{in_place}", args, kwargs)
-        call["answer"] = outcome(lambda: op.inplace_variant(*args, **kwargs), args[0])
+        call["answer"] = recorded_call(lambda: op.inplace_variant(*args, **kwargs), args[0])
         yield "in-place", call
 
 
@@ -155,7 +155,7 @@ def calls_of_wrong_sample(op, path, wrong):
         return calls_of_wrapper(op, sample)[-1:]
     args = (sample.input, *sample.args)
     call = written(path, args, sample.kwargs)
-    return [{**call, "answer": outcome(lambda: op.op(*args, **sample.kwargs))}]
+    return [{**call, "answer": recorded_call(lambda: op.op(*args, **sample.kwargs))}]
 
 
 def calls_with_out(op, path, sample, answer):
@@ -172,7 +172,7 @@ def calls_with_out(op, path, sample, answer):
             given = out.to(dtype)
         kwargs = {**sample.kwargs, "out": given}
         call = written(path, args, kwargs)
-        call["answer"] = outcome(lambda: op.op(*args, **kwargs))  # noqa: B023
+        call["answer"] = recorded_call(lambda: op.op(*args, **kwargs))  # noqa: B023
         yield way, call
 
 

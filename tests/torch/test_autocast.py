@@ -217,7 +217,7 @@ class Model(torch.nn.Module):
         return x, x + 1.0, F.mse_loss(x, x * 2)
 
 
-def same(one, other):
+def assert_alike(one, other):
     assert dtypes(one) == dtypes(other)
     for a, b in zip(one, other):
         torch.testing.assert_close(a, b, rtol=2e-2, atol=2e-2)
@@ -226,7 +226,7 @@ def same(one, other):
 def test_captured_region():
     torch.manual_seed(0)
     model, x = Model(), torch.randn(5, 4)
-    same(torch.compile(model, fullgraph=True)(x), model(x))
+    assert_alike(torch.compile(model, fullgraph=True)(x), model(x))
 
 
 @pytest.mark.parametrize(

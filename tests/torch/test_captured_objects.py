@@ -107,21 +107,21 @@ TABLE = Table({"3": 10, "5": 20})
 CONFIG = Config(size=4, scale=2.0)
 
 
-def same(found, expected):
+def assert_same_objects(found, expected):
     assert type(found) is type(expected)
     if isinstance(expected, torch.Tensor):
         return torch.testing.assert_close(found, expected)
     if isinstance(expected, dict):
         assert list(found.keys()) == list(expected.keys())
         for key in expected.keys():
-            same(found[key], expected[key])
+            assert_same_objects(found[key], expected[key])
         attributes = vars(expected) if hasattr(expected, "__dict__") else {}
         assert list(attributes) == (list(vars(found)) if attributes else [])
         for key, value in attributes.items():
-            same(getattr(found, key), value)
+            assert_same_objects(getattr(found, key), value)
     elif isinstance(expected, (tuple, list)):
         for one, other in zip(found, expected, strict=True):
-            same(one, other)
+            assert_same_objects(one, other)
     else:
         assert found == expected
 
@@ -237,14 +237,14 @@ def test_functions(name, dynamic):
     function, argument = FUNCTIONS[name]
     compiled = torch.compile(function, fullgraph=True, dynamic=dynamic)
     for _ in range(2):
-        same(compiled(argument), function(argument))
+        assert_same_objects(compiled(argument), function(argument))
     if (
         isinstance(argument, torch.Tensor)
         and "operator" not in name
         and name not in ("by its name", "memory formats")
     ):
         larger = torch.cat([argument, argument + 1])
-        same(compiled(larger), function(larger))
+        assert_same_objects(compiled(larger), function(larger))
 
 
 class Searching(nn.Module):

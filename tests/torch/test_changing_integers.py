@@ -113,7 +113,7 @@ def variants(operator):
                     yield changed, int(text.replace(" ", ""))
 
 
-def outcome(function, n):
+def value_or_error(function, n):
     torch.manual_seed(3)
     try:
         return function(n)
@@ -127,7 +127,7 @@ def flat(result):
     return [result]
 
 
-def same(got, expected):
+def is_close(got, expected):
     if isinstance(expected, type) or isinstance(got, type):
         return got is expected
     got, expected = flat(got), flat(expected)
@@ -158,16 +158,16 @@ CHANGEABLE = sorted(name for name, operator in OPERATORS.items()
                     if name not in UNINITIALIZED and next(variants(operator), None))  # fmt: skip
 
 
-def check(code, value, scope):
+def follows(code, value, scope):
     function = eval(f"lambda n: {code}", scope)
-    if isinstance(outcome(function, value), type):
+    if isinstance(value_or_error(function, value), type):
         return False  # an argument that goes with others than these
     compiled = weft.compile(function)
     for step in STEPS:
         n = value + step
-        expected = outcome(function, n)
-        got = outcome(compiled, n)
-        assert same(got, expected), f"{code} with n = {n}: {got}, expected {expected}"
+        expected = value_or_error(function, n)
+        got = value_or_error(compiled, n)
+        assert is_close(got, expected), f"{code} with n = {n}: {got}, expected {expected}"
     return True
 
 
@@ -175,5 +175,5 @@ def check(code, value, scope):
 @pytest.mark.parametrize("name", CHANGEABLE)
 def test_integers_of_operators(name):
     operator = OPERATORS[name]
-    tried = [check(code, value, operands(kinds(operator))) for code, value in variants(operator)]
+    tried = [follows(code, value, operands(kinds(operator))) for code, value in variants(operator)]
     assert any(tried)

@@ -13,7 +13,7 @@ def values(length, dtype, rows=1):
     return torch.tensor(numbers).reshape(rows, length).to(dtype)
 
 
-def check(x, dim=None):
+def check_extremes(x, dim=None):
     wide = x.double().numpy()
     for function, reference in ((torch.amax, np.max), (torch.amin, np.min)):
         found = function(x) if dim is None else function(x, dim)
@@ -25,20 +25,20 @@ def check(x, dim=None):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_every_length(length, dtype):
     x = values(length, dtype)[0]
-    check(x)
-    check(values(length, dtype, rows=3), 1)
+    check_extremes(x)
+    check_extremes(values(length, dtype, rows=3), 1)
     for at in {0, 1, length // 2, length - 1}:
         greatest = x.clone()
         greatest[at % length] = 16000
-        check(greatest)
+        check_extremes(greatest)
         if dtype.is_floating_point:
             greatest[at % length] = float("nan")
             assert torch.isnan(greatest.amax()) and torch.isnan(greatest.amin())
             rows = values(length, dtype, rows=3)
             rows[1, at % length] = float("nan")
-            check(rows, 1)
+            check_extremes(rows, 1)
             rows[0, -1], rows[2, 0] = float("inf"), -float("inf")
-            check(rows, 1)
+            check_extremes(rows, 1)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -46,13 +46,13 @@ def test_rows_that_lie_apart_or_turned(dtype):
     for length in (1000, 2049, 33000):
         x = values(2 * length, dtype, rows=4)
         for view in (x[:, :length], x[:, 3 : length + 3], x[:, ::2], x[1:, 1:], x.t(), x[::2]):
-            check(view, 1)
-            check(view)
+            check_extremes(view, 1)
+            check_extremes(view)
         if dtype.is_floating_point:
             x[2, length // 2] = float("nan")
-            check(x[:, :length], 1)
-            check(x[:, ::2], 1)
-            check(x[:, 7:])
+            check_extremes(x[:, :length], 1)
+            check_extremes(x[:, ::2], 1)
+            check_extremes(x[:, 7:])
 
 
 def test_threads_give_the_same():

@@ -98,7 +98,7 @@ NUMBERS = {
 }  # fmt: skip
 
 
-def check(program, *examples):
+def check_formatted(program, *examples):
     compiled = torch.compile(program)
     for example in examples:
         expected = program(example)
@@ -108,21 +108,21 @@ def check(program, *examples):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_text(name):
-    check(
+    check_formatted(
         PROGRAMS[name], torch.tensor([1.0, 2.5]), torch.tensor([3.0, 0.125]), torch.tensor([[1, 2], [3, 4]])
     )
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_text_of_parameters(name):
-    check(
+    check_formatted(
         PROGRAMS[name], torch.nn.Parameter(torch.tensor([1.0, 2.5])), torch.nn.Parameter(torch.tensor([4.0]))
     )
 
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_text_of_one_number(name):
-    check(NUMBERS[name], torch.tensor(1.5), torch.tensor(2.25), torch.tensor(7.0))
+    check_formatted(NUMBERS[name], torch.tensor(1.5), torch.tensor(2.25), torch.tensor(7.0))
 
 
 def test_a_repr_of_ones_own():

@@ -9,7 +9,7 @@ SIZES = [1023, 65536, 400_000]  # on both sides of where the lock is released
 TWO = [torch.add, torch.sub, torch.mul, torch.maximum, torch.true_divide, torch.pow, torch.atan2]
 
 
-def same(found, expected):
+def is_same(found, expected):
     return torch.equal(torch.nan_to_num(found), torch.nan_to_num(expected))
 
 
@@ -24,21 +24,23 @@ def test_targets_of_every_kind(function, pair):
     x, y = pair
     n, expected = len(x), function(x, y)
     target = torch.empty(n)
-    assert function(x, y, out=target) is target and same(target, expected)
-    assert same(function(x, y, out=torch.empty(n, dtype=torch.float64)), expected.double())
+    assert function(x, y, out=target) is target and is_same(target, expected)
+    assert is_same(function(x, y, out=torch.empty(n, dtype=torch.float64)), expected.double())
     first, second = x.clone(), y.clone()
-    assert same(function(first, y, out=first), expected) and same(function(x, second, out=second), expected)
+    assert is_same(function(first, y, out=first), expected) and is_same(
+        function(x, second, out=second), expected
+    )
     larger = torch.zeros(2 * n + 1)
     function(x, y, out=larger[1 : n + 1])  # not aligned
-    assert same(larger[1 : n + 1], expected) and larger[0] == 0 and (larger[n + 1 :] == 0).all()
+    assert is_same(larger[1 : n + 1], expected) and larger[0] == 0 and (larger[n + 1 :] == 0).all()
     spread = torch.zeros(2 * n)
     function(x, y, out=spread[::2])
-    assert same(spread[::2], expected) and (spread[1::2] == 0).all()
+    assert is_same(spread[::2], expected) and (spread[1::2] == 0).all()
     other = torch.empty(3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         function(x, y, out=other)
-    assert same(other, expected)
+    assert is_same(other, expected)
 
 
 @pytest.mark.parametrize("function", TWO, ids=lambda f: f.__name__)
@@ -74,9 +76,9 @@ def test_dtypes_rows_and_orders(pair):
 def test_of_one_operand(function, pair):
     x = pair[0]
     expected = function(x)
-    assert same(function(x, out=torch.empty(len(x))), expected)
+    assert is_same(function(x, out=torch.empty(len(x))), expected)
     itself = x.clone()
-    assert same(function(itself, out=itself), expected)
+    assert is_same(function(itself, out=itself), expected)
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,10 @@ from weft.nn import functional as F
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 
 
-def same(a, b):
+def is_same(a, b):
     """Are the two trees of tensors equal, bit for bit?"""
     if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b))
+        return len(a) == len(b) and all(is_same(x, y) for x, y in zip(a, b))
     if isinstance(a, weft.Tensor):
         return a.dtype == b.dtype and a.tolist() == b.tolist()
     return a == b
@@ -272,12 +272,12 @@ def test_memory_order_is_the_streams():
     torch.manual_seed(1)
     x.uniform_()
     torch.manual_seed(1)
-    assert same(x.t(), torch.rand(4, 6))
+    assert is_same(x.t(), torch.rand(4, 6))
     parts = torch.zeros(3, 8)[:, ::2]
     torch.manual_seed(1)
     parts.exponential_()
     torch.manual_seed(1)
-    assert same(parts, torch.empty(3, 4).exponential_())
+    assert is_same(parts, torch.empty(3, 4).exponential_())
 
 
 def test_normal_numbers_in_the_shape_of_a_part():
@@ -286,9 +286,9 @@ def test_normal_numbers_in_the_shape_of_a_part():
     torch.manual_seed(1)
     expected = torch.randn(20, 2)
     torch.manual_seed(1)
-    assert same(torch.randn_like(part), expected)
+    assert is_same(torch.randn_like(part), expected)
     torch.manual_seed(1)
-    assert not same(part.normal_(), expected)
+    assert not is_same(part.normal_(), expected)
 
 
 # ---- generators ----------------------------------------------------------------------------------------------
@@ -311,10 +311,10 @@ def test_states_go_back_and_to_other_generators():
     assert state.dtype == torch.uint8 and state.shape == (5056,)
     first = (torch.randn(2), torch.rand(700))
     torch.set_rng_state(state)
-    assert same(first, (torch.randn(2), torch.rand(700)))
+    assert is_same(first, (torch.randn(2), torch.rand(700)))
     other = torch.Generator()
     other.set_state(state)
-    assert same(first, (torch.randn(2, generator=other), torch.rand(700, generator=other)))
+    assert is_same(first, (torch.randn(2, generator=other), torch.rand(700, generator=other)))
     # The fields of PyTorch's layout: seed, numbers left, seeded, next number; the number behind a pair's first.
     fields = np.array(state.tolist(), dtype=np.uint8).tobytes()
     assert np.frombuffer(fields[:8], np.uint64)[0] == 2
@@ -329,7 +329,7 @@ def test_copies_of_generators_go_on_alike(copied):
     generator = torch.Generator().manual_seed(9)
     torch.randn(1, generator=generator)
     other = copied(generator)
-    assert same(torch.randn(3, generator=generator), torch.randn(3, generator=other))
+    assert is_same(torch.randn(3, generator=generator), torch.randn(3, generator=other))
 
 
 def test_generators_do_not_touch_the_default_one():
@@ -337,17 +337,17 @@ def test_generators_do_not_touch_the_default_one():
     expected = torch.rand(3)
     torch.manual_seed(4)
     torch.rand(100, generator=torch.Generator())
-    assert same(expected, torch.rand(3))
+    assert is_same(expected, torch.rand(3))
 
 
 def test_fork_rng():
     torch.manual_seed(4)
     with torch.random.fork_rng():
         inner = torch.rand(3)
-    assert same(inner, torch.rand(3))
+    assert is_same(inner, torch.rand(3))
     with torch.random.fork_rng(enabled=False):
         inner = torch.rand(3)
-    assert not same(inner, torch.rand(3))
+    assert not is_same(inner, torch.rand(3))
 
 
 def test_a_new_process_has_a_seed_of_its_own():
@@ -436,7 +436,7 @@ def test_dropout_in_eval_mode_draws_nothing():
     torch.manual_seed(1)
     x = torch.ones(3)
     assert F.dropout(x, 0.5, False) is x and nn.Dropout(0.3).eval()(x) is x and F.dropout(x, 0.0) is x
-    assert same(expected, torch.rand(2))
+    assert is_same(expected, torch.rand(2))
 
 
 def test_dropout_in_place():
@@ -479,7 +479,7 @@ def test_a_script_draws_what_a_module_draws():
     expected = [net(x) for _ in range(3)]
     for function in (weft.jit.script(net), weft.jit.trace(net, (x,), check_trace=False)):
         torch.manual_seed(3)
-        assert same([function(x) for _ in range(3)], expected)
+        assert is_same([function(x) for _ in range(3)], expected)
 
 
 # ---- graphs --------------------------------------------------------------------------------------------------
@@ -578,7 +578,7 @@ def test_compiled_calls_give_the_sequence_of_eager_ones(function, mode):
             results.append((called(x), x, torch.rand(1)))
         return results
 
-    assert same(sequence(function), sequence(compiled))
+    assert is_same(sequence(function), sequence(compiled))
 
 
 def sizes(x, n, p):
@@ -603,7 +603,7 @@ def test_sizes_and_numbers_change_from_call_to_call(function):
     for called in (function, compiled):
         torch.manual_seed(5)
         results.append([called(torch.ones(n + 1), n, 1 / n) for n in (3, 4, 20, 33, 7)])
-    assert same(*results)
+    assert is_same(*results)
 
 
 def test_a_generator_is_an_argument_of_a_graph():
@@ -616,7 +616,7 @@ def test_a_generator_is_an_argument_of_a_graph():
         torch.manual_seed(5)
         generators = [torch.Generator().manual_seed(i) for i in range(4)] + [torch.default_generator]
         results.append([called(torch.ones(3), each) for each in generators for _ in range(2)])
-    assert same(*results)
+    assert is_same(*results)
 
 
 def test_a_module_in_training_mode_is_compiled():

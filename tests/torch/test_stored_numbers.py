@@ -55,7 +55,7 @@ WRITING = {
 }
 
 
-def same(found, expected):
+def is_same_number(found, expected):
     return found == expected or (found != found and expected != expected)
 
 
@@ -75,7 +75,7 @@ def test_written_numbers(name, dtype):
             assert "Converting complex" in str(raised.value) or f"type {NAMES[dtype]} " in str(raised.value)
             assert given.tolist() == [0, 0]
         else:
-            assert same(WRITING[name](given, value)[0].item(), expected), value
+            assert is_same_number(WRITING[name](given, value)[0].item(), expected), value
 
 
 @pytest.mark.parametrize("name", ["full", "masked_fill", "index_fill", "fill_"])

@@ -220,36 +220,36 @@ def test_state_dict_and_text(name):
     assert RECORDER.described(name, **options) == FACTS["described"][name]
 
 
-def check(found, expected):
+def check_facts(found, expected):
     """The same, numbers of tensors within their tolerance."""
     if isinstance(expected, dict):
         assert list(found) == list(expected)
         for name in expected:
-            check(found[name], expected[name])
+            check_facts(found[name], expected[name])
     elif isinstance(expected, list) and expected and isinstance(expected[-1], float):
         check_numbers(found, expected)
     elif isinstance(expected, list):
         assert len(found) == len(expected)
         for one, other in zip(found, expected):
-            check(one, other)
+            check_facts(one, other)
     else:
         assert found == expected
 
 
 @pytest.mark.parametrize("expression", RUN)
 def test_initial_values_and_results(expression):
-    check(run(expression), FACTS["run"][expression])
+    check_facts(run(expression), FACTS["run"][expression])
     if expression.startswith(tuple(COMPILED)):
         model, _ = made(expression)
         torch.manual_seed(1)
         with torch.no_grad():
             result = by_name(torch.compile(model, fullgraph=True)(torch.randn(RUN[expression])))
-        check({name: numbers(value) for name, value in result.items()}, FACTS["run"][expression][1])
+        check_facts({name: numbers(value) for name, value in result.items()}, FACTS["run"][expression][1])
 
 
 @pytest.mark.parametrize("expression", long_but(DETECT, DETECT[0], DETECT[4], DETECT[7]))
 def test_detections(expression):
-    check(detect(expression), FACTS["detect"][expression])
+    check_facts(detect(expression), FACTS["detect"][expression])
 
 
 @pytest.mark.parametrize("expression", long_but(INITIAL, INITIAL[0]))
@@ -259,7 +259,7 @@ def test_initial_values(expression):
 
 @pytest.mark.parametrize("name", PARTS)
 def test_parts_of_detectors(name):
-    check(PARTS[name](), FACTS["parts"][name])
+    check_facts(PARTS[name](), FACTS["parts"][name])
 
 
 # ---- builders and weights ---------------------------------------------------------------------------------------
