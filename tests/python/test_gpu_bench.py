@@ -58,7 +58,7 @@ def test_weft_alone(tmp_path):
     for scheme, least in (("bfloat16", 0.75), ("int8", 0.75), ("int4-g32", 0.6)):
         for case in (f"decode {scheme}", f"decode {scheme}, weft.models"):
             share, ratio = rows[case]["targets"]
-            assert share["what"] == "share of read" and share["least"] == least and not share["met"]
+            assert share["what"] == "share of read" and share["least"] == least
             assert ratio["met"] is None and rows[case]["ways"]["weft"]["tokens"] == 1
     steps = [case for case in rows if case.startswith("step '")]
     assert len(steps) == 8 and rows["fastest step of mask IoU >= 0.99"]["targets"][0]["least"] == 8.6
