@@ -408,7 +408,15 @@ def test_command():
     for rank in range(2):
         assert done.stderr.count(f"rank {rank}   ") == 1
     assert "in collectives" in done.stderr
-    # What only the first rank can read.
+    missing = command(2, "generate", "-m", "/no/such/folder", "-p", "", status=1)
+    assert "rank 0 of 2" in missing.stderr and "not a folder" in missing.stderr
+
+
+@pytest.mark.long
+@needs_mpi
+@needs_stories
+def test_what_the_first_rank_reads():
+    done = command(2, "generate", "-m", STORIES, "-n", "12", "-p", "Once upon")
     piped = command(2, "generate", "-m", STORIES, "-n", "12", input="Once upon\n")
     assert piped.stdout == done.stdout
     talk = ("generate", "-m", STORIES, "--interactive", "-n", "5")
@@ -423,8 +431,6 @@ def test_command():
     # Each for itself.
     twice = command(2, "generate", "-m", STORIES, "-n", "12", "-p", "Once upon", "--tensor-parallel", "1")
     assert sorted(twice.stdout) == sorted(done.stdout * 2)  # their pieces come as they please
-    missing = command(2, "generate", "-m", "/no/such/folder", "-p", "", status=1)
-    assert "rank 0 of 2" in missing.stderr and "not a folder" in missing.stderr
 
 
 @needs_mpi
@@ -451,6 +457,7 @@ def test_segment_deals_images(tmp_path, ranks):
             assert (shared / name).read_text() == (alone / name).read_text()
 
 
+@pytest.mark.long  # alone: test_command_models.py
 @needs_mpi
 def test_bench():
     done = command(2, "bench", "llm", "--shape", "tiny", "--random-weights", "--schemes", "bfloat16,int8", "--pp", "16",
