@@ -38,6 +38,8 @@ def _name(item):
 
 
 def pytest_configure(config):
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False  # xdist would deal files by how many tests they have
     config.addinivalue_line("markers", "long: left to `make test-long`")
     config.addinivalue_line("markers", "every_python: depends on Python's version")
     config.addinivalue_line(
