@@ -47,8 +47,8 @@ namespace {
 };
 
 [[maybe_unused]] const OpDef* const kRounding[] = {
-    &unary<kBool | kReal>("floor", DTypeRule::Same, [](auto x) { return floor(x); },
-                          {.doc = "The largest integer not above x, in x's dtype."}),
+    &unary < kBool | kReal > ("floor", DTypeRule::Same, [](auto x) { return floor(x); },
+                              {.doc = "The largest integer not above x, in x's dtype."}),
     &unary<kBool | kReal>("ceil", DTypeRule::Same, [](auto x) { return ceil(x); },
                           {.doc = "The smallest integer not below x, in x's dtype."}),
     &unary<kBool | kReal>("trunc", DTypeRule::Same, [](auto x) { return trunc(x); },

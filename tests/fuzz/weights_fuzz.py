@@ -107,7 +107,12 @@ def watching():
         _events = None
     assert not events, events
     after = state()
-    changed = [(thing, name) for thing in before for name in before[thing] | after[thing] if before[thing].get(name) != after[thing].get(name)]
+    changed = [
+        (thing, name)
+        for thing in before
+        for name in before[thing] | after[thing]
+        if before[thing].get(name) != after[thing].get(name)
+    ]
     assert not changed, changed
 
 

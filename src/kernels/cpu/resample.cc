@@ -85,7 +85,7 @@ struct Rounded {
 
   Rounded() = default;
   template <class Number>
-  requires std::is_arithmetic_v<Number>
+    requires std::is_arithmetic_v<Number>
   explicit(!std::is_same_v<Number, int>) Rounded(Number number) : value(static_cast<float>(number)) {}
   float number() const { return value; }
   explicit operator int64_t() const { return static_cast<int64_t>(number()); }

@@ -46,7 +46,8 @@ void fold_script_constants(ir::Graph& graph);
 // The same for tensors: pure builtins of constants become constants where nobody writes to their results or
 // keeps them, and they are not much larger than their operands.
 void fold_constant_tensors(ir::Graph& graph);
-// The operand whose element the node reads, where that is made of numbers alone, as int(mul(NumToTensor(size(x, 0)), 2)).
+// The operand whose element the node reads, where that is made of numbers alone, as
+// int(mul(NumToTensor(size(x, 0)), 2)).
 std::optional<size_t> operand_of_numbers(const ir::Node& node);
 // What makes such a tensor is copied to before whoever reads it.
 void gather_numbers(ir::Graph& graph);
@@ -64,8 +65,8 @@ void lower_precision(ir::Graph& graph, DType dtype);
 bool is_pure(const ir::Node& node);
 // The builtin that a node runs; null for the interpreter's own operators.
 const Builtin* builtin_of(const ir::Node& node);
-// Nobody writes to the value's memory, or keeps it: pure builtins read it, and the same holds for their views of
-// it.
+// Nobody writes to the value's memory, or keeps it: pure builtins read it, and the same holds for their views
+// of it.
 bool is_only_read(const ir::Value* value);
 
 }  // namespace weft::jit

@@ -1,6 +1,6 @@
 // Traces compute numbers on tensors without dimensions: int(mul(NumToTensor(size(x, 0)), 2)). A tensor's
-// element ends a compiled stretch; what is made of numbers alone is known when the stretch is compiled, as long
-// as all that makes it is a part of it.
+// element ends a compiled stretch; what is made of numbers alone is known when the stretch is compiled, as
+// long as all that makes it is a part of it.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -55,7 +55,8 @@ class Chains {
 
 // What makes the tensor, in the order in which it is made.
 void collect_chain(const Value* value, std::vector<const Node*>& chain) {
-  if (!is_tensor(value) || known_constant(value) || std::count(chain.begin(), chain.end(), value->def)) return;
+  if (!is_tensor(value) || known_constant(value) || std::count(chain.begin(), chain.end(), value->def))
+    return;
   for (const Value* input : value->def->inputs) collect_chain(input, chain);
   chain.push_back(value->def);
 }

@@ -81,11 +81,11 @@ const auto& kIndexing = *new Names{"aten::index", "aten::index_put"};
 const auto& kMakeIndices = *new Names{"aten::arange", "aten::argmax", "aten::argmin", "aten::argsort"};
 // Their results have their first operand's dtype, as long as that is no bool.
 const auto& kKeepIntegers =
-    *new Names{"aten::view",       "aten::reshape", "aten::unsqueeze",    "aten::squeeze", "aten::permute",
-               "aten::transpose",  "aten::t",       "aten::contiguous",   "aten::flatten", "aten::select",
-               "aten::slice",      "aten::expand",  "aten::detach",       "aten::clone",   "aten::flip",
-               "aten::roll",       "aten::add",     "aten::sub",          "aten::mul",     "aten::clamp",
-               "aten::remainder",  "aten::tile",    "aten::floor_divide", "aten::repeat"};
+    *new Names{"aten::view",      "aten::reshape", "aten::unsqueeze",    "aten::squeeze", "aten::permute",
+               "aten::transpose", "aten::t",       "aten::contiguous",   "aten::flatten", "aten::select",
+               "aten::slice",     "aten::expand",  "aten::detach",       "aten::clone",   "aten::flip",
+               "aten::roll",      "aten::add",     "aten::sub",          "aten::mul",     "aten::clamp",
+               "aten::remainder", "aten::tile",    "aten::floor_divide", "aten::repeat"};
 // The operand that says that the module is in training: random or with changing statistics then, pure
 // otherwise.
 const auto& kTrainFlags = *new std::unordered_map<std::string_view, size_t>{
@@ -193,9 +193,9 @@ bool is_cast_to_integers(const Node& node, const Builtin& builtin) {
   const IValue* const dtype =
       found == arguments.end() ? nullptr : known_constant(node.inputs[size_t(found - arguments.begin())]);
   constexpr DType kIntegers[] = {DType::I8, DType::I16, DType::I32, DType::I64};
-  return dtype && dtype->is_int() &&
-         std::any_of(std::begin(kIntegers), std::end(kIntegers),
-                     [&](DType one) { return dtype_number(one) == dtype->to_int(); });
+  return dtype && dtype->is_int() && std::any_of(std::begin(kIntegers), std::end(kIntegers), [&](DType one) {
+           return dtype_number(one) == dtype->to_int();
+         });
 }
 // Whatever the inputs are.
 bool is_index(const Value* value) {
@@ -210,7 +210,8 @@ bool is_index(const Value* value) {
 // Does the shape of the result follow from elements?
 bool depends_on_elements(const Node& node, const Builtin& builtin, bool reads_tensor) {
   if (kMadeOfNumbers.contains(builtin.name)) return reads_tensor;
-  if (builtin.name == "aten::repeat_interleave") return builtin.overload != "self_int" && !operand_of_numbers(node);
+  if (builtin.name == "aten::repeat_interleave")
+    return builtin.overload != "self_int" && !operand_of_numbers(node);
   if (!kIndexing.contains(builtin.name)) return kNotTraceable.contains(builtin.name);
   const auto are_all = [](const auto& values) {
     return std::all_of(values.begin(), values.end(), [](const auto& one) { return is_index(one); });
