@@ -96,14 +96,12 @@ bool is_operand(PyObject* object) {
 
 // y + x: PyTorch's product is x * y, in which y is the number.
 bool is_swapped(const OperatorObject& self, Promotion rules) {
-  static const OpDef* const product = ops::find_op("mul");
-  return self.style == CallStyle::Reflected && (self.op != product || rules != Promotion::Torch);
+  return self.style == CallStyle::Reflected && (self.op->name != "mul" || rules != Promotion::Torch);
 }
 
 // y / x of a number and 16 bits: PyTorch's is the reciprocal, as these hold it, times the number.
 bool multiplies_reciprocal(const OperatorObject& self, PyObject* const* args, size_t nargs) {
-  static const OpDef* const quotient = ops::find_op("true_divide");
-  if (self.style != CallStyle::Reflected || self.op != quotient || nargs != 2) return false;
+  if (self.style != CallStyle::Reflected || self.op->name != "true_divide" || nargs != 2) return false;
   const Tensor* const x = tensor_of_python(args[0]);
   return x && compute_dtype(x->dtype()) != x->dtype() && (PyFloat_Check(args[1]) || PyLong_Check(args[1])) &&
          rules_of(args, nargs) == Promotion::Torch;

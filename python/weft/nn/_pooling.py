@@ -3,7 +3,7 @@
 from typing import List, Optional
 
 import weft as _weft
-from weft import Tensor, _autocast
+from weft import Tensor, _autocast, _drawing
 
 
 def _sizes(output_size, input, rank):
@@ -86,12 +86,6 @@ def max_unpool3d(
 # ---- at random places ---------------------------------------------------------------------------------------------
 
 
-def _random():
-    import weft.torch
-
-    return weft.torch
-
-
 def _starts(samples, size, count, window):
     """int64[N, C, count]: where the windows of one dimension begin, by the random samples[N, C] in [0, 1)."""
     last = _weft.full((*samples.shape, 1), size - window, dtype=_weft.int64)
@@ -123,7 +117,7 @@ def _fractional(name, rank, input, kernel_size, output_size, output_ratio, sampl
             raise RuntimeError(f"{name}: {count} windows of {window} do not fit into {size} elements")
     x = input if input.dim() == rank + 2 else input.unsqueeze(0)
     if samples is None:
-        samples = _random().rand((x.shape[0], x.shape[1], rank), dtype=x.dtype)
+        samples = _drawing.rand((x.shape[0], x.shape[1], rank), dtype=x.dtype)
     samples = samples[: x.shape[0]]  # those of an input without a batch may be of one
     order = range(rank) if rank == 3 else reversed(range(rank))  # two dimensions: of the width first
     starts = [_starts(samples[..., at], *each) for at, each in zip(order, zip(spatial, counts, windows))]
