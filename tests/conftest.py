@@ -49,14 +49,13 @@ def pytest_configure(config):
 
 def pytest_generate_tests(metafunc):
     if metafunc.definition.get_closest_marker("semantics"):
-        metafunc.fixturenames.append("execution")
         compiled = pytest.param("compiled", marks=pytest.mark.long)
         metafunc.parametrize("execution", ["interpreted", compiled], indirect=True)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def execution(request, monkeypatch):
-    if request.param == "interpreted":
+    if getattr(request, "param", None) == "interpreted":
         monkeypatch.setenv("WEFT_INTERPRET", "1")
 
 

@@ -10,6 +10,8 @@ import weft
 from frame_checks import assert_same
 from support.tiers import long_but
 
+pytestmark = pytest.mark.semantics  # what Python performs around graphs: no kernel's
+
 
 @pytest.fixture(autouse=True)
 def fresh():
