@@ -1,5 +1,7 @@
 // CPU detection by hand rather than by a compiler's library: the cache key needs the features in a process
 // that loads no compiler, and both toolchains must be told the same thing.
+#include <pthread.h>
+
 #include <mutex>
 #include <string>
 #include <vector>
@@ -124,6 +126,16 @@ bool has_all(std::initializer_list<const char*> wanted) {
   return true;
 }
 
+int machine_vector_bytes() {
+  static const int bytes = has_all({"avx512f", "avx512bw", "avx512dq", "avx512vl"}) ? 64
+                           : has_all({"avx2"})                                      ? 32
+                                                                                    : 16;
+  return bytes;
+}
+
+// A child would wait for a thread that looks at the processor just then, and that it does not have.
+[[maybe_unused]] const int looked_at_fork = pthread_atfork([] { machine_vector_bytes(); }, nullptr, nullptr);
+
 }  // namespace
 
 std::string host_cpu_brand() { return detect_brand(); }
@@ -144,9 +156,7 @@ std::string host_cpu_name() {
 }
 
 int host_vector_bytes() {
-  static const int machine = has_all({"avx512f", "avx512bw", "avx512dq", "avx512vl"}) ? 64
-                             : has_all({"avx2"})                                      ? 32
-                                                                                      : 16;
+  const int machine = machine_vector_bytes();
   const int wanted = std::stoi(env::get("WEFT_VECTOR_BYTES"));
   if (wanted <= machine) return wanted == 0 ? machine : wanted;
   static std::once_flag once;
