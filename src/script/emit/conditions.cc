@@ -12,7 +12,7 @@ namespace weft::jit {
 class BranchMerge {
  public:
   struct Branch {
-    Frame frame;
+    Environment frame;
     Flow flow;
   };
 
@@ -36,7 +36,7 @@ class BranchMerge {
     return side.flow.kind == Flow::Raised || (side.flow.kind == Flow::Returned && !is_control(name));
   }
 
-  static const Frame::Entry* entry_of(const Branch& side, const std::string& name) {
+  static const Environment::Entry* entry_of(const Branch& side, const std::string& name) {
     const auto found = side.frame.names.find(name);
     return found == side.frame.names.end() ? nullptr : &found->second;
   }
@@ -44,19 +44,19 @@ class BranchMerge {
   void merge_name(const std::string& name) {
     const bool dead[2] = {is_dead(*sides_[0], name), is_dead(*sides_[1], name)};
     if (dead[0] && dead[1]) return;
-    const Frame::Entry* entries[2] = {entry_of(*sides_[0], name), entry_of(*sides_[1], name)};
+    const Environment::Entry* entries[2] = {entry_of(*sides_[0], name), entry_of(*sides_[1], name)};
     if (dead[0] || dead[1]) {
       if (entries[dead[0] ? 1 : 0]) take_one(name, dead[0] ? 1 : 0);
       return;
     }
-    const auto unchanged = [](const Frame::Entry* entry) { return !entry || entry->is_refinement; };
+    const auto unchanged = [](const Environment::Entry* entry) { return !entry || entry->is_refinement; };
     if (unchanged(entries[0]) && unchanged(entries[1])) return;
     take_both(name);
   }
 
   // Only one branch goes on: its value, whatever the other one has.
   void take_one(const std::string& name, int live) {
-    const Frame::Entry& entry = sides_[live]->frame.names.at(name);
+    const Environment::Entry& entry = sides_[live]->frame.names.at(name);
     if (entry.is_refinement) {
       const SugaredPtr outer = emitter_.find_name(name);
       set(name, simple(emitter_.retyped(outer->value(), type_of(entry.value->value()), range_)), true);
@@ -104,7 +104,7 @@ class BranchMerge {
 
   // What the name means at the end of a branch; null if nothing.
   SugaredPtr lookup(int side, const std::string& name) {
-    if (const Frame::Entry* entry = entry_of(*sides_[side], name)) return entry->value;
+    if (const Environment::Entry* entry = entry_of(*sides_[side], name)) return entry->value;
     SugaredPtr outer = emitter_.find_name(name);
     if (outer || !is_control(name)) return outer;
     const Inside inside(emitter_, sides_[side]->frame);
@@ -176,12 +176,12 @@ class BranchMerge {
 
   // Nodes go to the end of a branch meanwhile.
   struct Inside {
-    Inside(Emitter& emitter, Frame& frame) : emitter(emitter), before(emitter.frame_) {
+    Inside(Emitter& emitter, Environment& frame) : emitter(emitter), before(emitter.frame_) {
       emitter.frame_ = &frame;
     }
     ~Inside() { emitter.frame_ = before; }
     Emitter& emitter;
-    Frame* before;
+    Environment* before;
   };
 
   Emitter& emitter_;
@@ -205,7 +205,7 @@ bool Emitter::emit_branches(const Condition& condition, const Range& range, cons
   ir::Node* branch = graph_.add_control(block(), ir::NodeKind::If, {condition.value}, location(range));
   open_.push_back(branch);
   BranchMerge::Branch sides[2];
-  Frame* const outer = frame_;
+  Environment* const outer = frame_;
   const auto emit_side = [&](int i, const Flow& flow, const std::function<void()>& emit_it) {
     frame_ = &sides[i].frame;
     flow_ = flow;
@@ -247,8 +247,7 @@ ir::Value* Emitter::emit_choice(const Condition& condition, const Range& range, 
     if (ir::Value* converted = hint ? try_convert(chosen, hint, range, false) : nullptr) chosen = converted;
     frame_->names[name] = {simple(chosen), false};
   };
-  emit_branches(
-      condition, range, [&] { keep(then()); }, [&] { keep(otherwise()); });
+  emit_branches(condition, range, [&] { keep(then()); }, [&] { keep(otherwise()); });
   const SugaredPtr chosen = frame_->names.at(name).value;
   frame_->names.erase(name);
   if (const auto* undefined = dynamic_cast<const UndefinedValue*>(chosen.get())) {

@@ -16,7 +16,7 @@ Emitter::Emitter(ir::Graph& graph, CompilationUnit& unit, std::shared_ptr<Resolv
     : graph_(graph),
       unit_(unit),
       resolver_(std::move(resolver)),
-      root_(std::make_unique<Frame>()),
+      root_(std::make_unique<Environment>()),
       frame_(root_.get()) {
   root_->block = &graph.body();
 }
@@ -248,7 +248,7 @@ SugaredPtr Emitter::call_method(ir::Value* object, const std::string& name, cons
 
 // ---- names -----------------------------------------------------------------------------------------------
 SugaredPtr Emitter::find_name(const std::string& name) {
-  for (const Frame* frame = frame_; frame; frame = frame->parent) {
+  for (const Environment* frame = frame_; frame; frame = frame->parent) {
     const auto found = frame->names.find(name);
     if (found != frame->names.end()) return found->second.value;
   }
@@ -256,7 +256,7 @@ SugaredPtr Emitter::find_name(const std::string& name) {
 }
 
 bool Emitter::has_name(const ir::Value* value) const {
-  for (const Frame* frame = frame_; frame; frame = frame->parent)
+  for (const Environment* frame = frame_; frame; frame = frame->parent)
     for (const auto& [name, entry] : frame->names)
       if (entry.value->value() == value) return true;
   return false;
@@ -275,7 +275,7 @@ SugaredPtr Emitter::get_name(const std::string& name, const Range& range) {
 }
 
 void Emitter::set_name(const std::string& name, SugaredPtr value, const Range& range) {
-  for (const Frame* frame = frame_; frame; frame = frame->parent) {
+  for (const Environment* frame = frame_; frame; frame = frame->parent) {
     const auto declared = frame->declared.find(name);
     if (declared == frame->declared.end()) continue;
     ir::Value* converted = try_convert(value->as_value(*this, range), declared->second, range, false);
@@ -303,7 +303,7 @@ void Emitter::set_name(const std::string& name, SugaredPtr value, const Range& r
 }
 
 const ir::Value* Emitter::value_around(const std::string& name) const {
-  for (const Frame* frame = frame_->parent; frame; frame = frame->parent) {
+  for (const Environment* frame = frame_->parent; frame; frame = frame->parent) {
     const auto found = frame->names.find(name);
     if (found != frame->names.end()) return found->second.value->value();
   }

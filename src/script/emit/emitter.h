@@ -47,12 +47,12 @@ struct Flow {
 
 // The names set in one block. Names of the compiler's own start with '$': "$return" the value to return,
 // "$returned" and "$stop" bools: the function has returned, the loop must end.
-struct Frame {
+struct Environment {
   struct Entry {
     SugaredPtr value;
     bool is_refinement = false;  // the same value as outside, its type narrowed by a condition
   };
-  Frame* parent = nullptr;
+  Environment* parent = nullptr;
   ir::Block* block = nullptr;
   std::map<std::string, TypePtr> declared;  // types of the names that a loop carries
   std::map<std::string, Entry> names;
@@ -191,7 +191,7 @@ class Emitter {
   // __init__ of a user's class adds the attributes that it sets.
   ClassTypePtr constructing;
   Flow& flow() { return flow_; }
-  Frame& frame() { return *frame_; }
+  Environment& frame() { return *frame_; }
 
  private:
   friend class BranchMerge;
@@ -216,7 +216,7 @@ class Emitter {
   void finish_iteration(ir::Node* loop, const LoopPlan& plan, const std::vector<std::string>& carried,
                         const Range& range);
   void leave_loop(ir::Node* loop, const LoopPlan& plan, const std::vector<std::string>& carried,
-                  const Frame& body);
+                  const Environment& body);
   void assign_tuple(const std::vector<ExprPtr>& targets, const SugaredPtr& value, const Range& range);
   void emit_with_items(const Stmt::With& with, size_t item, const Range& range);
 
@@ -250,8 +250,8 @@ class Emitter {
   ir::Graph& graph_;
   CompilationUnit& unit_;
   std::shared_ptr<Resolver> resolver_;
-  std::unique_ptr<Frame> root_;
-  Frame* frame_;
+  std::unique_ptr<Environment> root_;
+  Environment* frame_;
   Flow flow_;
   TypePtr declared_return_;
   size_t work_ = 0;

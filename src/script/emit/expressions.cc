@@ -355,7 +355,7 @@ void Emitter::emit_comprehension(const Comprehension& loop, const Range& range,
   // The target lives in the comprehension only.
   std::set<std::string> targets;
   add_target_names(*loop.target, targets);
-  std::map<std::string, Frame::Entry> hidden;
+  std::map<std::string, Environment::Entry> hidden;
   for (const std::string& name : targets) {
     if (const auto found = frame_->names.find(name); found != frame_->names.end()) hidden.insert(*found);
   }

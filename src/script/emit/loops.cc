@@ -87,7 +87,7 @@ void Emitter::emit_loop(const LoopPlan& plan, const Range& range) {
   ir::Node* loop = graph_.add_control(block(), ir::NodeKind::Loop, inputs, location(range));
   open_.push_back(loop);
 
-  Frame body;
+  Environment body;
   body.parent = frame_;
   body.block = loop->blocks[0].get();
   const auto script_type = [](TypePtr type) {
@@ -154,7 +154,7 @@ void Emitter::finish_iteration(ir::Node* loop, const LoopPlan& plan, const std::
 }
 
 void Emitter::leave_loop(ir::Node* loop, const LoopPlan& plan, const std::vector<std::string>& carried,
-                         const Frame& body) {
+                         const Environment& body) {
   for (const std::string& name : carried) {
     const size_t i = loop->outputs.size();
     ir::Value* output = graph_.add_output(loop, loop->blocks[0]->params[i + 1]->type);

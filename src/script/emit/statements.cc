@@ -31,7 +31,7 @@ void Emitter::emit_body(Statements body) {
 
 void Emitter::emit_deferring(const std::function<void()>& emit, const Range& range) {
   if (!resolver_->defers_unknown_operators()) return emit();
-  Frame* const frame = frame_;
+  Environment* const frame = frame_;
   const int branch_depth = branch_depth_, loop_depth = loop_depth_, unrolled_depth = unrolled_depth_;
   const size_t open = open_.size();
   try {
