@@ -14,12 +14,6 @@ import functools
 
 import weft
 
-from .utils.weak import WeakIdKeyDictionary
-
-_packed = (
-    WeakIdKeyDictionary()
-)  # from weights in the layout of GPUs to (version, the weight as weft packs it)
-
 
 @functools.cache
 def _block():

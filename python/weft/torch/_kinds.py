@@ -5,43 +5,29 @@ import math
 import weft as _weft
 
 
-class layout:
+class _Named:
+    """An object of torch's that is its name."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __repr__(self):
+        return f"torch.{self._name}"
+
+    def __reduce__(self):
+        return self._name
+
+
+class layout(_Named):
     """How the elements of a tensor lie: weft's are strided."""
 
-    def __init__(self, name):
-        self._name = name
 
-    def __repr__(self):
-        return f"torch.{self._name}"
-
-    def __reduce__(self):
-        return self._name
-
-
-class memory_format:
+class memory_format(_Named):
     """In which order the dimensions of a tensor lie in memory."""
 
-    def __init__(self, name):
-        self._name = name
 
-    def __repr__(self):
-        return f"torch.{self._name}"
-
-    def __reduce__(self):
-        return self._name
-
-
-class qscheme:
+class qscheme(_Named):
     """How numbers are quantized. Names: weft's tensors are not quantized."""
-
-    def __init__(self, name):
-        self._name = name
-
-    def __repr__(self):
-        return f"torch.{self._name}"
-
-    def __reduce__(self):
-        return self._name
 
 
 per_tensor_affine, per_tensor_symmetric = qscheme("per_tensor_affine"), qscheme("per_tensor_symmetric")
