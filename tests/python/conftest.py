@@ -1,10 +1,9 @@
-"""Tensors here are weft's own, also where a file before has imported weft.torch."""
+"""Tensors here are weft's own: no test imports weft.torch, which gives them PyTorch's methods (its tests: tests/torch)."""
 
 import signal
 import sys
 
 import pytest
-import weft
 
 # A shell's background job ignores Ctrl-C, and so would the tests of what it stops.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -12,7 +11,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 @pytest.fixture(autouse=True)
-def own_indexing():
-    weft._C._set_torch_refusals(False)
+def no_methods_of_torch():
     yield
-    weft._C._set_torch_refusals("weft.torch" in sys.modules)
+    assert "weft.torch" not in sys.modules

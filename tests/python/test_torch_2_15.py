@@ -6,7 +6,6 @@ A name that weft does not have is no test: such cases are only counted.
 import collections
 import os
 import pathlib
-import sys
 
 import pytest
 import torch_cases
@@ -56,8 +55,7 @@ def test_weft_answers_as_pytorch_does(outcomes):
     new = {row: text for row, text in found.items() if row not in known}
     gone = [row for row, why in known.items() if row not in found and not depends_on_processor(why)]
     assert new == {}
-    # Methods that weft.torch has set answer more alike than weft's own.
-    assert gone == [] or "weft.torch" in sys.modules, "these agree now: their rows must go"
+    assert gone == [], "these agree now: their rows must go"
 
 
 def test_most_of_what_weft_has_is_compared(outcomes):
