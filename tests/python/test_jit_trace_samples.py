@@ -24,10 +24,10 @@ SYNTAX = {
 REFUSED = {
     "PyTorch has none": "all_uint8 any_uint8 attention_with_kv_cache clamp_between count_between dequantize_int4 "
     "dequantize_int8 diagonal_update fused_multiply_add gather_nd index_extreme iota join linear_fused lstsq_qr nanmax nanmin "
-    "quantize_int4 quantize_int8 quantize_tokens relative_position_attention replace_nonfinite require scatter_combine "
+    "quantize_int4 quantize_int8 quantize_tokens relative_position_attention replace_nonfinite require "
     "scatter_nd scatter_nd_extreme searchsorted_strict sign_or_zero slice_update sparse_dense sparse_linear sum_between "
     "linear_int8 linear_packed linear_dynamic_int8 _weight_int4pack_mm _weight_int8pack_mm",
-    "its parameters are others than PyTorch's": "bitcast fft_c2c fft_c2r fft_r2c lstsq polygamma",
+    "its parameters are others than PyTorch's": "bitcast lstsq",
     "it is torchvision's": "nms roi_align roi_pool",
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""torch.jit.trace of linear algebra by PyTorch's names: the program gives every result on other arguments."""
+"""torch.jit.trace by PyTorch's names: the program gives every result on other arguments."""
 
 import io
 
@@ -39,11 +39,33 @@ CALLS = {
     "linalg.norm": lambda x: torch.linalg.norm(x, ord="nuc", dim=(1, 2)),
     "linalg.slogdet": lambda x: torch.linalg.slogdet(positive(x)),
     "linalg.matrix_exp": lambda x: torch.linalg.matrix_exp(positive(x)),
+    "chunk": lambda x: torch.chunk(x, 2, 1),
+    "split": lambda x: x.split(2, 1),
+    "unbind": lambda x: torch.unbind(x, 1),
+    "where": lambda x: torch.where(x > 0),
+    "parts, joined": lambda x: torch.cat(x.tensor_split(3, 1), 1),
+    "complex": lambda x: torch.view_as_complex(x.unflatten(1, (2, 2))[..., :2].contiguous()),
+    "real": lambda x: torch.view_as_real(torch.complex(x, x)),
+    "fft, cut": lambda x: torch.fft.fft(x, 3, 1),
+    "fft2, longer": lambda x: torch.fft.ifft2(x, (8, 6)),
+    "rfft": lambda x: torch.fft.irfft(torch.fft.rfft(x, dim=1, norm="ortho"), 9, dim=1),
+    "stft": lambda x: torch.stft(x.flatten(1), 4, window=torch.hann_window(4, dtype=x.dtype), return_complex=True),
+    "polygamma": lambda x: torch.polygamma(2, x.abs() + 1),
+    "scatter_reduce": lambda x: x.scatter_reduce(1, x.argsort(1), x, "amax"),
+    "index_reduce": lambda x: x.index_reduce(1, torch.tensor([0, 2, 0, 1]), x, "prod"),
+    "masked_fill_": lambda x: x.clone().masked_fill_(x > 0, 3),
+    "byte": lambda x: (x.abs() * 100).byte(),
+    "char": lambda x: (x * 10).char(),
+    "to, copied": lambda x: x.to(torch.float64, False, True) + x.to(x, copy=True),
+    "channels last": lambda x: x[None].contiguous(memory_format=torch.channels_last).clone(
+        memory_format=torch.preserve_format
+    ).to(torch.float32, memory_format=torch.channels_last),
+    "builtin": lambda x: torch.ops.aten._safe_softmax.default(x, -1),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_linear_algebra(name):
+def test_traced(name):
     function = CALLS[name]
     traced = torch.jit.trace(function, (X,), strict=False)
     loaded = torch.jit.load(io.BytesIO(traced.save_to_buffer()))

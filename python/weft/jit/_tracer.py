@@ -168,6 +168,12 @@ class _Aten:
 aten = _Aten()
 
 
+def _as_given(result):
+    """Several tensors are a list in TorchScript, and a tuple where Python asks for them."""
+    is_of_tensors = isinstance(result, list) and result and all(isinstance(each, weft.Tensor) for each in result)
+    return tuple(result) if is_of_tensors else result
+
+
 class Tracer:
     """One run of a function or method, recorded.
 
@@ -194,7 +200,7 @@ class Tracer:
         if rule is not None:
             result = rule(**{parameter: value for parameter, value, _ in matched})
         if result is NotImplemented:
-            result = self.recorder.call_operator(name, operator_object, matched)
+            result = _as_given(self.recorder.call_operator(name, operator_object, matched))
         if result is NotImplemented:
             raise NotImplementedError(
                 f"weft.jit.trace: {name} cannot be recorded with these arguments: there is no TorchScript operator for it"
@@ -208,8 +214,12 @@ class Tracer:
 
     def record(self, name, *args, **kwargs):
         """Calls the builtin aten::name on objects of this run."""
+        return self.call_builtin("aten::" + name, *args, **kwargs)
+
+    def call_builtin(self, name, *args, **kwargs):
+        """As record, of any namespace."""
         self.mark()
-        return self.recorder.call("aten::" + name, *args, **kwargs)
+        return _as_given(self.recorder.call(name, *args, **kwargs))
 
     def mark(self):
         """What is recorded next comes from the line that the user's program is at."""

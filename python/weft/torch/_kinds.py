@@ -23,7 +23,10 @@ class layout(_Named):
 
 
 class memory_format(_Named):
-    """In which order the dimensions of a tensor lie in memory."""
+    """In which order the dimensions of a tensor lie in memory; its index is TorchScript's number for it."""
+
+    def __index__(self):
+        return ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d").index(self._name)
 
 
 class qscheme(_Named):

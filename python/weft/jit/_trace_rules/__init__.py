@@ -10,6 +10,7 @@ from .._trace_registry import OPERATORS
 from . import (  # noqa: F401
     arithmetic,
     attention,
+    fourier,
     images,
     layers,
     linear_algebra,

@@ -34,6 +34,11 @@ for _name, _swapped in {
 
 
 @operator_rule()
+def polygamma(x, n):
+    return aten.polygamma(n, x)
+
+
+@operator_rule()
 def true_divide(x, y):
     if is_number(x) and not is_number(y):
         return aten.mul(aten.reciprocal(y), x)

@@ -2,7 +2,7 @@
 
 import weft
 
-from .._trace_registry import is_number
+from .._trace_registry import is_number, operator_rule
 from .._tracer import TracedInt, aten, paused
 
 
@@ -85,3 +85,8 @@ def setitem(original, self, index, value):
         aten.fill_(view, value)
     else:
         aten.copy_(view, value if isinstance(value, weft.Tensor) else index_tensor(value))
+
+
+@operator_rule()
+def scatter_combine(x, dim, index, src, reduce):
+    return aten.scatter_reduce(x, dim, index, src, reduce, include_self=True)

@@ -1,32 +1,42 @@
 """Methods and properties of Tensor, and the functions that make tensors of data."""
 
+import operator
+
 import weft
 
 from .._tracer import TracedInt, aten, current, paused, warn, warn_value
 from .indexing import getitem, index_tensor, setitem
 
 
-def _to(original, self, *args, dtype=None, device=None, copy=False):
+def _in_format(memory_format):
+    return {} if memory_format is None else {"memory_format": operator.index(memory_format)}
+
+
+def _to(original, self, *args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):
     with paused():
-        target = original(self, *args, dtype=dtype, device=device)
+        target = original(self, *args, dtype=dtype, device=device, memory_format=memory_format)
+    flags = [each for each in args if isinstance(each, bool)]
+    copy = copy or flags[1:] == [True]
+    order = _in_format(memory_format)
     for other in args:
         if isinstance(other, weft.Tensor):
-            return aten["to.other"](self, other, False, copy)
+            return aten["to.other"](self, other, non_blocking, copy, **order)
     if target.device != self.device:
         raise NotImplementedError(f"weft.jit.trace: to: a move to {target.device} cannot be recorded")
     if (
         target.dtype == self.dtype
         and dtype is None
         and not any(isinstance(each, weft.dtype) for each in args)
+        and not order
     ):
         return aten.clone(self) if copy else self
-    return aten["to.dtype"](self, target.dtype, False, copy)
+    return aten["to.dtype"](self, target.dtype, non_blocking, copy, **order)
 
 
-def _converting(original, self, *args, **kwargs):
+def _converting(original, self, *args, memory_format=None, **kwargs):
     with paused():
         dtype = original(self, *args, **kwargs).dtype
-    return aten["to.dtype"](self, dtype, False, False)
+    return aten["to.dtype"](self, dtype, False, False, **_in_format(memory_format))
 
 
 def _same(original, self):
@@ -35,6 +45,10 @@ def _same(original, self):
 
 def _builtin(name):
     return lambda original, self: aten[name](self)
+
+
+def _ordered(name):
+    return lambda original, self, memory_format=None: aten[name](self, **_in_format(memory_format))
 
 
 def _copy(original, self, source):
@@ -118,17 +132,18 @@ METHODS = {
     "type": _converting,
     "astype": _converting,
     "cpu": _same,
-    "contiguous": _builtin("contiguous"),
-    "clone": _builtin("clone"),
+    "contiguous": _ordered("contiguous"),
+    "clone": _ordered("clone"),
     "detach": _builtin("detach"),
     "copy_": _copy,
+    "_overwrite_": _copy,
     "fill_": _fill,
     "zero_": _zero,
     "_sizes": _size,
     "numel": _numel,
     "nelement": _numel,
     **dict.fromkeys(
-        ("half", "bfloat16", "float", "double", "short", "int", "long", "bool", "cfloat", "cdouble"),
+        "half bfloat16 float double byte char short int long bool cfloat cdouble".split(),
         _converting,
     ),
 }
