@@ -170,7 +170,9 @@ aten = _Aten()
 
 def _as_given(result):
     """Several tensors are a list in TorchScript, and a tuple where Python asks for them."""
-    is_of_tensors = isinstance(result, list) and result and all(isinstance(each, weft.Tensor) for each in result)
+    is_of_tensors = (
+        isinstance(result, list) and result and all(isinstance(each, weft.Tensor) for each in result)
+    )
     return tuple(result) if is_of_tensors else result
 
 
