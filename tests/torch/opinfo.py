@@ -34,8 +34,9 @@ UNINITIALIZED = ("empty", "resize_", "resize_as_")
 
 
 def function_at(torch, path):
-    found = torch
-    for part in path.split(".")[1:]:
+    first, *parts = path.split(".")
+    found = torch.ops.aten if first == "aten" else torch
+    for part in parts:
         found = getattr(found, part)
     return found
 

@@ -8,7 +8,6 @@ import threading
 import weft
 from weft._C import _ndarray
 from weft.nn.modules import module as _module
-from weft.ops import Builtin
 
 from ._module import ScriptMethod, ScriptModule
 from ._trace_rules import FUNCTIONS, METHODS, PROPERTIES
@@ -57,7 +56,7 @@ class _Hooks:
             _module._while_traced = _traced_module
         else:  # hooks of all modules stand there
             self._replace(weft.nn.Module, "__call__", _dispatching_module)
-        self._replace(Builtin, "__call__", _dispatching_builtin)
+        self._replace(weft.ops.Builtin, "__call__", _dispatching_builtin)
         self._replace(ScriptFunction, "__call__", _dispatching_script)
         self._replace(ScriptMethod, "__call__", _dispatching_script_method)
         self._replace(ScriptModule, "__call__", _dispatching_script_module)

@@ -2,6 +2,9 @@
 
 import weft
 
+from ._functions._numeric import HALF
+from ._functions.layers import native_batch_norm
+
 
 def _sparse_addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """beta input + alpha (mat1 mat2), of a sparse mat1."""
@@ -36,3 +39,75 @@ def lift_fresh(self):
 def alias(self):
     """A view of the whole tensor."""
     return weft.Tensor.view(self, self.shape)
+
+
+def _chunk_cat(tensors, dim, num_chunks, *, out=None):
+    """The tensors, each continued by zeros along dim and cut into num_chunks, beside each other."""
+    if num_chunks < 1:
+        raise RuntimeError("_chunk_cat expects positive num_chunks")
+    if not tensors:
+        raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
+    if not all(tensor.numel() for tensor in tensors):
+        raise RuntimeError("_chunk_cat expects non-empty tensor")
+    parts = []
+    for tensor in tensors:
+        first = dim % tensor.dim()
+        short = -tensor.shape[first] % num_chunks
+        behind = [0, 0] * (tensor.dim() - 1 - first)
+        whole = weft.nn.functional.pad(tensor, [*behind, 0, short]) if short else tensor
+        parts.append(whole.reshape(*tensor.shape[:first], num_chunks, -1))
+    return weft.concatenate(parts, dim % tensors[0].dim() + 1, out=out)
+
+
+def _clamped(input, indices):
+    """Indices that are not used may be anything: within the input's bounds."""
+    return tuple(
+        slice(None) if index is None else index.clamp(-size, size - 1)
+        for index, size in zip(indices, input.shape, strict=False)
+    )
+
+
+def _unsafe_masked_index(self, mask, indices, fill):
+    """input[indices] where mask holds, else fill."""
+    return weft.masked_fill(self[_clamped(self, indices)], ~mask, fill)
+
+
+def _unsafe_masked_index_put_accumulate(self, mask, indices, values):
+    """The input with the values added at the indices where mask holds."""
+    result = self.clone()
+    return result.index_put_(_clamped(self, indices), weft.masked_fill(values, ~mask, 0), accumulate=True)
+
+
+def _native_batch_norm_legit(input, weight, bias, *others, out=None):
+    """native_batch_norm; without running statistics, their two arguments are left out."""
+    return native_batch_norm(
+        input, weight, bias, *((None, None) if len(others) == 3 else ()), *others, out=out
+    )
+
+
+def _batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps):
+    """native_batch_norm of a training step, and what PyTorch's backends keep for themselves: nothing."""
+    results = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return *results, weft.empty((0,), dtype=weft.uint8)
+
+
+# Steps backwards that programs call by name.
+def native_dropout_backward(grad_output, mask, scale):
+    """grad_output where mask holds, times the scale."""
+    return grad_output * mask * scale
+
+
+def _softmax_backward_data(grad_output, output, dim, input_dtype):
+    """The gradient of softmax's input."""
+    if output.dtype in HALF:
+        grad_output, output = grad_output.float(), output.float()
+    product = grad_output * output
+    return (product - output * product.sum(dim, keepdim=True)).to(input_dtype)
+
+
+def max_pool2d_with_indices_backward(
+    grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+):
+    """The gradient of max_pool2d's input: each element at the place that its index names."""
+    flat = weft.zeros_like(self).flatten(-2)
+    return weft.scatter_add(flat, -1, indices.flatten(-2), grad_output.flatten(-2)).reshape(self.shape)

@@ -239,6 +239,8 @@ FUNCTIONS = Namespace(
             sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite
             sym_max sym_min sym_not sym_sqrt sym_sum to_dlpack typename use_deterministic_algorithms
             while_loop""",
+        "weft.torch._aten": "_chunk_cat _native_batch_norm_legit _unsafe_masked_index _unsafe_masked_index_put_accumulate",
+        "weft.torch._functions.layers:segment_reduce": "_segment_reduce",
         "weft.torch._wrapper": "_has_compatible_shallow_copy_type",
         "weft.torch._tags": "Tag",
         "weft.torch._functions.checks": """
@@ -363,6 +365,7 @@ METHODS = Namespace(
         uniform_ unique unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze
         unsqueeze_ untyped_storage values var vdot view view_as volatile vsplit where xlogy xlogy_ xpu zero_""",
     found={
+        "weft.torch._functions.factors:lu_method": "lu",
         "weft.torch._functions.norms:norm_of": "norm",
         "weft.torch._functions.norms:renorm_into": "renorm_",
         "weft.torch._functions.special:logit_into": "logit_",
@@ -381,7 +384,7 @@ METHODS = Namespace(
             get_device hardshrink hash_tensor heaviside histc histogram igamma igammac index_add
             index_copy index_fill index_put index_reduce index_select inner inverse is_conj is_distributed
             is_inference is_neg is_nonzero is_same_size isclose isreal istft kron kthvalue lcm ldexp lerp
-            log_softmax logaddexp logaddexp2 logcumsumexp logdet logit logsumexp lu lu_solve masked_fill
+            log_softmax logaddexp logaddexp2 logcumsumexp logdet logit logsumexp lu_solve masked_fill
             masked_scatter masked_select matmul matrix_exp matrix_power max mean median min mm mode msort mv
             mvlgamma nan_to_num nanmean nanmedian nanquantile nansum narrow narrow_copy nextafter nonzero
             nonzero_static orgqr ormqr outer pinverse prelu prod put quantile renorm repeat_interleave
@@ -410,6 +413,7 @@ METHODS = Namespace(
         "weft.torch._functions.tensor_methods:contains": "__contains__",
         "weft.torch._functions.tensor_methods:backwards": "__reversed__",
         "weft.torch._functions.tensor_methods:array_wrap": "__array_wrap__",
+        "weft:Tensor.__rtruediv__": "__rdiv__",
     },
     left_out={
         TRAINING: "module_load reinforce",

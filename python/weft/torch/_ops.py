@@ -5,6 +5,8 @@ import types
 
 import weft
 
+from . import _names
+
 
 class _Packet:
     """An operator with its overloads, which are called alike."""
@@ -78,12 +80,13 @@ def _find(namespace, name):
             return function
     if name.startswith("_") and callable(getattr(weft, name, None)):
         return getattr(weft, name)
-    if namespace == "aten" and callable(method := getattr(weft.Tensor, name, None)):
+    method = getattr(weft.Tensor, name, None) if namespace == "aten" else None
+    if callable(method) and (name in _names.METHODS.public or name.endswith("_")):
         return method
     try:
         found = _builtin(namespace, name)
     except AttributeError:
-        found = None
+        found = method if callable(method) else None
     return _refused(namespace, name) if found is None and "c10d" in namespace else found
 
 

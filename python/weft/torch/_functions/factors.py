@@ -164,7 +164,13 @@ def lu_with_info(A, pivot=True, get_infos=False, out=None):
     need_matrices("torch.lu", A)
     _no_pivot(pivot)
     LU, pivots, info = _weft.lu_factor(A, not get_infos)
-    return all_written(out, lu_and_info(columns(LU), pivots, info) if get_infos else (columns(LU), pivots))
+    results = (columns(LU), pivots, info) if get_infos else (columns(LU), pivots)
+    return lu_and_info(*results) if get_infos and out is None else all_written(out, results)
+
+
+def lu_method(self, pivot=True, get_infos=False):
+    """torch.lu, without names of the results."""
+    return tuple(lu_with_info(self, pivot, get_infos))
 
 
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):

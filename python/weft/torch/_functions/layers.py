@@ -5,6 +5,7 @@ from weft import Tensor as _Tensor
 from weft import _autocast
 from weft.nn import functional as _F
 
+from ._numeric import all_written
 from ._support import is_integer, need_tensor, refuse_bool, written
 
 
@@ -100,19 +101,17 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     return _weft.group_norm(input, group, weight, bias, eps), mean, deviation
 
 
-def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
+def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, *, out=None):
     """batch_norm, the mean, and one over the deviation of each channel; of no training, two empty tensors."""
     if not training:
         result = _weft.batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-        return result, _weft.empty((0,), dtype=input.dtype), _weft.empty((0,), dtype=input.dtype)
+        nothing = (_weft.empty((0,), dtype=input.dtype) for _ in range(2))
+        return all_written(out, (result, *nothing))
     axes = [axis for axis in range(input.dim()) if axis != 1]
     mean = _weft.mean(input, axes)
     deviation = _weft.rsqrt(_weft.var(input, axes, unbiased=False) + eps)
-    return (
-        _weft.batch_norm(input, running_mean, running_var, weight, bias, True, momentum, eps),
-        mean,
-        deviation,
-    )
+    result = _weft.batch_norm(input, running_mean, running_var, weight, bias, True, momentum, eps)
+    return all_written(out, (result, mean, deviation))
 
 
 def batch_norm_update_stats(input, running_mean, running_var, momentum):
@@ -402,6 +401,7 @@ def segment_reduce(
         raise RuntimeError(
             "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1)"
         )
+    data = data[: number.shape[0]]
     neutral = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -float("inf"), "min": float("inf")}[reduce]
     start = neutral if initial is None else initial
     shape = (lengths.shape[0], *data.shape[1:])

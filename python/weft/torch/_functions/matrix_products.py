@@ -4,6 +4,7 @@ import weft as _weft
 from weft import Tensor as _Tensor
 from weft import _autocast
 
+from ._numeric import HALF
 from ._support import DTypeError, is_inexact, need_tensor, promoted, written
 
 
@@ -89,8 +90,11 @@ def addr(input, *args, vec1=None, vec2=None, beta=1, alpha=1, out=None):
         product = vec1.unsqueeze(1) & vec2
         product = product if alpha else _weft.zeros_like(product)
         return written(out, (input | product) if beta else product, own_dtype=False)
-    product = vec1.to(dtype).unsqueeze(1) * vec2.to(dtype)
-    return written(out, _combine("addr", input.to(dtype), product, beta, alpha, None), own_dtype=False)
+    input, product = input.to(dtype), vec1.to(dtype).unsqueeze(1) * vec2.to(dtype)
+    if dtype in HALF:  # the factors are of the dtype, too
+        product, alpha = product if alpha == 1 else product * _weft.full((), alpha, dtype=dtype), 1
+        input, beta = (input, beta) if beta in (0, 1) else (input * _weft.full((), beta, dtype=dtype), 1)
+    return written(out, _combine("addr", input, product, beta, alpha, None), own_dtype=False)
 
 
 @_autocast.narrow

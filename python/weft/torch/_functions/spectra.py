@@ -128,7 +128,7 @@ _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 @_autocast.float32
-def lstsq(A, B, rcond=None, *, driver=None):
+def lstsq(A, B, rcond=None, *, driver=None, out=None):
     """The x of least norm that minimizes the norm of A x - B; residuals, rank and singular values as the driver has them."""
     need_matrices("torch.linalg.lstsq", A, "input")
     need_tensor("torch.linalg.lstsq", B, "other", 2)
@@ -166,8 +166,11 @@ def lstsq(A, B, rcond=None, *, driver=None):
     rank = _weft.empty(0, dtype=_weft.int64) if driver == "gels" else rank.to(_weft.int64)
     if vector:
         solution = solution.squeeze(-1)
-    return linalg_lstsq(
-        solution, nothing if residuals is None else residuals, rank, nothing if values is None else values
+    return all_written(
+        out,
+        linalg_lstsq(
+            solution, nothing if residuals is None else residuals, rank, nothing if values is None else values
+        ),
     )
 
 
