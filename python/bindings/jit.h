@@ -76,5 +76,6 @@ void bind_jit(nb::module_& m);
 void bind_jit_values(nb::module_& m);
 void bind_jit_module(nb::module_& m);
 void bind_custom_operators(nb::module_& m);
+void bind_exported(nb::module_& m);
 
 }  // namespace weft::python

@@ -78,6 +78,7 @@ NB_MODULE(_C, m) {
   bind_gpu(m);
   bind_jit(m);
   bind_jit_trace(m);
+  bind_exported(m);
 
   m.attr("__version__") = WEFT_VERSION_STRING;
   m.def(

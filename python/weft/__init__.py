@@ -60,6 +60,7 @@ _LAZY = {
     "compiler": None,
     "config": None,
     "distributed": None,
+    "export": None,
     "jit": None,
     "jagged": "weft.nested",
     "kernel": "weft._kernel",

@@ -11,7 +11,7 @@
 
 #include "core/printable.h"
 #include "io/pickle.h"
-#include "models/json.h"
+#include "io/json.h"
 #include "models/llama_weights.h"
 #include "weft/error.h"
 #include "weft/models/safetensors.h"

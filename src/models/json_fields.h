@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "models/json.h"
+#include "io/json.h"
 
 namespace weft::models {
 

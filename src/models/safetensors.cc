@@ -8,14 +8,13 @@
 #include <cstring>
 
 #include "core/printable.h"
-#include "models/json.h"
+#include "io/json.h"
 #include "runtime/mapped_file.h"
 #include "weft/error.h"
 
 namespace weft {
 namespace {
 
-using models::Json;
 
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 constexpr size_t kLengthBytes = 8, kAlignment = 8;
@@ -105,7 +104,7 @@ SafetensorsFile::SafetensorsFile(std::string path, std::shared_ptr<Storage> file
     fail(fmt::format("the header is said to have {} bytes, the file has {}", header_bytes, file_->nbytes()));
   const size_t begin = kLengthBytes + header_bytes, available = file_->nbytes() - begin;
   const Json header =
-      models::parse_json({bytes + kLengthBytes, header_bytes}, fmt::format("safetensors file '{}'", path_));
+      parse_json({bytes + kLengthBytes, header_bytes}, fmt::format("safetensors file '{}'", path_));
   if (!header.is_object()) fail("the header is not a JSON object");
 
   std::vector<std::pair<std::pair<uint64_t, uint64_t>, const std::string*>> ranges;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/json.h"
+#include "io/json.h"
 
 namespace weft::models {
 

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include "core/printable.h"
-#include "models/json.h"
+#include "io/json.h"
 #include "serve/json_body.h"
 #include "weft/error.h"
 
 namespace weft::serve {
 namespace {
 
-using models::Json;
 
 constexpr size_t kMostStops = 16, kMostPrompts = 64, kMostMessages = 4096;
 constexpr int64_t kMostTexts = 1024, kMostCompletionLogprobs = 20, kMostChatLogprobs = 20;

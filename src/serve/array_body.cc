@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "core/printable.h"
-#include "models/json.h"
+#include "io/json.h"
 #include "serve/api_error.h"
 #include "serve/base64.h"
 #include "serve/json_body.h"
@@ -16,7 +16,6 @@
 namespace weft::serve {
 namespace {
 
-using models::Json;
 
 [[noreturn]] void refuse_input(const std::string& name, const std::string& why) {
   throw ApiError(400, fmt::format("inputs: '{}' {}", printable(name), why), "inputs");

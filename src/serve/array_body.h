@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "models/json.h"
+#include "io/json.h"
 #include "weft/npz.h"
 
 namespace weft::serve {
@@ -23,7 +23,7 @@ struct ArrayRequest {
 // lists of these, or {"dtype", "shape", "data" or "base64"}; other objects hold parts ("states": {"0": …} is
 // "states.0"). null is passed over. Whole numbers are int64. ApiError: 400 naming the array, 413 for tensors
 // of more than `max_bytes`.
-ArrayRequest arrays_of(const models::Json& inputs, uint64_t max_bytes);
+ArrayRequest arrays_of(const Json& inputs, uint64_t max_bytes);
 // The same of a request's body: {"inputs": …, "model": …}.
 ArrayRequest parse_arrays(std::string_view body, uint64_t max_bytes);
 

@@ -5,10 +5,10 @@
 
 namespace weft::serve {
 
-models::Json parse_json_body(std::string_view body) {
-  models::Json json;
+Json parse_json_body(std::string_view body) {
+  Json json;
   try {
-    json = models::parse_json(body, "the request's body");
+    json = parse_json(body, "the request's body");
   } catch (const Error& error) {
     throw ApiError(400, error.what());
   }

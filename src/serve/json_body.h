@@ -3,11 +3,11 @@
 
 #include <string_view>
 
-#include "models/json.h"
+#include "io/json.h"
 
 namespace weft::serve {
 
 // ApiError 400 for a body that is no JSON, or no object.
-models::Json parse_json_body(std::string_view body);
+Json parse_json_body(std::string_view body);
 
 }  // namespace weft::serve

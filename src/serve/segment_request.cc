@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/npy.h"
-#include "models/json.h"
+#include "io/json.h"
 #include "serve/api_error.h"
 #include "serve/array_body.h"
 #include "serve/base64.h"
@@ -15,7 +15,6 @@
 namespace weft::serve {
 namespace {
 
-using models::Json;
 using Ordered = nlohmann::ordered_json;
 
 constexpr size_t kMostSegmentPrompts = 256, kMostPoints = 1024;

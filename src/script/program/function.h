@@ -36,4 +36,7 @@ struct FunctionImpl {
   void forget();  // what was made of its source; nobody runs it
 };
 
+// A function or method whose graph is made: its parameters, and the type of what it returns, are the graph's.
+std::shared_ptr<Function> function_of(const std::string& qualified_name, std::unique_ptr<ir::Graph> graph);
+
 }  // namespace weft::jit

@@ -15,21 +15,6 @@ namespace {
 
 ir::Type script_type(const TypePtr& type) { return {ir::Type::Kind::Script, {}, type}; }
 
-std::shared_ptr<Function> make_function(const std::string& qualified_name, std::unique_ptr<ir::Graph> graph) {
-  Schema schema;
-  schema.name = qualified_name.substr(qualified_name.rfind('.') + 1);
-  for (const ir::Value* input : graph->inputs()) {
-    SchemaArgument argument;
-    argument.name = input->name;
-    argument.type = type_of(input);
-    schema.arguments.push_back(std::move(argument));
-  }
-  schema.returns.push_back({"", type_of(graph->outputs().at(0))});
-  auto function = std::make_shared<Function>(qualified_name, std::move(schema), nullptr);
-  function->impl().graph = std::move(graph);
-  return function;
-}
-
 }  // namespace
 
 // Makes a method of each call of a module.
@@ -115,7 +100,7 @@ class TraceLifter {
       collect_results(scope, scope, method.results);
     add_return(body, method.results);
     method.parameters = std::move(body.parameters);
-    method.function = make_function(type->name() + "." + name, std::move(body.graph));
+    method.function = function_of(type->name() + "." + name, std::move(body.graph));
     type->add_method(method.function);
     return method;
   }
@@ -262,7 +247,7 @@ const ir::Graph& Trace::finish_graph(const Traced& output) {
 
 std::shared_ptr<Function> Trace::finish_function(const std::string& qualified_name) {
   graph_->name = qualified_name;
-  return make_function(qualified_name, std::move(graph_));
+  return function_of(qualified_name, std::move(graph_));
 }
 
 void Trace::finish_method(const std::string& name) { TraceLifter(*this).make_root(name); }

@@ -1,4 +1,4 @@
-#include "models/json.h"
+#include "io/json.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include "runtime/files.h"
 #include "weft/error.h"
 
-namespace weft::models {
+namespace weft {
 
 Json parse_json(std::string_view text, const std::string& what) {
   constexpr int kMaxDepth = 64;
@@ -57,4 +57,4 @@ Json read_json(const std::string& path) {
   return parse_json(*text, fmt::format("'{}'", path));
 }
 
-}  // namespace weft::models
+}  // namespace weft

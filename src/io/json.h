@@ -1,11 +1,11 @@
-// JSON as model folders have it: keys once, errors with the file's name.
+// JSON as files have it: keys once, errors with the name of what is read.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
-namespace weft::models {
+namespace weft {
 
 using Json = nlohmann::json;
 
@@ -13,4 +13,4 @@ using Json = nlohmann::json;
 Json parse_json(std::string_view text, const std::string& what);
 Json read_json(const std::string& path);  // RuntimeError where the file cannot be read, or is over 1 GB
 
-}  // namespace weft::models
+}  // namespace weft

@@ -1,0 +1,81 @@
+// weft._C._export: exported programs, which the package weft.export wraps.
+#include "weft/exported.h"
+
+#include "bindings.h"
+#include "interpreter_lock.h"
+#include "jit.h"
+
+namespace weft::python {
+namespace {
+
+using exported::Program;
+using exported::Tree;
+
+// (kind, type, keys, children)
+nb::object tree_to_python(const Tree& tree) {
+  static constexpr const char* kKinds[] = {"leaf", "tuple", "list", "dict", "named"};
+  nb::list keys, children;
+  for (const std::string& key : tree.keys) keys.append(nb::str(key.c_str(), key.size()));
+  for (const Tree& child : tree.children) children.append(tree_to_python(child));
+  return nb::make_tuple(nb::str(kKinds[static_cast<size_t>(tree.kind)]), nb::str(tree.type.c_str()), nb::tuple(keys),
+                        nb::tuple(children));
+}
+
+// (name, place, dtype or None, sizes, is it a constant?, the constant) of each leaf
+nb::list inputs_of(const Program& program) {
+  nb::list result;
+  for (const exported::Input& input : program.inputs()) {
+    nb::list sizes;
+    for (const std::string& size : input.sizes) sizes.append(nb::str(size.c_str()));
+    result.append(nb::make_tuple(nb::str(input.name.c_str()), nb::str(input.place.c_str()),
+                                 input.is_tensor ? nb::object(to_python(input.dtype)) : nb::none(), nb::tuple(sizes),
+                                 input.is_constant, to_python(input.constant)));
+  }
+  return result;
+}
+
+nb::list run(const Program& program, const nb::list& leaves) {
+  std::vector<IValue> values;
+  for (nb::handle leaf : leaves) values.push_back(to_ivalue(leaf, nullptr));
+  const nb::object results = run_script(program.module().unit(), [&] {
+    std::vector<IValue> found = program.run_leaves(std::move(values));
+    return IValue::tuple(std::move(found));
+  });
+  return nb::list(results);
+}
+
+}  // namespace
+
+void bind_exported(nb::module_& parent) {
+  nb::module_ m = parent.def_submodule("_export", "Exported programs: what the package weft.export is made of.");
+  nb::class_<Program>(m, "Program")
+      .def("run", &run)
+      .def("inputs", &inputs_of)
+      .def("arguments", [](const Program& self) { return tree_to_python(self.arguments()); })
+      .def("results", [](const Program& self) { return tree_to_python(self.results()); })
+      .def("ranges",
+           [](const Program& self) {
+             nb::dict ranges;
+             for (const exported::SizeRange& range : self.ranges())
+               ranges[range.symbol.c_str()] =
+                   nb::make_tuple(range.min, range.max ? nb::object(nb::int_(*range.max)) : nb::none());
+             return ranges;
+           })
+      .def("module", [](const Program& self) { return self.module(); })
+      .def("optimize_for_inference", [](const Program& self, nb::handle dtype, const std::string& mode) {
+        const std::optional<DType> wanted = optional_dtype(dtype);
+        const GilRelease no_gil;
+        return self.optimize_for_inference(wanted, mode);
+      });
+  m.def("load", [](const std::string& path, bool verify) {
+    const GilRelease no_gil;
+    return exported::load(path, verify);
+  });
+  m.def("load_bytes", [](const nb::bytes& contents, bool verify) {
+    std::string bytes(contents.c_str(), contents.size());
+    const GilRelease no_gil;
+    return exported::load_bytes(std::move(bytes), verify);
+  });
+}
+
+}  // namespace weft::python

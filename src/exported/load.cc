@@ -1,0 +1,218 @@
+// exported::load: the entries of a .pt2 archive.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "exported/lower.h"
+#include "exported/program.h"
+#include "exported/tree.h"
+#include "io/archive.h"
+#include "io/pickle.h"
+#include "io/unpickle_call.h"
+
+namespace weft::exported {
+namespace {
+
+constexpr int64_t kSchemaMajor = 8;
+
+// A .pt2 archive: one top folder, which entries' names leave out here.
+class Entries {
+ public:
+  explicit Entries(std::shared_ptr<jit::ArchiveReader> archive) : archive_(std::move(archive)) {
+    for (const std::string& name : archive_->entries()) {
+      const size_t slash = name.find('/');
+      if (slash != std::string::npos && name.substr(slash + 1) == "archive_format") top_ = name.substr(0, slash + 1);
+    }
+  }
+
+  bool has(const std::string& entry) const { return archive_->has(top_ + entry); }
+  std::string read(const std::string& entry) const {
+    if (!has(entry)) fail(fmt::format("{}: there is no '{}'", archive_->name(), printable(entry)));
+    return archive_->read(top_ + entry);
+  }
+  std::shared_ptr<Storage> map(const std::string& entry) const {
+    if (!has(entry)) fail(fmt::format("{}: there is no '{}'", archive_->name(), printable(entry)));
+    return archive_->map(top_ + entry);
+  }
+  bool has_format() const { return !top_.empty(); }
+  // "model" of models/model.json; ValueError unless there is one model.
+  std::string model() const {
+    std::vector<std::string> names;
+    for (const std::string& name : archive_->entries()) {
+      const std::string start = top_ + "models/";
+      if (name.starts_with(start) && name.ends_with(".json")) names.push_back(name.substr(start.size(), name.size() - start.size() - 5));
+    }
+    if (names.size() != 1) fail(fmt::format("{}: expected one model, found {}", archive_->name(), names.size()));
+    return names[0];
+  }
+  const jit::ArchiveReader& archive() const { return *archive_; }
+
+ private:
+  std::shared_ptr<jit::ArchiveReader> archive_;
+  std::string top_;
+};
+
+// Why a zip file is no exported program.
+[[noreturn]] void refuse_other(const jit::ArchiveReader& archive) {
+  std::string hint;
+  for (const std::string& name : archive.entries()) {
+    if (name.ends_with("constants.pkl")) hint = "; it is a TorchScript archive, which weft.jit.load reads";
+    if (name.find("data/aotinductor") != std::string::npos)
+      hint = "; it is an AOTInductor package, whose compiled code needs PyTorch's libraries: export the model by torch.export.save";
+  }
+  fail(fmt::format("{}: no exported program: it has no archive_format{}", archive.name(), hint));
+}
+
+int64_t constant_size(const Json& size, const std::string& where) {
+  const auto [kind, value] = choice(size, where);
+  if (kind != "as_int") fail(where + ": a weight's size is no number");
+  return integer(value, where);
+}
+
+// Tensors that share a storage keep sharing it.
+class TensorReader {
+ public:
+  explicit TensorReader(const Entries& entries) : entries_(entries) {}
+
+  Tensors read(const std::string& folder, const std::string& config) {
+    Tensors result;
+    if (!entries_.has(folder + config)) return result;
+    const Json whole = parse_json(entries_.read(folder + config), config);
+    const Json& table = field(whole, "config", config);
+    if (!table.is_object()) fail(config + ": 'config' is no table");
+    for (const auto& [name, entry] : table.items()) result[name] = tensor(folder, name, entry);
+    return result;
+  }
+
+ private:
+  Tensor tensor(const std::string& folder, const std::string& name, const Json& entry) {
+    const std::string where = fmt::format("the tensor '{}'", printable(name));
+    const std::string path = folder + text(entry, "path_name", where);
+    if (path.find("custom_obj") != std::string::npos) fail(where + " is an object of a custom class, which weft does not have");
+    if (truth(field(entry, "use_pickle", where), where)) return unpickled(path, where);
+    const Json& meta = field(entry, "tensor_meta", where);
+    const DType dtype = dtype_of(field(meta, "dtype", where), where);
+    if (integer(field(meta, "layout", where), where) != 7) fail(where + ": only strided tensors can be read");
+    Shape shape;
+    Strides strides;
+    for (const Json& size : list(meta, "sizes", where)) shape.push_back(constant_size(size, where));
+    for (const Json& stride : list(meta, "strides", where)) strides.push_back(constant_size(stride, where));
+    const int64_t offset = constant_size(field(meta, "storage_offset", where), where);
+    if (shape.size() != strides.size() || offset < 0) fail(where + ": its sizes and strides do not fit");
+    std::shared_ptr<Storage>& storage = storages_[path];
+    if (!storage) {
+      // A tensor without elements has no bytes, and its entry may be missing.
+      const bool is_empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+      storage = is_empty && !entries_.has(path) ? Tensor::empty({0}, dtype).impl()->storage : entries_.map(path);
+    }
+    jit::check_extent(shape, strides, offset, dtype, storage->nbytes());
+    return Tensor(storage, dtype, std::move(shape), std::move(strides), offset);
+  }
+
+  Tensor unpickled(const std::string& path, const std::string& where) {
+    const IValue value = jit::load_value_bytes(entries_.read(path));
+    if (!value.is_tensor()) fail(where + ": its file holds no tensor");
+    return value.to_tensor();
+  }
+
+  const Entries& entries_;
+  std::map<std::string, std::shared_ptr<Storage>> storages_;
+};
+
+void check_version(const Json& program) {
+  const Json& version = field(program, "schema_version", "the program");
+  const int64_t major = integer(field(version, "major", "schema_version"), "schema_version");
+  if (major != kSchemaMajor)
+    fail(fmt::format("its schema has the major version {}, and weft reads version {}", major, kSchemaMajor));
+}
+
+std::vector<SizeRange> ranges_of(const Json& program) {
+  std::vector<SizeRange> ranges;
+  const Json& table = field(program, "range_constraints", "the program");
+  if (!table.is_object()) fail("range_constraints is no table");
+  for (const auto& [symbol, entry] : table.items()) {
+    SizeRange range{.symbol = symbol, .min = 0, .max = std::nullopt};
+    if (const Json& least = field(entry, "min_val", symbol); !least.is_null()) range.min = integer(least, symbol);
+    if (const Json& most = field(entry, "max_val", symbol); !most.is_null()) range.max = integer(most, symbol);
+    ranges.push_back(std::move(range));
+  }
+  return ranges;
+}
+
+SizeExpr size_of(const std::string& text) {
+  const bool is_number = text.find_first_not_of("-0123456789") == std::string::npos;
+  return SizeExpr::parse(is_number ? fmt::format("Integer({})", text) : text);
+}
+
+void read_trees(const Json& graph_module, Program::Impl& program) {
+  const std::string where = "module_call_graph";
+  for (const Json& call : list(graph_module, "module_call_graph", where)) {
+    if (text(call, "fqn", where) != "") continue;
+    const Json& signature = field(call, "signature", where);
+    program.arguments = parse_tree(text(signature, "in_spec", where), where + ": in_spec");
+    program.results = parse_tree(text(signature, "out_spec", where), where + ": out_spec");
+    const bool is_call = program.arguments.kind == Tree::Kind::Tuple && program.arguments.children.size() == 2 &&
+                         program.arguments.children[0].kind == Tree::Kind::Tuple &&
+                         program.arguments.children[1].kind == Tree::Kind::Dict;
+    if (!is_call) fail(where + ": in_spec is no tuple of positional arguments and keywords");
+    return;
+  }
+  fail(where + " does not say how arguments nest");
+}
+
+Program load_entries(const Entries& entries) {
+  const std::string name = entries.model();
+  const Json program = parse_json(entries.read(fmt::format("models/{}.json", name)), name + ".json");
+  check_version(program);
+  const Json& graph_module = field(program, "graph_module", "the program");
+  TensorReader reader(entries);
+  const Tensors weights = reader.read("data/weights/", name + "_weights_config.json");
+  const Tensors constants = reader.read("data/constants/", name + "_constants_config.json");
+  Lowered lowered = lower(graph_module, weights, constants);
+  auto impl = std::make_shared<Program::Impl>();
+  impl->module = std::move(lowered.module);
+  impl->inputs = std::move(lowered.inputs);
+  impl->ranges = ranges_of(program);
+  read_trees(graph_module, *impl);
+  std::vector<std::string> places;
+  for (size_t i = 0; i < impl->arguments.children[0].children.size(); ++i)
+    add_places(impl->arguments.children[0].children[i], fmt::format("*args[{}]", i), places);
+  for (size_t i = 0; i < impl->arguments.children[1].children.size(); ++i)
+    add_places(impl->arguments.children[1].children[i], fmt::format("**kwargs['{}']", impl->arguments.children[1].keys[i]), places);
+  if (places.size() != impl->inputs.size())
+    fail(fmt::format("its arguments have {} leaves, and its graph {} inputs", places.size(), impl->inputs.size()));
+  for (size_t i = 0; i < places.size(); ++i) {
+    Input& input = impl->inputs[i];
+    input.place = places[i];
+    impl->sizes.emplace_back();
+    for (const std::string& text : lowered.size_texts[i]) impl->sizes.back().push_back(size_of(text));
+    for (const SizeExpr& size : impl->sizes.back()) input.sizes.push_back(size.str());
+  }
+  return Program(std::move(impl));
+}
+
+Program load_archive(std::shared_ptr<jit::ArchiveReader> archive, bool verify) {
+  if (verify) archive->verify();
+  const Entries entries(archive);
+  if (!entries.has_format()) refuse_other(*archive);
+  return load_entries(entries);
+}
+
+}  // namespace
+
+Program load(const std::string& path, bool verify) {
+  return load_archive(jit::ArchiveReader::open(path, jit::ArchiveLayout::Flat), verify);
+}
+Program load_bytes(std::string bytes, bool verify) {
+  return load_archive(jit::ArchiveReader::from_bytes(std::move(bytes), "<bytes>", jit::ArchiveLayout::Flat), verify);
+}
+
+bool is_program(const std::string& path) {
+  try {
+    return Entries(jit::ArchiveReader::open(path, jit::ArchiveLayout::Flat)).has_format();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace weft::exported

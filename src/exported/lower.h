@@ -1,0 +1,30 @@
+// From an exported program's graph to a module of TorchScript, whose forward is that graph: the same values,
+// operators, optimizations and interpreter then serve both formats.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "exported/json_access.h"
+#include "weft/exported.h"
+
+namespace weft::exported {
+
+// The tensors of a program by their names: "layer.0.weight".
+using Tensors = std::map<std::string, Tensor>;
+
+struct Lowered {
+  jit::Module module;
+  std::vector<Input> inputs;              // the user's, in order; constants among them
+  std::vector<std::vector<std::string>> size_texts;  // of each input that is a tensor: sympy's text, or a number
+};
+
+// `graph_module`: of the schema. Tensors: parameters and buffers; constants.
+Lowered lower(const Json& graph_module, const Tensors& weights, const Tensors& constants);
+
+// The schema's own numbers.
+DType dtype_of(const Json& number, const std::string& where);
+Device device_of(const Json& value, const std::string& where);
+
+}  // namespace weft::exported

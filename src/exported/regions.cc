@@ -1,0 +1,209 @@
+// Operators that take graphs: branches, loops, and regions that are run as they stand.
+#include <algorithm>
+#include <limits>
+
+#include "exported/graph_lowering.h"
+#include "script/builtins/prim.h"
+
+namespace weft::exported {
+using jit::Type;
+
+const Json& GraphLowering::graph_argument(const Argument& argument) const {
+  const auto [kind, value] = choice(*argument.value, where_);
+  if (kind != "as_graph") fail(where_ + ": an argument is no graph");
+  return field(value, "graph", where_);
+}
+
+Values GraphLowering::operands(const Argument& argument) {
+  const auto [kind, value] = choice(*argument.value, where_);
+  if (kind != "as_tensors" && kind != "as_sym_ints" && kind != "as_ints") return {value_of(*argument.value, where_)};
+  Values result;
+  for (const Json& item : items(value, where_)) {
+    if (kind == "as_tensors")
+      result.push_back(find(text(item, "name", where_)));
+    else
+      result.push_back(kind == "as_ints" ? constant(integer(item, where_)) : value_of({{"as_sym_int", item}}, where_));
+  }
+  return result;
+}
+
+Values GraphLowering::inline_graph(const Json& graph, const Values& inputs) {
+  if (graphs_.size() >= 64) fail("graphs are nested deeper than 64");
+  const std::string outer = where_;
+  const Json& names = list(graph, "inputs", where_);
+  if (names.size() != inputs.size())
+    fail(fmt::format("{}: a graph takes {} values, and is given {}", where_, names.size(), inputs.size()));
+  std::map<std::string, ir::Value*> values;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto [kind, value] = choice(names[i], where_);
+    if (kind == "as_tensor")
+      values[text(value, "name", where_)] = inputs[i];
+    else if (value.is_object() && value.contains("as_name"))
+      values[text(value, "as_name", where_)] = inputs[i];
+  }
+  graphs_.push_back({&graph, std::move(values)});
+  lower_nodes();
+  Values outputs;
+  for (const Json& output : list(graph, "outputs", where_)) {
+    const auto [kind, value] = choice(output, where_);
+    if (kind == "as_tensors")
+      for (const Json& item : items(value, where_)) outputs.push_back(find(text(item, "name", where_)));
+    else
+      outputs.push_back(value_of(output, where_));
+  }
+  graphs_.pop_back();
+  where_ = outer;
+  return outputs;
+}
+
+void GraphLowering::lower_region(const std::string& name, const std::vector<Argument>& arguments, const Json& outputs) {
+  const auto need = [&](size_t count) {
+    if (arguments.size() < count) fail(fmt::format("{}: expected {} arguments, got {}", where_, count, arguments.size()));
+  };
+  if (name == "cond") return need(4), lower_cond(arguments, outputs);
+  if (name == "while_loop") return need(3), lower_while(arguments, outputs);
+  if (name == "map_impl" || name == "map") return need(2), lower_map(arguments, outputs);
+  if (name == "scan") return need(3), lower_scan(arguments, outputs);
+  if (name == "wrap_with_set_grad_enabled") return need(2), lower_inline(arguments, 1, outputs);
+  if (name == "invoke_subgraph") return need(2), lower_inline(arguments, 0, outputs);
+  if (name == "strict_mode") return need(1), lower_inline(arguments, 0, outputs);
+  missing_.emplace("higher_order::" + name, "");
+  for (const Json& output : outputs) bind_output(output, emitter_.none(range_));
+}
+
+void GraphLowering::lower_inline(const std::vector<Argument>& arguments, size_t graph, const Json& outputs) {
+  Values inputs;
+  for (size_t i = graph + 1; i < arguments.size(); ++i) {
+    if (arguments[i].value->contains("as_string")) continue;  // a graph's name
+    for (ir::Value* value : operands(arguments[i])) inputs.push_back(value);
+  }
+  const Values results = inline_graph(graph_argument(arguments[graph]), inputs);
+  bind_outputs(outputs, results);
+}
+
+// (predicate, graph, graph, operands)
+void GraphLowering::lower_cond(const std::vector<Argument>& arguments, const Json& outputs) {
+  jit::Condition condition;
+  condition.value = truth_of(value_of(*arguments[0].value, where_));
+  const Values inputs = operands(arguments[3]);
+  const std::string result = fresh("cond");
+  size_t count = 0;
+  const auto branch = [&](size_t graph) {
+    const Values results = inline_graph(graph_argument(arguments[graph]), inputs);
+    count = results.size();
+    for (size_t i = 0; i < count; ++i) set(fmt::format("{}.{}", result, i), results[i]);
+  };
+  emitter_.emit_branches(condition, range_, [&] { branch(1); }, [&] { branch(2); });
+  Values results;
+  for (size_t i = 0; i < count; ++i) results.push_back(get(fmt::format("{}.{}", result, i)));
+  bind_outputs(outputs, results);
+}
+
+// (condition, body, carried, further operands)
+void GraphLowering::lower_while(const std::vector<Argument>& arguments, const Json& outputs) {
+  Values carried = operands(arguments[2]), further;
+  if (arguments.size() > 3) further = operands(arguments[3]);
+  const std::string name = fresh("while");
+  std::set<std::string> assigned;
+  for (size_t i = 0; i < carried.size(); ++i) {
+    const std::string one = fmt::format("{}.{}", name, i);
+    set(one, carried[i]);
+    assigned.insert(one);
+  }
+  const auto inputs = [&] {
+    Values values;
+    for (size_t i = 0; i < carried.size(); ++i) values.push_back(get(fmt::format("{}.{}", name, i)));
+    values.insert(values.end(), further.begin(), further.end());
+    return values;
+  };
+  const auto condition = [&] {
+    const Values result = inline_graph(graph_argument(arguments[0]), inputs());
+    if (result.size() != 1) fail(where_ + ": the condition has not one result");
+    return truth_of(result[0]);
+  };
+  jit::Emitter::LoopPlan plan;
+  plan.trip_count = constant(std::numeric_limits<int64_t>::max());
+  plan.first = condition();
+  plan.assigned = std::move(assigned);
+  plan.body = [&] {
+    const Values results = inline_graph(graph_argument(arguments[1]), inputs());
+    if (results.size() != carried.size()) fail(where_ + ": the body's results are not what it carries");
+    for (size_t i = 0; i < results.size(); ++i) set(fmt::format("{}.{}", name, i), results[i]);
+  };
+  plan.next = condition;
+  emitter_.emit_loop(plan, range_);
+  Values results;
+  for (size_t i = 0; i < carried.size(); ++i) results.push_back(get(fmt::format("{}.{}", name, i)));
+  bind_outputs(outputs, results);
+}
+
+void GraphLowering::loop_over(const Values& xs, const std::set<std::string>& assigned,
+                              const std::function<void(const Values& elements)>& body) {
+  if (xs.empty()) fail(where_ + ": nothing to loop over");
+  jit::Emitter::LoopPlan plan;
+  plan.trip_count = call("aten::size", {xs[0], constant(int64_t{0})});
+  plan.first = constant(true);
+  plan.assigned = assigned;
+  ir::Value* index = nullptr;
+  plan.start = [&](ir::Value* counter) { index = counter; };
+  plan.body = [&] {
+    Values elements;
+    for (ir::Value* x : xs) elements.push_back(call("aten::select", {x, constant(int64_t{0}), index}));
+    body(elements);
+  };
+  emitter_.emit_loop(plan, range_);
+}
+
+// (graph, what is mapped, further operands): results stacked.
+void GraphLowering::lower_map(const std::vector<Argument>& arguments, const Json& outputs) {
+  const Values xs = operands(arguments[1]);
+  Values further;
+  if (arguments.size() > 2) further = operands(arguments[2]);
+  const Json& graph = graph_argument(arguments[0]);
+  const size_t count = list(graph, "outputs", where_).size();
+  Values lists;
+  for (size_t i = 0; i < count; ++i) lists.push_back(emitter_.make_list(Type::tensor(), {}, range_));
+  loop_over(xs, {}, [&](const Values& elements) {
+    Values inputs = elements;
+    inputs.insert(inputs.end(), further.begin(), further.end());
+    const Values results = inline_graph(graph, inputs);
+    for (size_t i = 0; i < count; ++i) call("aten::append", {lists[i], results.at(i)});
+  });
+  Values results;
+  for (ir::Value* each : lists) results.push_back(call("aten::stack", {each, constant(int64_t{0})}));
+  bind_outputs(outputs, results);
+}
+
+// (graph, carried, what is scanned, further operands): the last carried, then results stacked.
+void GraphLowering::lower_scan(const std::vector<Argument>& arguments, const Json& outputs) {
+  const Values carried = operands(arguments[1]), xs = operands(arguments[2]);
+  Values further;
+  if (arguments.size() > 3) further = operands(arguments[3]);
+  const Json& graph = graph_argument(arguments[0]);
+  const size_t count = list(graph, "outputs", where_).size();
+  if (count < carried.size()) fail(where_ + ": the graph's results are fewer than what it carries");
+  const std::string name = fresh("scan");
+  std::set<std::string> assigned;
+  for (size_t i = 0; i < carried.size(); ++i) {
+    const std::string one = fmt::format("{}.{}", name, i);
+    set(one, carried[i]);
+    assigned.insert(one);
+  }
+  Values lists;
+  for (size_t i = carried.size(); i < count; ++i) lists.push_back(emitter_.make_list(Type::tensor(), {}, range_));
+  loop_over(xs, assigned, [&](const Values& elements) {
+    Values inputs;
+    for (size_t i = 0; i < carried.size(); ++i) inputs.push_back(get(fmt::format("{}.{}", name, i)));
+    inputs.insert(inputs.end(), elements.begin(), elements.end());
+    inputs.insert(inputs.end(), further.begin(), further.end());
+    const Values results = inline_graph(graph, inputs);
+    for (size_t i = 0; i < carried.size(); ++i) set(fmt::format("{}.{}", name, i), results.at(i));
+    for (size_t i = 0; i < lists.size(); ++i) call("aten::append", {lists[i], results.at(carried.size() + i)});
+  });
+  Values results;
+  for (size_t i = 0; i < carried.size(); ++i) results.push_back(get(fmt::format("{}.{}", name, i)));
+  for (ir::Value* each : lists) results.push_back(call("aten::stack", {each, constant(int64_t{0})}));
+  bind_outputs(outputs, results);
+}
+
+}  // namespace weft::exported

@@ -1,0 +1,92 @@
+"""Programs that PyTorch 2.15 exported: results, and arguments after the call, as PyTorch gave them."""
+
+import json
+import os
+import pathlib
+
+import numpy as np
+import pytest
+import weft
+
+SHARED = pathlib.Path(os.environ.get("WEFT_SHARED_DATA") or pathlib.Path(__file__).parents[3] / "shared" / "data")
+FOLDER = SHARED / "pt2"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.pt2"))
+
+pytestmark = pytest.mark.skipif(not NAMES, reason=f"no test data at {FOLDER}")
+TOLERANCE = {"bfloat16": 1e-2, "float16": 2e-3, "float64": 1e-10}
+
+
+def value_of(tree, arrays):
+    """The value that a tree of the data says."""
+    if "t" in tree:
+        return weft.tensor(arrays[tree["t"]]).to(getattr(weft, tree["dtype"]))
+    if "u" in tree:
+        return tuple(value_of(each, arrays) for each in tree["u"])
+    if "l" in tree:
+        return [value_of(each, arrays) for each in tree["l"]]
+    if "d" in tree:
+        return {key: value_of(each, arrays) for key, each in tree["d"].items()}
+    return tree["s"]
+
+
+def compare(found, expected, place, tolerance=None):
+    if isinstance(expected, weft.Tensor):
+        assert isinstance(found, weft.Tensor), place
+        assert (found.dtype, tuple(found.shape)) == (expected.dtype, tuple(expected.shape)), place
+        dtype = str(expected.dtype).rpartition(".")[2]
+        tolerance = TOLERANCE.get(dtype, 1e-4) if tolerance is None else tolerance
+        if not expected.is_floating_point() and not expected.is_complex():
+            np.testing.assert_array_equal(found.numpy(), expected.numpy(), err_msg=place)
+            return
+        wide = [each.to(weft.float32).numpy() if dtype in ("bfloat16", "float16") else each.numpy() for each in (found, expected)]
+        scale = np.abs(wide[1][np.isfinite(wide[1])]).max(initial=1e-3)
+        np.testing.assert_allclose(*wide, rtol=tolerance, atol=tolerance * scale, err_msg=place)
+        return
+    if isinstance(expected, dict):
+        found = found if isinstance(found, dict) else found._asdict()
+        assert list(found) == list(expected), place
+        for key in expected:
+            compare(found[key], expected[key], f"{place}[{key!r}]")
+        return
+    if isinstance(expected, (tuple, list)):
+        assert isinstance(found, type(expected)) and len(found) == len(expected), place
+        for at, (one, other) in enumerate(zip(found, expected)):
+            compare(one, other, f"{place}[{at}]")
+        return
+    assert found == expected and type(found) is type(expected), place
+
+
+def calls(name):
+    arrays = np.load(FOLDER / f"{name}.npz")
+    for number, call in enumerate(json.loads((FOLDER / f"{name}.json").read_text())["calls"]):
+        yield number, {key: value_of(tree, arrays) for key, tree in call.items()}
+
+
+def check(name, module):
+    for number, call in calls(name):
+        found = module(*call["args"], **call["kwargs"])
+        compare(found, call["out"], f"{name}, call {number}: the result")
+        compare(call["args"], call["args_after"], f"{name}, call {number}: the arguments afterwards")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results(name):
+    check(name, weft.export.load(FOLDER / f"{name}.pt2").module())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_optimized(name):
+    check(name, weft.export.load(FOLDER / f"{name}.pt2").module().optimize_for_inference())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_later_calls(name):
+    """Stretches are compiled from the second call on."""
+    module = weft.export.load(FOLDER / f"{name}.pt2").module()
+    if any(buffer is not None for buffer in module.buffers()) and "mutation" in name:
+        pytest.skip("its buffers count its calls")
+    for _ in range(3):
+        for number, call in calls(name):
+            module(*call["args"], **call["kwargs"])
+    fresh = weft.export.load(FOLDER / f"{name}.pt2").module() if name == "kv_cache" else module
+    check(name, fresh)
