@@ -84,71 +84,6 @@ Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, bool is_log, bool
   return reduced(loss, reduction);
 }
 
-// ---- statistics ------------------------------------------------------------------------------------------
-// Rows are variables, columns observations.
-Tensor cov(const Tensor& x, int64_t correction, const OptionalTensor& counts, const OptionalTensor& weights) {
-  WEFT_CHECK(x.dim() <= 2,
-             fmt::format("cov: expected a tensor of at most 2 dimensions, got {}", describe(x)));
-  WEFT_CHECK_TYPE(x.dtype() != DType::Bool, "cov: bool is not supported");
-  const Tensor rows =
-      call(op<"reshape">(), {x}, {{"shape", sizes(x.dim() == 2 ? Ints{x.size(0), x.size(1)} : Ints{1, -1})}});
-  std::optional<Tensor> w;
-  if (counts) w = *counts;
-  if (weights) w = w ? mul(*w, *weights) : *weights;
-  const Tensor total = w ? call(op<"sum">(), {*w}) : Tensor::scalar(Scalar(rows.size(1)), DType::I64);
-  const Tensor mean = div(sum_over(w ? mul(rows, *w) : rows, 1, true), total);
-  Tensor norm = sub(total, Scalar(correction));
-  if (w && weights && correction != 0) {
-    const Tensor spread = call(op<"sum">(), {counts ? mul(*w, *weights) : mul(*weights, *weights)});
-    norm = sub(total, div(mul(spread, Scalar(correction)), total));
-  }
-  const Tensor centered = sub(rows, mean);
-  const Tensor other =
-      call(op<"transpose">(), {w ? mul(centered, *w) : centered}, {{"dim0", number(0)}, {"dim1", number(1)}});
-  const auto converted = ops::Operand(call(op<"conj">(), {other}));
-  const Tensor product = call(
-      op<"matmul">(), {cast(centered, std::get<Tensor>(converted).dtype()), std::get<Tensor>(converted)});
-  const Tensor result = div(product, at_least(norm, Scalar(0)));
-  return x.dim() == 2 && x.size(0) != 1 ? result : call(op<"squeeze">(), {result}, {{"dim", Attr()}});
-}
-
-Tensor corrcoef(const Tensor& x) {
-  const Tensor c = cov(x, 1, {}, {});
-  if (c.dim() == 0) return div(c, c);
-  const Tensor deviation = promoted(op<"sqrt">(), {call(op<"diag">(), {c}, {{"diagonal", number(0)}})});
-  const auto at = [&](int64_t dim) {
-    return call(op<"unsqueeze">(), {deviation}, {{"dim", sizes(Ints{dim})}});
-  };
-  const Tensor column = at(1), row = at(0);
-  return call(op<"clip">(), {div(div(c, column), row), Tensor::scalar(Scalar(-1), c.dtype()),
-                             Tensor::scalar(Scalar(1), c.dtype())});
-}
-
-Tensor part(const Tensor& x, int64_t dim, int64_t start, int64_t stop) {
-  return call(op<"slice">(), {x}, {{"dim", number(dim)}, {"start", number(start)}, {"stop", number(stop)}});
-}
-
-// The trapezoidal rule: `steps` are the distances of neighbours, or one for all.
-Tensor trapezoid(const Tensor& y, const Operand& steps, int64_t dim) {
-  const int64_t axis = wrap_dim("trapezoid", dim, y.dim()), size = y.size(axis);
-  if (size == 0)
-    return call(op<"sum">(), {cast(y, DType::F32)}, {{"dim", sizes(Ints{axis})}, {"keepdim", false}});
-  const Tensor sums = add(part(y, axis, 1, size), part(y, axis, 0, size - 1));
-  return div(sum_over(mul(sums, steps), axis), Scalar(2));
-}
-
-Tensor trapezoid_at(const Tensor& y, const Tensor& x, int64_t dim) {
-  const int64_t axis = wrap_dim("trapezoid", dim, y.dim());
-  Tensor at = x;  // a vector goes along the dimension
-  if (x.dim() == 1) {
-    Ints shape(static_cast<size_t>(y.dim()), 1);
-    shape[static_cast<size_t>(axis)] = x.size(0);
-    at = call(op<"reshape">(), {x}, {{"shape", sizes(shape)}});
-  }
-  const int64_t d = at.dim() - (y.dim() - axis), size = at.size(d);
-  return trapezoid(y, sub(part(at, d, 1, size), part(at, d, 0, size - 1)), dim);
-}
-
 // ---- elements seen as another dtype ----------------------------------------------------------------------
 Tensor view_as_real(const Tensor& x) {
   WEFT_CHECK(is_complex(x.dtype()) && !x.is_traced(),
@@ -256,19 +191,6 @@ Tensor slice_scatter(const Tensor& x, const Tensor& source, int64_t dim, Optiona
 }();
 
 [[maybe_unused]] const bool kStatistics = [] {
-  define("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor",
-         [](const Tensor& x, int64_t correction, const OptionalTensor& f, const OptionalTensor& a) {
-           return cov(x, correction, f, a);
-         });
-  define("corrcoef(Tensor self) -> Tensor", [](const Tensor& x) { return corrcoef(x); });
-  define("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
-         [](const Tensor& y, const Tensor& x, int64_t dim) { return trapezoid_at(y, x, dim); });
-  define("trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
-         [](const Tensor& y, Scalar dx, int64_t dim) { return trapezoid(y, dx, dim); });
-  define("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
-         [](const Tensor& y, const Tensor& x, int64_t dim) { return trapezoid_at(y, x, dim); });
-  define("trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor",
-         [](const Tensor& y, double dx, int64_t dim) { return trapezoid(y, Scalar(dx), dim); });
   same<"vander">("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor");
   define("diagflat(Tensor self, int offset=0) -> Tensor", [](const Tensor& x, int64_t offset) {
     return call(op<"diag">(), {call(op<"reshape">(), {x}, {{"shape", sizes(Ints{-1})}})},

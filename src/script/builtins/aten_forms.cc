@@ -26,14 +26,6 @@ Tensor mvlgamma(const Tensor& x, int64_t p) {
   return add(sum, Scalar(0.25 * static_cast<double>(p * (p - 1)) * std::log(std::numbers::pi)));
 }
 
-// Running areas under y, `steps` apart.
-Tensor cumulative_trapezoid(const Tensor& y, const Operand& steps, int64_t dim) {
-  const int64_t axis = wrap_dim("cumulative_trapezoid", dim, y.dim()), size = y.size(axis);
-  const Tensor sums = add(part(y, axis, 1, size), part(y, axis, 0, size - 1));
-  const Tensor areas = promoted(op<"true_divide">(), {mul(sums, steps), Scalar(2)});
-  return call(op<"cumsum">(), {areas}, {{"dim", number(axis)}});
-}
-
 // As quantile, of the elements that are not NaN.
 Tensor nanquantile(const Tensor& x, double q, OptionalInt dim, bool keepdim) {
   WEFT_CHECK(q >= 0 && q <= 1, fmt::format("nanquantile: q must be between 0 and 1, got {}", q));
@@ -208,20 +200,6 @@ void ends_as_tensors(const char* name, const char* middle) {
 }();
 
 [[maybe_unused]] const bool kCounts = [] {
-  define("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
-         [](const Tensor& y, Scalar dx, int64_t dim) { return cumulative_trapezoid(y, dx, dim); });
-  define("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
-         [](const Tensor& y, const Tensor& x, int64_t dim) {
-           const int64_t axis = wrap_dim("cumulative_trapezoid", dim, y.dim());
-           Tensor at = x;
-           if (x.dim() == 1) {
-             Ints shape(static_cast<size_t>(y.dim()), 1);
-             shape[static_cast<size_t>(axis)] = x.size(0);
-             at = call(op<"reshape">(), {x}, {{"shape", sizes(shape)}});
-           }
-           const int64_t d = at.dim() - (y.dim() - axis), size = at.size(d);
-           return cumulative_trapezoid(y, sub(part(at, d, 1, size), part(at, d, 0, size - 1)), dim);
-         });
   define(
       "nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str "
       "interpolation=\"linear\") -> "

@@ -136,41 +136,6 @@ std::tuple<Tensor, Tensor, Tensor> unique_slices(const Tensor& x, int64_t dim, b
   return chosen(values, places, runs.lengths, inverse, counts);
 }
 
-// The least of the most frequent values, and where the last of them is.
-std::tuple<Tensor, Tensor> mode(const Tensor& x, int64_t dim, bool keepdim) {
-  if (x.dim() == 0) return {x.clone(), Tensor::scalar(Scalar(0), DType::I64)};
-  const int64_t axis = wrap_dim("mode", dim, x.dim()), size = x.size(axis);
-  WEFT_CHECK_INDEX(size > 0, fmt::format("mode: dimension {} of {} has no elements", axis, describe(x)));
-  const auto last = [&](const Tensor& y) {
-    return call(op<"movedim">(), {y}, {{"source", sizes(Ints{axis})}, {"destination", sizes(Ints{-1})}});
-  };
-  const Tensors sorted = call_all(op<"sort">(), {last(x)}, {{"dim", number(-1)}, {"stable", true}});
-  const auto part = [&](int64_t start, int64_t stop) {
-    return call(op<"slice">(), {sorted[0]},
-                {{"dim", number(x.dim() - 1)}, {"start", number(start)}, {"stop", number(stop)}});
-  };
-  const Tensor positions = numbers_to(size);
-  Tensor begin = full_of(part(0, 1), Scalar(0), DType::I64);  // where each element's run begins
-  if (size > 1) {
-    const Tensor differs = promoted(op<"ne">(), {part(1, size), part(0, size - 1)});
-    const Tensor at =
-        call(op<"slice">(), {positions}, {{"dim", number(0)}, {"start", number(1)}, {"stop", number(size)}});
-    begin = call(op<"concatenate">(), {begin, promoted(op<"where">(), {differs, at, Scalar(0)})},
-                 {{"dim", number(-1)}});
-    begin = call_all(op<"cummax">(), {begin}, {{"dim", number(-1)}})[0];
-  }
-  const Tensor rank = promoted(op<"sub">(), {positions, begin});
-  const Tensor best = call(op<"argmax">(), {rank}, {{"dim", number(-1)}, {"keepdim", true}});
-  const auto taken = [&](const Tensor& from) {
-    const Tensor found = call(op<"gather">(), {from, best}, {{"dim", number(-1)}});
-    if (keepdim)
-      return call(op<"movedim">(), {found},
-                  {{"source", sizes(Ints{-1})}, {"destination", sizes(Ints{axis})}});
-    return call(op<"squeeze">(), {found}, {{"dim", sizes(Ints{-1})}});
-  };
-  return {taken(sorted[0]), taken(sorted[1])};
-}
-
 // ---- counts ----------------------------------------------------------------------------------------------
 std::tuple<Tensor, Tensor> histogram(const Tensor& x, const Tensor& edges, const OptionalTensor& weight,
                                      bool density) {
@@ -282,8 +247,6 @@ namespace {
       [](const Tensor& x, int64_t dim, bool inverse, bool counts) {
         return unique_neighbours(x, dim, inverse, counts);
       });
-  define("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-         [](const Tensor& x, int64_t dim, bool keepdim) { return mode(x, dim, keepdim); });
   define(
       "histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool "
       "density=False) "

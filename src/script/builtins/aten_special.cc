@@ -37,20 +37,6 @@ Tensor polygamma(int64_t n, const Tensor& x) {
   return promoted(op<"polygamma">(), {x}, {{"n", number(n)}});
 }
 
-// Slices of a dimension shortened to a norm of at most `most`.
-Tensor renorm(const Tensor& x, Scalar p, int64_t dim, Scalar most) {
-  const int64_t axis = wrap_dim("renorm", dim, x.dim());
-  Ints others;
-  for (int64_t d = 0; d < x.dim(); ++d) {
-    if (d != axis) others.push_back(d);
-  }
-  const Tensor norms =
-      call(op<"vector_norm">(), {x}, {{"ord", p.to_double()}, {"dim", sizes(others)}, {"keepdim", true}});
-  const Tensor factor = promoted(op<"true_divide">(), {most, add(norms, Scalar(1e-7))});
-  return mul(
-      x, cast(promoted(op<"where">(), {promoted(op<"gt">(), {norms, most}), factor, Scalar(1)}), x.dtype()));
-}
-
 // ---- windows ---------------------------------------------------------------------------------------------
 // make(positions 0 to length - 1, the last position): computed in float32 at least.
 template <class Make>
@@ -109,8 +95,6 @@ Tensor hamming(int64_t length, bool periodic, double alpha, double beta, Optiona
          [](int64_t n, const Tensor& x) { return polygamma(n, x); });
   define("polygamma(int n, Tensor self) -> Tensor",
          [](int64_t n, const Tensor& x) { return polygamma(n, x); });
-  with_inplace("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
-               [](const Tensor& x, Scalar p, int64_t dim, Scalar most) { return renorm(x, p, dim, most); });
   return true;
 }();
 

@@ -1,6 +1,14 @@
 """What the functions here have in common: dimensions, out=, named results."""
 
 import weft as _weft
+from weft._composed.checks import (  # noqa: F401
+    DTypeError,
+    is_inexact,
+    need_floating,
+    refuse_bool,
+    refuse_complex,
+)
+from weft._composed.checks import dimension as _dimension
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 _COMPLEX = ("complex64", "complex128")
@@ -48,37 +56,6 @@ def kind(dtype):
     return 2 if name in _FLOATS else 3 if name in _COMPLEX else 1
 
 
-class DTypeError(TypeError, NotImplementedError):
-    """A dtype that a function does not take: PyTorch raises the one or the other."""
-
-
-def need_floating(function, *tensors):
-    """floating or complex"""
-    for tensor in tensors:
-        if not is_inexact(tensor):
-            raise DTypeError(
-                f"{function}(): Expected a floating point or complex tensor as input. Got {tensor.dtype}"
-            )
-
-
-def refuse_complex(function, *tensors):
-    for tensor in tensors:
-        if tensor.is_complex():
-            raise DTypeError(
-                f"{function}(): complex numbers have no order: expected real operands, got {tensor.dtype}"
-            )
-
-
-def refuse_bool(function, *tensors):
-    for tensor in tensors:
-        if tensor.dtype == _weft.bool:
-            raise DTypeError(f"{function}(): bool is not supported")
-
-
-def is_inexact(tensor):
-    return tensor.is_floating_point() or tensor.is_complex()
-
-
 def of_number(value, dtype=None):
     """A number as a tensor without dimensions, also in captured functions."""
     if dtype is None:
@@ -102,14 +79,9 @@ def is_integer(value):
 
 def dimension(function, dim, rank):
     """`dim` counted from the front; a tensor without dimensions has one, as PyTorch sees it."""
-    size = rank or 1
     if not is_integer(dim) or isinstance(dim, _weft.Tensor):
         raise TypeError(f"{function}: argument 'dim' must be int, not {type(dim).__name__}")
-    if not -size <= dim < size:
-        raise IndexError(
-            f"{function}: Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})"
-        )
-    return dim % size
+    return _dimension(function, dim, rank)
 
 
 def written(out, result, *inputs, parts_of=(), own_dtype=True):

@@ -4,6 +4,7 @@ import math
 
 import weft as _weft
 from weft import _autocast
+from weft._composed import statistics
 
 from ._numeric import (
     COMPLEX,
@@ -205,17 +206,9 @@ def dist(input, other, p=2):
 def renorm(input, p, dim, maxnorm, *, out=None):
     """The input with each slice along `dim` scaled down to the norm `maxnorm` where its own is larger."""
     need_tensor("renorm", input)
-    if isinstance(p, complex) or p <= 0:
+    if isinstance(p, complex):
         raise RuntimeError("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
-        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    if input.ndim < 2:
-        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
-    (kept,) = _dims("renorm", input, dim)
-    wide = input.to(_weft.float32) if input.dtype in HALF else input
-    norms = _weft.vector_norm(wide, float(p), [each for each in range(input.ndim) if each != kept], True)
-    factor = _weft.where(norms > maxnorm, maxnorm / (norms + 1e-7), _weft.ones_like(norms))
-    return written(out, (input * factor.to(input.dtype)).to(input.dtype))
+    return written(out, statistics.renorm(input, p, dim, maxnorm))
 
 
 def renorm_into(self, p, dim, maxnorm):

@@ -4,6 +4,7 @@ import weft as _weft
 from weft import Tensor as _Tensor
 from weft import _autocast
 from weft import return_types as _types
+from weft._composed import statistics
 
 from ._support import (
     all_written,
@@ -188,36 +189,9 @@ def median(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=Fals
 def mode(input, dim=-1, keepdim=False, *, out=None):
     """The most frequent value along `dim`, the least of several, and the index of its last occurrence."""
     need_tensor("mode", input)
-    refuse_complex("mode", input)
     dim = dimension("mode", dim, input.dim())
-    _refuse_empty("mode", input, dim)
-    if input.dim() == 0:
-        return all_written(
-            out,
-            _types.mode(input.clone(), _weft.zeros((), dtype=_weft.int64)),
-            parts_of=(input,),
-            own_dtype=True,
-        )
-    ordered, order = _weft.sort(input, dim, stable=True)
-    size = input.shape[dim]
-    shape = [1] * input.dim()
-    shape[dim] = size
-    positions = _weft.arange(size).reshape(shape).expand(input.shape)
-    # The length of the run of equal values up to each element: its position less that of the run's start.
-    before, after = _weft.narrow(ordered, dim, 0, size - 1), _weft.narrow(ordered, dim, 1, size - 1)
-    starts = _weft.cat(
-        [
-            _weft.narrow(positions, dim, 0, 1),
-            _weft.where(before != after, _weft.narrow(positions, dim, 1, size - 1), 0),
-        ],
-        dim,
-    )
-    run = positions - _weft.cummax(starts, dim)[0]
-    at = _weft.argmax(run, dim, keepdim=True)
-    values, indices = _weft.gather(ordered, dim, at), _weft.gather(order, dim, at)
-    if not keepdim:
-        values, indices = values.squeeze(dim), indices.squeeze(dim)
-    return all_written(out, _types.mode(values, indices), parts_of=(input,), own_dtype=True)
+    found = _types.mode(*statistics.mode(input, dim, keepdim))
+    return all_written(out, found, parts_of=(input,), own_dtype=True)
 
 
 def _quantile(function, input, q, dim, keepdim, interpolation, ignore_nan):
@@ -310,81 +284,13 @@ def std_mean(input, *args, **kwargs):
 def cov(input, *, correction=1, fweights=None, aweights=None):
     """The covariance of variables, one a row; weights by which observations, one a column, count."""
     need_tensor("cov", input)
-    refuse_bool("cov", input)
-    if input.dim() > 2:
-        raise RuntimeError(
-            f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions"
-        )
-    rows = input.reshape(1, -1) if input.dim() < 2 else input
-    count = rows.shape[1]
-    weights = None
-    if fweights is not None:
-        if is_inexact(fweights):
-            raise RuntimeError(
-                f"cov(): Expected fweights to have integral dtype but got fweights with {fweights.dtype} dtype"
-            )
-        _check_weights("fweights", fweights, count)
-        weights = fweights
-    if aweights is not None:
-        if not aweights.is_floating_point():
-            raise RuntimeError(
-                f"cov(): Expected aweights to have floating point dtype but got aweights with {aweights.dtype} dtype"
-            )
-        _check_weights("aweights", aweights, count)
-        weights = aweights if weights is None else weights * aweights
-    if not is_inexact(rows):
-        rows = rows.to(_weft.float32)
-    if weights is None:
-        total, average = count, rows.mean(1, keepdim=True) if count else rows.sum(1, keepdim=True) / 0
-        divisor = count - correction
-    else:
-        total = weights.sum()
-        average = (rows * weights).sum(1, keepdim=True) / total
-        if aweights is None:
-            divisor = total - correction
-        elif correction == 0:
-            divisor = total
-        else:
-            effective = weights * aweights
-            divisor = total - correction * effective.sum() / total
-    deviations = rows - average
-    scaled = deviations if weights is None else deviations * weights
-    product = _weft.matmul(scaled, _weft.conj(deviations).t())
-    if isinstance(divisor, _Tensor):
-        divisor = _weft.clamp(divisor, min=0)
-    else:
-        divisor = divisor if divisor > 0 else 0
-    return (product / divisor).squeeze()
-
-
-def _check_weights(name, weights, count):
-    if weights.dim() > 1:
-        raise RuntimeError(
-            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.dim()} dimensions"
-        )
-    if weights.numel() != count:
-        raise RuntimeError(
-            f"cov(): expected {name} to have the same numel as there are observations in the input"
-        )
-    if not _weft.compiler.is_compiling() and bool((weights < 0).any()):
-        raise RuntimeError(f"cov(): {name} cannot be negative")
+    return statistics.cov(input, correction, fweights, aweights)
 
 
 def corrcoef(input):
     """The correlation coefficients of variables, one a row."""
     need_tensor("corrcoef", input)
-    if input.dim() > 2:
-        raise RuntimeError(
-            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions"
-        )
-    covariance = cov(input)
-    if covariance.dim() == 0:
-        return covariance / covariance
-    deviation = _weft.sqrt(_weft.real(_weft.diagonal(covariance)))
-    result = covariance / deviation.unsqueeze(1) / deviation.unsqueeze(0)
-    if not result.is_complex():
-        return _weft.clamp(result, -1, 1)
-    return _weft.complex(_weft.clamp(_weft.real(result), -1, 1), _weft.clamp(_weft.imag(result), -1, 1))
+    return statistics.corrcoef(input)
 
 
 # ---- norms ---------------------------------------------------------------------------------------------------
@@ -406,38 +312,12 @@ def norm_except_dim(v, pow=2, dim=0):
 # ---- running sums --------------------------------------------------------------------------------------------
 
 
-def _spacing(function, y, x, dim):
-    """Distances between neighbours, to be multiplied with their sums."""
-    if x.dim() == 0:
-        raise RuntimeError(f"{function}: x must have at least one dimension")
-    if x.dim() == 1:
-        if x.shape[0] != y.shape[dim]:
-            raise RuntimeError(f"{function}: There must be one `x` value for each sample point")
-        shape = [1] * y.dim()
-        shape[dim] = x.shape[0]
-        x = x.reshape(shape)
-    elif x.dim() < y.dim():
-        x = x.reshape([1] * (y.dim() - x.dim()) + list(x.shape))
-    return _between(x, dim)[1] - _between(x, dim)[0]
-
-
-def _between(x, dim):
-    size = x.shape[dim]
-    return _weft.narrow(x, dim, 0, size - 1), _weft.narrow(x, dim, 1, size - 1)
-
-
 def trapezoid(y, x=None, *, dx=1, dim=-1):
     """The integral along `dim` by the trapezoidal rule, over points x or steps dx."""
     need_tensor("trapezoid", y)
-    refuse_bool("trapezoid", y)
-    dim = dimension("trapezoid", dim, y.dim())
-    if y.shape[dim] == 0:
-        return _weft.sum(y, dim)
     if isinstance(x, _Tensor):
-        low, high = _between(y, dim)
-        return _weft.sum((low + high) * _spacing("trapezoid", y, x, dim), dim) / 2.0
-    ends = _weft.select(y, dim, 0) + _weft.select(y, dim, -1)
-    return (_weft.sum(y, dim) - ends * 0.5) * (dx if x is None else x)
+        return statistics.trapezoid_at(y, x, dim)
+    return statistics.trapezoid_by(y, dx if x is None else x, dim)
 
 
 trapz = trapezoid
@@ -446,14 +326,9 @@ trapz = trapezoid
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     """The running integrals along `dim` by the trapezoidal rule."""
     need_tensor("cumulative_trapezoid", y)
-    refuse_bool("cumulative_trapezoid", y)
-    dim = dimension("cumulative_trapezoid", dim, y.dim())
-    if y.shape[dim] == 0:
-        return y
-    low, high = _between(y, dim)
     if isinstance(x, _Tensor):
-        return _weft.cumsum((low + high) * _spacing("cumulative_trapezoid", y, x, dim), dim) / 2.0
-    return _weft.cumsum((low + high) * ((dx if x is None else x) / 2.0), dim)
+        return statistics.cumulative_trapezoid_at(y, x, dim)
+    return statistics.cumulative_trapezoid_by(y, dx if x is None else x, dim)
 
 
 def _slice(x, dim, start, length):

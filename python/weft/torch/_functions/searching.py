@@ -40,8 +40,9 @@ def isin(
     elements = elements if isinstance(elements, _Tensor) else of_number(elements)
     tested = test_elements if isinstance(test_elements, _Tensor) else of_number(test_elements)
     dtype = promoted(elements.dtype, tested.dtype)
-    refuse_complex("isin", elements, tested)
-    refuse_bool("isin", elements, tested)
+    for each in (elements, tested):
+        refuse_complex("isin", each)
+        refuse_bool("isin", each)
     elements, tested = elements.to(dtype), tested.to(dtype).reshape(-1)
     if tested.shape[0] == 0:
         found = _weft.zeros(tuple(elements.shape), dtype=_weft.bool)

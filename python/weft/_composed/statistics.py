@@ -1,0 +1,186 @@
+"""Covariances, integrals, what is most frequent."""
+
+from typing import Optional, Tuple
+
+import weft as _weft
+from weft import Tensor
+
+from . import aten, aten_, number
+from .checks import dimension, is_half, is_inexact, refuse_bool, refuse_complex, refuse_empty
+
+
+# ---- covariances ---------------------------------------------------------------------------------------------
+@aten("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor")
+def cov(
+    input: Tensor, correction: int = 1, fweights: Optional[Tensor] = None, aweights: Optional[Tensor] = None
+) -> Tensor:
+    refuse_bool("cov", input)
+    _need_rows("cov", input)
+    rows = input.reshape(1, -1) if input.dim() < 2 else input
+    count = rows.shape[1]
+    weights: Optional[Tensor] = None
+    if fweights is not None:
+        if is_inexact(fweights):
+            raise RuntimeError(
+                f"cov(): Expected fweights to have integral dtype but got fweights with {fweights.dtype} dtype"
+            )
+        weights = _checked_weights("fweights", fweights, count)
+    if aweights is not None:
+        if not aweights.is_floating_point():
+            raise RuntimeError(
+                f"cov(): Expected aweights to have floating point dtype but got aweights with {aweights.dtype} dtype"
+            )
+        checked = _checked_weights("aweights", aweights, count)
+        weights = checked if weights is None else weights * checked
+    if not is_inexact(rows):
+        rows = rows.to(_weft.float32)
+    if weights is None:
+        deviations = rows - (rows.mean(1, keepdim=True) if count > 0 else rows.sum(1, keepdim=True) / 0)
+        return (_weft.matmul(deviations, _weft.conj(deviations).t()) / max(count - correction, 0)).squeeze()
+    total = weights.sum()
+    deviations = rows - (rows * weights).sum(1, keepdim=True) / total
+    divisor = total
+    if aweights is None:
+        divisor = total - correction
+    elif correction != 0:
+        divisor = total - correction * (weights * aweights).sum() / total
+    product = _weft.matmul(deviations * weights, _weft.conj(deviations).t())
+    return (product / _weft.clamp(divisor, min=0)).squeeze()
+
+
+def _need_rows(function: str, input: Tensor) -> None:
+    if input.dim() > 2:
+        raise RuntimeError(
+            f"{function}(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions"
+        )
+
+
+def _checked_weights(name: str, weights: Tensor, count: int) -> Tensor:
+    if weights.dim() > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.dim()} dimensions"
+        )
+    if weights.numel() != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input"
+        )
+    return _weft.require(weights, weights >= 0, error=f"cov(): {name} cannot be negative")
+
+
+@aten("corrcoef(Tensor self) -> Tensor")
+def corrcoef(input: Tensor) -> Tensor:
+    _need_rows("corrcoef", input)
+    covariance = cov(input)
+    if covariance.dim() == 0:
+        return covariance / covariance
+    deviation = _weft.sqrt(_weft.real(_weft.diagonal(covariance)))
+    result = covariance / deviation.unsqueeze(1) / deviation.unsqueeze(0)
+    if not result.is_complex():
+        return _weft.clamp(result, -1, 1)
+    return _weft.complex(_weft.clamp(_weft.real(result), -1, 1), _weft.clamp(_weft.imag(result), -1, 1))
+
+
+# ---- integrals -----------------------------------------------------------------------------------------------
+def _low(x: Tensor, dim: int) -> Tensor:
+    return _weft.narrow(x, dim, 0, x.shape[dim] - 1)
+
+
+def _high(x: Tensor, dim: int) -> Tensor:
+    return _weft.narrow(x, dim, 1, x.shape[dim] - 1)
+
+
+def _steps(function: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
+    """Distances between neighbours, to be multiplied with their sums."""
+    if x.dim() == 0:
+        raise RuntimeError(f"{function}: x must have at least one dimension")
+    if x.dim() == 1:
+        if x.shape[0] != y.shape[dim]:
+            raise RuntimeError(f"{function}: There must be one `x` value for each sample point")
+        shape = [1] * y.dim()
+        shape[dim] = x.shape[0]
+        x = x.reshape(shape)
+    elif x.dim() < y.dim():
+        x = x.reshape([1] * (y.dim() - x.dim()) + list(x.shape))
+    return _high(x, dim) - _low(x, dim)
+
+
+@aten("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor")
+@aten("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor")
+def trapezoid_at(y: Tensor, x: Tensor, dim: int) -> Tensor:
+    refuse_bool("trapezoid", y)
+    dim = dimension("trapezoid", dim, y.dim())
+    if y.shape[dim] == 0:
+        return _weft.sum(y, dim)
+    return _weft.sum((_low(y, dim) + _high(y, dim)) * _steps("trapezoid", y, x, dim), dim) / 2.0
+
+
+@aten("trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor")
+@aten("trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor")
+def trapezoid_by(y: Tensor, dx: number, dim: int) -> Tensor:
+    refuse_bool("trapezoid", y)
+    dim = dimension("trapezoid", dim, y.dim())
+    if y.shape[dim] == 0:
+        return _weft.sum(y, dim)
+    ends = _weft.select(y, dim, 0) + _weft.select(y, dim, -1)
+    return (_weft.sum(y, dim) - ends * 0.5) * dx
+
+
+@aten("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor")
+def cumulative_trapezoid_at(y: Tensor, x: Tensor, dim: int) -> Tensor:
+    refuse_bool("cumulative_trapezoid", y)
+    dim = dimension("cumulative_trapezoid", dim, y.dim())
+    if y.shape[dim] == 0:
+        return y
+    steps = _steps("cumulative_trapezoid", y, x, dim)
+    return _weft.cumsum((_low(y, dim) + _high(y, dim)) * steps, dim) / 2.0
+
+
+@aten("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor")
+def cumulative_trapezoid_by(y: Tensor, dx: number, dim: int) -> Tensor:
+    refuse_bool("cumulative_trapezoid", y)
+    dim = dimension("cumulative_trapezoid", dim, y.dim())
+    if y.shape[dim] == 0:
+        return y
+    return _weft.cumsum((_low(y, dim) + _high(y, dim)) * (dx / 2.0), dim)
+
+
+# ---- order ---------------------------------------------------------------------------------------------------
+@aten("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)")
+def mode(input: Tensor, dim: int, keepdim: bool) -> Tuple[Tensor, Tensor]:
+    refuse_complex("mode", input)
+    dim = dimension("mode", dim, input.dim())
+    refuse_empty("mode", input, dim)
+    if input.dim() == 0:
+        return input.clone(), _weft.zeros([], dtype=_weft.int64)
+    ordered, order = _weft.sort(input, dim=dim, stable=True)
+    size = input.shape[dim]
+    shape = [1] * input.dim()
+    shape[dim] = size
+    positions = _weft.arange(size).reshape(shape).expand(input.shape)
+    # The length of the run of equal values up to each element: its position less that of the run's start.
+    changes = _low(ordered, dim) != _high(ordered, dim)
+    starts = _weft.cat(
+        [_weft.narrow(positions, dim, 0, 1), _weft.where(changes, _high(positions, dim), 0)], dim
+    )
+    run = positions - _weft.cummax(starts, dim)[0]
+    at = _weft.argmax(run, dim, keepdim=True)
+    values, indices = _weft.gather(ordered, dim, at), _weft.gather(order, dim, at)
+    if not keepdim:
+        values, indices = values.squeeze(dim), indices.squeeze(dim)
+    return values, indices
+
+
+@aten_("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor")
+def renorm(input: Tensor, p: number, dim: int, maxnorm: number) -> Tensor:
+    if float(p) <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if float(maxnorm) < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input.dim() < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
+    kept = dimension("renorm", dim, input.dim())
+    wide = input.to(_weft.float32) if is_half(input) else input
+    others = [each for each in range(input.dim()) if each != kept]
+    norms = _weft.vector_norm(wide, float(p), others, keepdim=True)
+    factor = _weft.where(norms > maxnorm, maxnorm / (norms + 1e-7), _weft.ones_like(norms))
+    return (input * factor.to(input.dtype)).to(input.dtype)

@@ -1,0 +1,186 @@
+// Builtins whose definition is a function of python/weft/_composed/: the text of these files, read by
+// TorchScript's own front end. Above each function stands the schema of the builtin that it is:
+//
+//   @aten("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)")
+//   def mode(input: Tensor, dim: int, keepdim: bool) -> Tuple[Tensor, Tensor]:
+//
+// @aten_("…") makes the in-place builtin beside it. All arguments are passed, in order. A function is
+// compiled at its first call. Besides TorchScript's names it has _weft, whose members are aten's builtins and
+// those under weft:: here.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "script/builtins/aten.h"
+#include "script/emit/emit.h"
+#include "script/program/function.h"
+#include "script/run/interpreter.h"
+#include "script/syntax/parser.h"
+
+namespace weft::jit::composed {
+namespace {
+
+struct File {
+  std::string_view name, text;
+};
+constexpr File kFiles[] = {
+#include "embedded/composed.inc"
+};
+
+// ---- names -----------------------------------------------------------------------------------------------
+class WeftSugar final : public SugaredValue {
+ public:
+  std::string kind() const override { return "module '_weft'"; }
+  SugaredPtr attribute(Emitter&, const Range& range, const std::string& name) override {
+    return constant_attribute(range, name);
+  }
+  SugaredPtr constant_attribute(const Range&, const std::string& name) override {
+    if (!find_builtins("weft::" + name).empty()) return std::make_shared<BuiltinSugar>("weft::" + name);
+    return resolve_namespace_member("torch", name);
+  }
+};
+
+class ComposedResolver final : public Resolver {
+ public:
+  explicit ComposedResolver(CompilationUnit& unit) : unit_(unit) {}
+  SugaredPtr resolve_value(const std::string& name, const Range&) override {
+    if (name == "_weft") return std::make_shared<WeftSugar>();
+    std::shared_ptr<Function> function = unit_.find_function(name);
+    return function ? std::make_shared<FunctionSugar>(std::vector{std::move(function)}) : nullptr;
+  }
+  TypePtr resolve_type(const std::string&, const Range&) override { return nullptr; }
+
+ private:
+  CompilationUnit& unit_;  // owns this
+};
+
+class ComposedFunctions final : public Definitions {
+ public:
+  explicit ComposedFunctions(CompilationUnit& unit)
+      : unit_(unit), resolver_(std::make_shared<ComposedResolver>(unit)) {
+    for (const File& file : kFiles) {
+      auto source = std::make_shared<Source>();
+      source->text = file.text;
+      source->file = fmt::format("weft/_composed/{}", file.name);
+      const auto body = std::make_shared<const Body>(parse_source(std::move(source)));
+      for (const StmtPtr& statement : *body) {
+        if (const auto* def = statement->as<Stmt::Def>())
+          definitions_[def->function.name] = std::shared_ptr<const FunctionDef>(body, &def->function);
+      }
+    }
+  }
+  TypePtr load_type(const std::string&) override { return nullptr; }
+  std::shared_ptr<Function> load_function(const std::string& name) override {
+    const auto found = definitions_.find(name);
+    return found == definitions_.end() ? nullptr : define_function(unit_, name, found->second, resolver_);
+  }
+
+ private:
+  CompilationUnit& unit_;  // owns this
+  std::shared_ptr<Resolver> resolver_;
+  std::map<std::string, std::shared_ptr<const FunctionDef>> definitions_;
+};
+
+FunctionImpl& composed_function(const std::string& name) {
+  static const auto& unit = *new std::shared_ptr<CompilationUnit>(CompilationUnit::create(
+      [](CompilationUnit& made) { return std::make_unique<ComposedFunctions>(made); }));
+  const std::shared_ptr<Function> found = unit->find_function(name);
+  WEFT_ASSERT(found, fmt::format("python/weft/_composed/ has no function '{}'", name));
+  return found->impl();
+}
+
+// ---- builtins --------------------------------------------------------------------------------------------
+// A builtin is run by a plain function, so each has one.
+constexpr size_t kMost = 256;
+struct Composed {
+  std::string_view function;
+  size_t num_results = 1;
+};
+std::array<Composed, kMost>& all_composed() {
+  static auto& all = *new std::array<Composed, kMost>;
+  return all;
+}
+
+template <size_t Number>
+void run_composed(std::span<IValue> arguments, IValue* results) {
+  const Composed& composed = all_composed()[Number];
+  static FunctionImpl& function = composed_function(std::string(composed.function));
+  IValue result = run_code(code_of(function), arguments);
+  if (composed.num_results == 1) {
+    results[0] = std::move(result);
+  } else {
+    for (size_t i = 0; i < composed.num_results; ++i) results[i] = result.elements().at(i);
+  }
+}
+template <size_t... Numbers>
+constexpr std::array<BuiltinFn, kMost> numbered(std::index_sequence<Numbers...>) {
+  return {&run_composed<Numbers>...};
+}
+template <size_t... Numbers>
+constexpr std::array<BuiltinFn, kMost> numbered_inplace(std::index_sequence<Numbers...>) {
+  return {&aten::run_inplace<&run_composed<Numbers>>...};
+}
+constexpr auto kRun = numbered(std::make_index_sequence<kMost>{});
+constexpr auto kRunInplace = numbered_inplace(std::make_index_sequence<kMost>{});
+
+// The words of string literals up to the parenthesis that ends them.
+std::string joined_literals(std::string_view text) {
+  std::string joined;
+  char quote = 0;
+  for (const char c : text) {
+    if (quote == 0 && c == ')') break;
+    if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = 0;
+    } else if (quote != 0) {
+      joined += c;
+    }
+  }
+  return joined;
+}
+
+void register_file(const File& file, size_t& count) {
+  for (size_t at = file.text.find("\n@aten"); at != std::string_view::npos;
+       at = file.text.find("\n@aten", at + 1)) {
+    const bool has_inplace = file.text[at + 6] == '_';
+    const std::string schema = joined_literals(file.text.substr(at + 6));
+    const size_t name = file.text.find("\ndef ", at) + 5;
+    WEFT_ASSERT(count < kMost, "more composed builtins than functions that run them");
+    const std::string_view results = std::string_view(schema).substr(schema.rfind("->"));
+    all_composed()[count] = {file.text.substr(name, file.text.find('(', name) - name),
+                             results.find('(') == std::string_view::npos
+                                 ? 1
+                                 : size_t(std::count(results.begin(), results.end(), ',')) + 1};
+    if (has_inplace)
+      aten::define_functions(schema, kRun[count], kRunInplace[count]);
+    else
+      aten::define_function(schema, kRun[count]);
+    ++count;
+  }
+}
+
+[[maybe_unused]] const bool kBuiltins = [] {
+  size_t count = 0;
+  for (const File& file : kFiles) register_file(file, count);
+  const auto same = [](std::string_view schema, BuiltinFn run) { register_builtin(schema, run); };
+  same("weft::fft_c2c(Tensor x, int n, int dim, int norm, bool inverse=False) -> Tensor",
+       &aten::forward_to<"fft_c2c">);
+  same("weft::fft_r2c(Tensor x, int n, int dim, int norm, bool onesided=True) -> Tensor",
+       &aten::forward_to<"fft_r2c">);
+  same("weft::fft_c2r(Tensor x, int n, int dim, int norm) -> Tensor", &aten::forward_to<"fft_c2r">);
+  same(
+      "weft::vector_norm(Tensor x, float ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? "
+      "dtype=None) -> Tensor",
+      &aten::forward_to<"vector_norm">);
+  same("weft::require(Tensor x, Tensor condition, *, str error) -> Tensor", &aten::forward_to<"require">);
+  return true;
+}();
+
+}  // namespace
+}  // namespace weft::jit::composed

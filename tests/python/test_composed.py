@@ -1,0 +1,123 @@
+"""Functions of weft._composed, as Python calls them and as TorchScript's builtins; names that are defined twice."""
+
+import ast
+import importlib
+import math
+import pathlib
+import pkgutil
+import re
+
+import pytest
+
+import weft
+from weft import _composed
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "python" / "weft"
+
+
+def marked():
+    for info in pkgutil.iter_modules(_composed.__path__):
+        for value in vars(importlib.import_module(f"weft._composed.{info.name}")).values():
+            for schema in getattr(value, "schemas", ()):
+                yield schema, value
+
+
+FUNCTIONS = dict(marked())
+
+
+def full_name(schema):
+    return schema.partition("(")[0]
+
+
+def numbers(*shape, dtype=weft.float32):
+    return weft.sin(weft.arange(math.prod(shape)) * 1.7 + 0.3).reshape(shape).to(dtype)
+
+
+def labels(*shape, below=3):
+    return weft.remainder(weft.arange(math.prod(shape)) * 7 + 1, below).reshape(shape)
+
+
+# All arguments of a call, in the schema's order.
+X = numbers(3, 5)
+SAMPLES = {
+    "cov": [(X, 1, None, None), (X, 0, labels(5), None), (X, 1, labels(5), numbers(5) + 2), (X[0], 1, None, None)],
+    "corrcoef": [(X,), (X[0],), (numbers(3, 5).to(weft.complex64),)],
+    "trapezoid.x": [(X, numbers(5), -1), (X, numbers(3, 5), 0), (X[:, :0], numbers(0), 1)],
+    "trapezoid.dx": [(X, 0.5, -1), (X, 2, 0)],
+    "trapz.x": [(X, numbers(5), -1)],
+    "trapz.dx": [(X, 0.5, -1)],
+    "cumulative_trapezoid.x": [(X, numbers(5), -1), (X, numbers(3, 5), 0)],
+    "cumulative_trapezoid.dx": [(X, 0.5, -1), (X, 2, 0)],
+    "mode": [(labels(4, 5), -1, False), (labels(4, 5), 0, True), (numbers(), 0, False)],
+    "renorm": [(X, 2, 0, 1.0), (numbers(2, 3, 4, dtype=weft.bfloat16), 1.0, -1, 0.5)],
+}  # fmt: skip
+
+
+def as_tuple(result):
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+
+def same(first, second):
+    first, second = as_tuple(first), as_tuple(second)
+    assert len(first) == len(second)
+    for one, other in zip(first, second):
+        if not isinstance(one, weft.Tensor):
+            assert one == other
+            continue
+        assert one.dtype == other.dtype and tuple(one.shape) == tuple(other.shape)
+        assert bool(((one == other) | ((one != one) & (other != other))).all())
+
+
+@pytest.mark.parametrize("schema", FUNCTIONS, ids=full_name)
+def test_builtins_do_what_the_functions_do(schema):
+    for arguments in SAMPLES[full_name(schema)]:
+        positional, keywords = arguments_of(schema, arguments)
+        builtin = weft._C._call_builtin(f"aten::{full_name(schema)}", *positional, **keywords)
+        same(builtin, FUNCTIONS[schema](*arguments))
+
+
+def arguments_of(schema, values):
+    """Positional arguments, and those by keyword."""
+    parameters = re.sub(r"->.*", "", schema)[len(full_name(schema)) + 1 :].strip()[:-1].split(", ")
+    count = parameters.index("*") if "*" in parameters else len(parameters)
+    names = [parameter.partition("=")[0].split()[-1] for parameter in parameters if parameter != "*"]
+    return values[:count], dict(zip(names[count:], values[count:]))
+
+
+# ---- names with two definitions --------------------------------------------------------------------------------
+# Builtins that are composed in C++, of which weft.torch or weft.nn has a function of eight lines or more: each of these
+# is to become one.
+TWICE = """
+    _int_mm _softmax addr adjoint aminmax batch_norm block_diag broadcast_shapes cartesian_prod cdist
+    cholesky_solve combinations complex constant_pad_nd cosine_embedding_loss ctc_loss diag_embed diff dist
+    einsum embedding embedding_bag empty_strided fill fill_diagonal_ frexp gather heaviside histogram index
+    index_fill index_reduce instance_norm isin istft lu_solve lu_unpack mH masked_fill masked_scatter mean
+    median multi_margin_loss multilabel_margin_loss mvlgamma nan_to_num nanmedian native_batch_norm nll_loss
+    norm norm_except_dim pad_sequence pdist poisson_nll_loss polar put range repeat_interleave resize_
+    result_type rsub scatter scatter_reduce searchsorted softmax sort split stft sum_to_size tensor_split
+    tensordot triangular_solve unique_consecutive view_as_complex
+""".split()  # fmt: skip
+
+DEFINITION = re.compile(r'\b(?:define|with_inplace)\(\s*"(\w+)')
+
+
+def composed_in_cpp():
+    for path in (ROOT / "src/script/builtins").glob("*.cc"):
+        yield from DEFINITION.findall(path.read_text())
+
+
+def lines_in_python():
+    """From the name of each function of weft.torch and weft.nn to the lines that it has."""
+    paths = [*(PACKAGE / "torch").rglob("*.py"), *(PACKAGE / "nn").rglob("*.py"), PACKAGE / "_drawing.py"]
+    for path in paths:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                yield node.name, body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def test_no_other_name_is_defined_twice():
+    long = {name for name, lines in lines_in_python() if lines >= 8}
+    assert sorted(long & set(composed_in_cpp())) == sorted(TWICE)
+    assert not {full_name(schema).partition(".")[0] for schema in FUNCTIONS} & set(TWICE)
