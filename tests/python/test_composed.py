@@ -2,13 +2,13 @@
 
 import ast
 import importlib
+import inspect
 import math
 import pathlib
 import pkgutil
 import re
 
 import pytest
-
 import weft
 from weft import _composed
 
@@ -50,6 +50,22 @@ SAMPLES = {
     "cumulative_trapezoid.x": [(X, numbers(5), -1), (X, numbers(3, 5), 0)],
     "cumulative_trapezoid.dx": [(X, 0.5, -1), (X, 2, 0)],
     "mode": [(labels(4, 5), -1, False), (labels(4, 5), 0, True), (numbers(), 0, False)],
+    "margin_ranking_loss": [(X, X[:, :1], weft.sign(X), 0.5, r) for r in (0, 1, 2)],
+    "hinge_embedding_loss": [(X, weft.sign(X), 0.5, r) for r in (0, 1, 2)] + [(labels(3, 5), weft.sign(X), 1.5, 2)],
+    "cosine_embedding_loss": [(X, X + 1, weft.sign(X[:, 0]), 0.5, r) for r in (0, 1, 2)],
+    "triplet_margin_loss": [(X, X + 1, X - 2, 1.0, 2.0, 1e-6, swap, 0) for swap in (False, True)],
+    "soft_margin_loss": [(X, weft.sign(X), r) for r in (0, 1, 2)],
+    "poisson_nll_loss": [(X.abs(), labels(3, 5), log, full, 1e-8, 0) for log in (False, True) for full in (False, True)],
+    "multi_margin_loss": [(X, labels(3, below=5), 1, 1, None, 1), (X, labels(3, below=5), 2, 0.5, numbers(5), 0)],
+    "multilabel_margin_loss": [(X, labels(3, 5, below=6) - 1, r) for r in (0, 1, 2)],
+    "stft.center": [
+        (numbers(2, 32), 8, 4, None, None, True, "reflect", False, None, True, None),
+        (numbers(32), 8, None, 6, numbers(6), True, "constant", True, None, False, None),
+    ],
+    "stft": [(numbers(2, 32), 8, 4, 6, None, False, None, True, True)],
+    "istft": [
+        (numbers(2, 5, 9).to(weft.complex64), 8, 4, None, None, True, False, None, length, False) for length in (None, 30)
+    ],
     "renorm": [(X, 2, 0, 1.0), (numbers(2, 3, 4, dtype=weft.bfloat16), 1.0, -1, 0.5)],
 }  # fmt: skip
 
@@ -74,7 +90,13 @@ def test_builtins_do_what_the_functions_do(schema):
     for arguments in SAMPLES[full_name(schema)]:
         positional, keywords = arguments_of(schema, arguments)
         builtin = weft._C._call_builtin(f"aten::{full_name(schema)}", *positional, **keywords)
-        same(builtin, FUNCTIONS[schema](*arguments))
+        same(builtin, call(FUNCTIONS[schema], arguments))
+
+
+def call(function, values):
+    parameters = list(inspect.signature(function).parameters.values())
+    count = sum(parameter.kind != parameter.KEYWORD_ONLY for parameter in parameters)
+    return function(*values[:count], **dict(zip([each.name for each in parameters[count:]], values[count:])))
 
 
 def arguments_of(schema, values):
@@ -90,13 +112,12 @@ def arguments_of(schema, values):
 # is to become one.
 TWICE = """
     _int_mm _softmax addr adjoint aminmax batch_norm block_diag broadcast_shapes cartesian_prod cdist
-    cholesky_solve combinations complex constant_pad_nd cosine_embedding_loss ctc_loss diag_embed diff dist
-    einsum embedding embedding_bag empty_strided fill fill_diagonal_ frexp gather heaviside histogram index
-    index_fill index_reduce instance_norm isin istft lu_solve lu_unpack mH masked_fill masked_scatter mean
-    median multi_margin_loss multilabel_margin_loss mvlgamma nan_to_num nanmedian native_batch_norm nll_loss
-    norm norm_except_dim pad_sequence pdist poisson_nll_loss polar put range repeat_interleave resize_
-    result_type rsub scatter scatter_reduce searchsorted softmax sort split stft sum_to_size tensor_split
-    tensordot triangular_solve unique_consecutive view_as_complex
+    cholesky_solve combinations complex constant_pad_nd diag_embed diff dist einsum embedding embedding_bag
+    empty_strided fill fill_diagonal_ frexp gather heaviside histogram index index_fill index_reduce
+    instance_norm isin lu_solve lu_unpack mH masked_fill masked_scatter mean median mvlgamma nan_to_num
+    nanmedian native_batch_norm nll_loss norm norm_except_dim pad_sequence pdist polar put range
+    repeat_interleave resize_ result_type rsub scatter scatter_reduce searchsorted softmax sort split
+    sum_to_size tensor_split tensordot triangular_solve unique_consecutive view_as_complex
 """.split()  # fmt: skip
 
 DEFINITION = re.compile(r'\b(?:define|with_inplace)\(\s*"(\w+)')

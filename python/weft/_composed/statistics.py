@@ -6,14 +6,20 @@ import weft as _weft
 from weft import Tensor
 
 from . import aten, aten_, number
-from .checks import dimension, is_half, is_inexact, refuse_bool, refuse_complex, refuse_empty
+from .checks import dimension, is_half, is_inexact, need_tensor, refuse_bool, refuse_complex, refuse_empty
 
 
 # ---- covariances ---------------------------------------------------------------------------------------------
 @aten("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor")
 def cov(
-    input: Tensor, correction: int = 1, fweights: Optional[Tensor] = None, aweights: Optional[Tensor] = None
+    input: Tensor,
+    *,
+    correction: int = 1,
+    fweights: Optional[Tensor] = None,
+    aweights: Optional[Tensor] = None,
 ) -> Tensor:
+    """The covariance of variables, one a row; weights by which observations, one a column, count."""
+    need_tensor("cov", input)
     refuse_bool("cov", input)
     _need_rows("cov", input)
     rows = input.reshape(1, -1) if input.dim() < 2 else input
@@ -69,6 +75,8 @@ def _checked_weights(name: str, weights: Tensor, count: int) -> Tensor:
 
 @aten("corrcoef(Tensor self) -> Tensor")
 def corrcoef(input: Tensor) -> Tensor:
+    """The correlation coefficients of variables, one a row."""
+    need_tensor("corrcoef", input)
     _need_rows("corrcoef", input)
     covariance = cov(input)
     if covariance.dim() == 0:

@@ -287,7 +287,7 @@ def _members_of_jit():
 
 _special = {}
 # Functions of these modules are Python for weft, and a builtin of their name, where there is one, for TorchScript.
-_OPERATORS_IN_PYTHON = ("weft.torch._functions.", "weft._drawing")
+_OPERATORS_IN_PYTHON = ("weft.torch._functions.", "weft._composed.", "weft._drawing")
 
 
 def _special_forms():

@@ -4,6 +4,7 @@ from typing import Callable, Optional
 
 import weft as _weft
 from weft import Tensor, _autocast
+from weft._composed import losses
 
 
 def _reduction(size_average, reduce, reduction):
@@ -168,23 +169,18 @@ def _older(size_average: Optional[bool], reduce: Optional[bool], reduction: str)
     return "mean"
 
 
-@_autocast.float32
+def _number(reduction: str) -> int:
+    """As PyTorch's operators take it."""
+    _need_known_reduction(reduction)
+    return 0 if reduction == "none" else 1 if reduction == "mean" else 2
+
+
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
                      size_average: Optional[bool] = None, eps: float = 1e-8, reduce: Optional[bool] = None,
                      reduction: str = "mean") -> Tensor:  # fmt: skip
-    """exp(input) - target * input, or input - target * log(input + eps) where input is no logarithm; full: with
-    Stirling's approximation of log(target!) for targets above 1."""
-    if log_input:
-        loss = _weft.exp(input) - target * input
-    else:
-        loss = input - target * _weft.log(input + eps)
-    if full:
-        positive = _weft.where(target > 1, target, _weft.ones_like(target))
-        stirling = (
-            positive * _weft.log(positive) - positive + 0.5 * _weft.log(2 * 3.141592653589793 * positive)
-        )
-        loss = loss + _weft.where(target > 1, stirling, _weft.zeros_like(stirling))
-    return _reduced(loss, _older(size_average, reduce, reduction))
+    return losses.poisson_nll_loss(
+        input, target, log_input, full, eps, _number(_older(size_average, reduce, reduction))
+    )
 
 
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-6,
@@ -213,49 +209,32 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor, full: bool = F
     return _reduced(loss, reduction)
 
 
-@_autocast.float32
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Optional[bool] = None,
                          reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """input where target is 1, max(0, margin - input) where it is -1; elsewhere the sum of both."""
-    zeros = _weft.zeros_like(input)
-    far = _weft.where(target != 1, _weft.clamp(margin - input, min=0).to(input.dtype), zeros)
-    loss = far + _weft.where(target != -1, input, zeros)
-    return _reduced(loss, _older(size_average, reduce, reduction))
+    return losses.hinge_embedding_loss(
+        input, target, margin, _number(_older(size_average, reduce, reduction))
+    )
 
 
-@_autocast.float32
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
                           size_average: Optional[bool] = None, reduce: Optional[bool] = None,
                           reduction: str = "mean") -> Tensor:  # fmt: skip
-    """1 - cos(input1, input2) where target is 1, max(0, cos - margin) where it is -1. input[N, D] or [D]."""
-    products = (input1 * input2).sum(-1)
-    squares1 = (input1 * input1).sum(-1) + 1e-12
-    squares2 = (input2 * input2).sum(-1) + 1e-12
-    cosine = products / _weft.sqrt(squares1 * squares2)
-    zeros = _weft.zeros_like(cosine)
-    near = _weft.where(target == 1, 1 - cosine, zeros)
-    loss = near + _weft.where(target == -1, _weft.clamp(cosine - margin, min=0), zeros)
-    return _reduced(loss, _older(size_average, reduce, reduction))
+    return losses.cosine_embedding_loss(
+        input1, input2, target, margin, _number(_older(size_average, reduce, reduction))
+    )
 
 
-@_autocast.float32
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None, reduce: Optional[bool] = None,
                      reduction: str = "mean") -> Tensor:  # fmt: skip
-    """log(1 + exp(-target * input))."""
-    powers = _weft.exp(-input * target)
-    loss = _weft.log(1 + powers) if powers.is_complex() else _weft.log1p(powers)
-    if input.is_floating_point() and target.is_floating_point():
-        loss = loss.to(input.dtype)
-    return _reduced(loss, _older(size_average, reduce, reduction))
+    return losses.soft_margin_loss(input, target, _number(_older(size_average, reduce, reduction)))
 
 
-@_autocast.float32
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
                         size_average: Optional[bool] = None, reduce: Optional[bool] = None,
                         reduction: str = "mean") -> Tensor:  # fmt: skip
-    """max(0, -target * (input1 - input2) + margin)."""
-    loss = _weft.clamp(-target * (input1 - input2) + margin, min=0)
-    return _reduced(loss, _older(size_average, reduce, reduction))
+    return losses.margin_ranking_loss(
+        input1, input2, target, margin, _number(_older(size_average, reduce, reduction))
+    )
 
 
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Optional[Tensor] = None,
@@ -268,67 +247,26 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Optional[
     return _reduced(loss.mean(-1), _older(size_average, reduce, reduction))
 
 
-@_autocast.float32
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Optional[Tensor] = None,
                       size_average: Optional[bool] = None, reduce: Optional[bool] = None,
                       reduction: str = "mean") -> Tensor:  # fmt: skip
-    """sum over i != target of max(0, margin - input[target] + input[i]) ** p / C. input[N, C] or [C], target[N] or []."""
-    if p != 1 and p != 2:
-        raise ValueError(f"multi_margin_loss: p must be 1 or 2, got {p}")
-    if weight is not None and weight.dim() != 1:
-        raise ValueError("weight must be one-dimensional")
-    chosen_reduction = _older(size_average, reduce, reduction)
-    _need_known_reduction(chosen_reduction)
-    if input.dim() == 0:
-        input = input.reshape([1])
-    index = target.reshape(list(input.shape[:-1]) + [1])
-    terms = _weft.clamp(margin - input.gather(-1, index) + input, min=0)
-    if p == 2:
-        terms = terms * terms
-    if weight is not None:
-        terms = terms * weight.index_select(0, target.reshape([-1])).reshape(index.shape)
-    classes = _weft.arange(input.shape[-1])
-    terms = _weft.where(classes == index, _weft.zeros_like(terms), terms)
-    return _reduced(terms.sum(-1).reshape(target.shape) / input.shape[-1], chosen_reduction)
+    return losses.multi_margin_loss(
+        input, target, p, margin, weight, _number(_older(size_average, reduce, reduction))
+    )
 
 
-@_autocast.float32
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None,
                            reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """sum over targets j and other classes i of max(0, 1 - (input[j] - input[i])) / C. target: int[N, C] or [C], the
-    targets' numbers before the first -1."""
-    chosen_reduction = _older(size_average, reduce, reduction)
-    _need_known_reduction(chosen_reduction)
-    if input.dim() == 0:
-        input, target = input.reshape([1]), target.reshape([1])
-    size = input.shape[-1]
-    if input.dim() > 2 or size == 0:
-        raise RuntimeError(
-            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
-        )
-    listed = ((target < 0).to(_weft.int64).cumsum(-1) == 0).unsqueeze(-1)  # [*, C, 1]
-    classes = _weft.arange(size)
-    is_target = ((target.unsqueeze(-1) == classes) & listed).any(-2)
-    chosen = input.gather(-1, _weft.clamp(target, min=0)).unsqueeze(-1)  # [*, C, 1]
-    terms = _weft.clamp(1 - chosen + input.unsqueeze(-2), min=0)
-    counted = _weft.logical_and(listed, _weft.logical_not(is_target).unsqueeze(-2))
-    loss = _weft.where(counted, terms, _weft.zeros_like(terms)).sum(-1).sum(-1) / size
-    return _reduced(loss, chosen_reduction)
+    return losses.multilabel_margin_loss(input, target, _number(_older(size_average, reduce, reduction)))
 
 
-@_autocast.float32
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0,
                         eps: float = 1e-6, swap: bool = False, size_average: Optional[bool] = None,
                         reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """max(0, margin + d(anchor, positive) - d(anchor, negative)), d being pairwise_distance; swap: the negative's
-    distance to the positive counts where it is the smaller one."""
     if margin <= 0:
         raise ValueError(f"triplet_margin_loss: margin must be greater than 0, got {margin}")
-    near = pairwise_distance(anchor, positive, p, eps)
-    far = pairwise_distance(anchor, negative, p, eps)
-    if swap:
-        far = _weft.minimum(far, pairwise_distance(positive, negative, p, eps))
-    return _reduced(_weft.clamp(margin + near - far, min=0), _older(size_average, reduce, reduction))
+    number = _number(_older(size_average, reduce, reduction))
+    return losses.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, number)
 
 
 def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function: Optional[Callable] = None, margin=1.0,
@@ -354,63 +292,14 @@ def ctc_loss(
 
     log_probs[T, N, C] or [T, C]: logarithms of probabilities. targets: int[N, S], or all targets after one another.
     input_lengths, target_lengths: int[N] or lists. reduction "mean" divides by the targets' lengths first.
-    source: the forward variables of Graves et al., Connectionist Temporal Classification (2006), in float64 NumPy.
+    source: the forward variables of Graves et al., Connectionist Temporal Classification (2006), in float64.
     """
-    import numpy as np
-
     _check_reduction("ctc_loss", reduction)
-    values = np.asarray(log_probs.numpy(), np.float64)
-    values = values[:, None] if values.ndim == 2 else values
-    steps = np.atleast_1d(_integers(input_lengths))
-    lengths = np.atleast_1d(_integers(target_lengths))
-    labels = _integers(targets)
-    if labels.ndim == 1:
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        rows = [labels[start : start + length] for start, length in zip(starts, lengths)]
-    else:
-        rows = [row[:length] for row, length in zip(labels, lengths)]
-    if len(steps) != values.shape[1] or len(rows) != values.shape[1]:
-        raise ValueError(
-            f"ctc_loss: expected lengths of {values.shape[1]} sequences, got {len(steps)} and {len(rows)}"
-        )
-    losses = np.array([_ctc_of_one(values[: steps[n], n], row, blank) for n, row in enumerate(rows)])
-    if zero_infinity:
-        losses[np.isinf(losses)] = 0.0
-    if reduction == "mean":
-        losses = (losses / np.maximum(lengths, 1)).mean()
-    elif reduction == "sum":
-        losses = losses.sum()
-    elif log_probs.ndim == 2:
-        losses = losses[0]
-    return _weft.asarray(np.asarray(losses)).to(log_probs.dtype)
+    steps, lengths = _integers(input_lengths), _integers(target_lengths)
+    return _weft._C._call_builtin(
+        "aten::ctc_loss", log_probs, targets, steps, lengths, blank, _number(reduction), zero_infinity
+    )
 
 
 def _integers(values):
-    import numpy as np
-
-    return np.asarray(values.numpy() if isinstance(values, Tensor) else values, np.int64)
-
-
-def _ctc_of_one(log_probs, labels, blank):
-    """log_probs[T, C] in float64, labels[S]."""
-    import numpy as np
-
-    states = np.full(2 * len(labels) + 1, blank)
-    states[1::2] = labels
-    # A label is entered from the one before it where the two differ, without the blank between them.
-    skips = np.zeros(len(states), bool)
-    skips[3::2] = states[3::2] != states[1:-2:2]
-    forward = np.full(len(states), -np.inf)
-    forward[0] = 0.0
-    for t, step in enumerate(log_probs):
-        if t > 0:
-            shifted = np.concatenate([[-np.inf], forward[:-1]])
-            skipped = np.where(
-                skips, np.concatenate([[-np.inf, -np.inf], forward[:-2]])[: len(states)], -np.inf
-            )
-            forward = np.logaddexp(np.logaddexp(forward, shifted), skipped) + step[states]
-        else:
-            forward[:2] = step[states[:2]]
-    if len(log_probs) == 0:
-        return 0.0 if len(labels) == 0 else np.inf
-    return -np.logaddexp.reduce(forward[-2:])
+    return values.reshape(-1).tolist() if isinstance(values, Tensor) else [int(value) for value in values]

@@ -170,7 +170,9 @@ FUNCTIONS = Namespace(
         "weft.torch._functions.spectra:old_svd": "svd",
         "weft.torch._functions.special": "logit mvlgamma polygamma",
         "weft.torch._functions.spectral": """
-            bartlett_window blackman_window hamming_window hann_window istft kaiser_window stft""",
+            bartlett_window blackman_window hamming_window hann_window kaiser_window""",
+        "weft._composed.spectral": "istft stft",
+        "weft._composed.statistics": "corrcoef cov",
         "weft.random": """Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state""",
         "weft._drawing": """alpha_dropout alpha_dropout_ bernoulli binomial dropout dropout_ feature_alpha_dropout
             feature_alpha_dropout_ feature_dropout feature_dropout_ multinomial native_dropout normal poisson rand rand_like
@@ -193,7 +195,7 @@ FUNCTIONS = Namespace(
             can_cast empty_permuted empty_strided from_file frombuffer range result_type scalar_tensor set_default_device
             set_default_tensor_type set_printoptions""",
         "weft.torch._functions.reductions": """
-            all aminmax any corrcoef count_nonzero cov cumulative_trapezoid diff gradient hash_tensor kthvalue
+            all aminmax any count_nonzero cumulative_trapezoid diff gradient hash_tensor kthvalue
             logcumsumexp logsumexp max median min mode nanmedian nanquantile norm_except_dim quantile sort
             std_mean trapezoid trapz var_mean""",
         "weft.torch._functions.product_sums": "einsum",

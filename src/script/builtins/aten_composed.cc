@@ -11,77 +11,8 @@
 namespace weft::jit::aten {
 namespace {
 
-Tensor sub(const Operand& x, const Operand& y) { return promoted(op<"sub">(), {x, y}); }
-Tensor div(const Operand& x, const Operand& y) { return promoted(op<"true_divide">(), {x, y}); }
 Tensor where(const Tensor& condition, const Operand& x, const Operand& y) {
   return promoted(op<"where">(), {condition, x, y});
-}
-Tensor equal(const Tensor& x, Scalar y) { return promoted(op<"eq">(), {x, y}); }
-Tensor at_least(const Tensor& x, Scalar least) { return promoted(op<"maximum">(), {x, least}); }
-Tensor log(const Tensor& x) { return promoted(op<"log">(), {x}); }
-Tensor sum_over(const Tensor& x, int64_t dim, bool keepdim = false) {
-  return call(op<"sum">(), {x}, {{"dim", sizes(Ints{dim})}, {"keepdim", keepdim}});
-}
-
-// ---- losses: reduction 0 keeps the elements, 1 is their mean, 2 their sum ---------------------------------
-Tensor reduced(const Tensor& x, int64_t reduction) {
-  WEFT_CHECK(reduction >= 0 && reduction <= 2,
-             fmt::format("loss: reduction is 0, 1 or 2, got {}", reduction));
-  if (reduction == 0) return x;
-  return call(reduction == 1 ? op<"mean">() : op<"sum">(), {x});
-}
-
-Tensor margin_ranking_loss(const Tensor& x, const Tensor& y, const Tensor& target, double margin,
-                           int64_t reduction) {
-  const Tensor signed_difference = mul(promoted(op<"neg">(), {target}), sub(x, y));
-  return reduced(at_least(add(signed_difference, Scalar(margin)), Scalar(0)), reduction);
-}
-
-Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin, int64_t reduction) {
-  const Tensor far = where(equal(target, Scalar(1)), Scalar(0), at_least(sub(Scalar(margin), x), Scalar(0)));
-  const Tensor near = where(equal(target, Scalar(-1)), Scalar(0), x);
-  return reduced(add(far, near), reduction);
-}
-
-Tensor cosine_embedding_loss(const Tensor& x, const Tensor& y, const Tensor& target, double margin,
-                             int64_t reduction) {
-  constexpr double kLeast = 1e-12;
-  const int64_t dim = target.dim() == 0 ? 0 : 1;
-  const auto squared = [&](const Tensor& v) { return add(sum_over(mul(v, v), dim), Scalar(kLeast)); };
-  const Tensor norms = promoted(op<"sqrt">(), {mul(squared(x), squared(y))});
-  const Tensor cosine = div(sum_over(mul(x, y), dim), norms);
-  const Tensor same = where(equal(target, Scalar(1)), sub(Scalar(1), cosine), Scalar(0));
-  const Tensor other =
-      where(equal(target, Scalar(-1)), at_least(sub(cosine, Scalar(margin)), Scalar(0)), Scalar(0));
-  return reduced(add(same, other), reduction);
-}
-
-Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
-                           double margin, double p, double eps, bool swap, int64_t reduction) {
-  const auto distance = [&](const Tensor& x, const Tensor& y) {
-    return call(op<"pairwise_distance">(), {x, y}, {{"p", p}, {"eps", eps}, {"keepdim", false}});
-  };
-  const Tensor near = distance(anchor, positive);
-  Tensor far = distance(anchor, negative);
-  if (swap) far = promoted(op<"minimum">(), {far, distance(positive, negative)});
-  return reduced(at_least(add(sub(near, far), Scalar(margin)), Scalar(0)), reduction);
-}
-
-Tensor soft_margin_loss(const Tensor& x, const Tensor& target, int64_t reduction) {
-  const Tensor power = promoted(op<"exp">(), {mul(promoted(op<"neg">(), {target}), x)});
-  return reduced(promoted(op<"log1p">(), {power}), reduction);
-}
-
-Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, bool is_log, bool full, double eps,
-                        int64_t reduction) {
-  Tensor loss = is_log ? sub(promoted(op<"exp">(), {x}), mul(target, x))
-                       : sub(x, mul(target, log(add(x, Scalar(eps)))));
-  if (full) {  // Stirling's approximation of log(target!)
-    const Tensor half_log = mul(log(mul(target, Scalar(2 * std::numbers::pi))), Scalar(0.5));
-    const Tensor stirling = add(sub(mul(target, log(target)), target), half_log);
-    loss = add(loss, where(promoted(op<"le">(), {target, Scalar(1)}), Scalar(0), stirling));
-  }
-  return reduced(loss, reduction);
 }
 
 // ---- elements seen as another dtype ----------------------------------------------------------------------
@@ -129,41 +60,6 @@ Tensor slice_scatter(const Tensor& x, const Tensor& source, int64_t dim, Optiona
   part.copy_from(source);
   return result;
 }
-
-[[maybe_unused]] const bool kComposedLosses = [] {
-  define(
-      "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) "
-      "-> Tensor",
-      [](const Tensor& x, const Tensor& y, const Tensor& t, double margin, int64_t r) {
-        return margin_ranking_loss(x, y, t, margin, r);
-      });
-  define("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor",
-         [](const Tensor& x, const Tensor& t, double margin, int64_t r) {
-           return hinge_embedding_loss(x, t, margin, r);
-         });
-  define(
-      "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) "
-      "-> Tensor",
-      [](const Tensor& x, const Tensor& y, const Tensor& t, double margin, int64_t r) {
-        return cosine_embedding_loss(x, y, t, margin, r);
-      });
-  define(
-      "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, "
-      "float eps=1e-06, "
-      "bool swap=False, int reduction=1) -> Tensor",
-      [](const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin, double p,
-         double eps, bool swap,
-         int64_t r) { return triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, r); });
-  define("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
-         [](const Tensor& x, const Tensor& t, int64_t r) { return soft_margin_loss(x, t, r); });
-  define(
-      "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> "
-      "Tensor",
-      [](const Tensor& x, const Tensor& t, bool is_log, bool full, double eps, int64_t r) {
-        return poisson_nll_loss(x, t, is_log, full, eps, r);
-      });
-  return true;
-}();
 
 [[maybe_unused]] const bool kSpecial = [] {
   same<"xlogy">("special_xlogy(Tensor self, Tensor other) -> Tensor");

@@ -1,4 +1,4 @@
-// Fourier transforms, and those of short stretches of a signal.
+// Fourier transforms.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -144,114 +144,6 @@ Tensor frequencies(int64_t n, double d, OptionalDType dtype, bool both) {
   return mul(cast(numbers, result), Scalar(1.0 / (static_cast<double>(n) * d)));
 }
 
-// ---- short-time transforms -------------------------------------------------------------------------------
-struct Framing {
-  int64_t points, hop, window_length;
-  Tensor window;  // of `points` elements, undefined for ones
-};
-
-Framing framing(const char* name, int64_t points, OptionalInt hop, OptionalInt window_length,
-                const OptionalTensor& window) {
-  Framing result{points, hop.value_or(points / 4), window_length.value_or(points), or_undefined(window)};
-  WEFT_CHECK(
-      points > 0 && result.hop > 0 && result.window_length > 0 && result.window_length <= points,
-      fmt::format("{}: expected n_fft > 0, hop_length > 0 and 0 < win_length <= n_fft, got {}, {} and {}",
-                  name, points, result.hop, result.window_length));
-  if (!result.window.defined()) {
-    if (result.window_length == points) return result;
-    result.window = Tensor::full({result.window_length}, Scalar(1), DType::F32);
-  }
-  WEFT_CHECK(result.window.dim() == 1 && result.window.size(0) == result.window_length,
-             fmt::format("{}: expected a window of {} elements, got {}", name, result.window_length,
-                         describe(result.window)));
-  const int64_t left = (points - result.window_length) / 2;
-  if (result.window_length < points)
-    result.window = call(op<"pad">(), {result.window},
-                         {{"pad", sizes(Ints{left, points - result.window_length - left})}});
-  return result;
-}
-
-Tensor pad_reflected(const Tensor& x, int64_t width, const std::string& mode) {
-  return call(op<"pad">(), {x}, {{"pad", sizes(Ints{width, width})}, {"mode", mode}});
-}
-
-Tensor stft(const Tensor& signal, const Framing& frames, bool center, const std::string& mode,
-            bool normalized, std::optional<bool> onesided, std::optional<bool> return_complex) {
-  WEFT_CHECK(signal.dim() == 1 || signal.dim() == 2,
-             fmt::format("stft: expected a signal of one or two dimensions, got {}", describe(signal)));
-  const bool is_single = signal.dim() == 1;
-  const bool has_complex =
-      is_complex(signal.dtype()) || (frames.window.defined() && is_complex(frames.window.dtype()));
-  WEFT_CHECK(return_complex.has_value() || has_complex, "stft: return_complex must be given for real input");
-  Tensor x = is_single ? call(op<"unsqueeze">(), {signal}, {{"dim", sizes(Ints{0})}}) : signal;
-  if (center) x = pad_reflected(x, frames.points / 2, mode);
-  WEFT_CHECK(x.size(1) >= frames.points,
-             fmt::format("stft: a signal of {} elements has no frame of {}", x.size(1), frames.points));
-  Tensor pieces = call(op<"unfold">(), {x},
-                       {{"dim", number(1)}, {"size", number(frames.points)}, {"step", number(frames.hop)}});
-  if (frames.window.defined()) pieces = mul(pieces, frames.window);
-  const int64_t norm = normalized ? 1 : 0;
-  const bool half = onesided.value_or(!has_complex);
-  Tensor result = has_complex ? complex_to_complex(pieces, {}, 2, norm, false)
-                              : real_to_complex(pieces, {}, 2, norm, half);
-  result = call(op<"transpose">(), {result}, {{"dim0", number(1)}, {"dim1", number(2)}});
-  if (is_single) result = call(op<"select">(), {result}, {{"dim", number(0)}, {"index", number(0)}});
-  if (return_complex.value_or(true)) return result;
-  return call(op<"stack">(), {call(op<"real">(), {result}), call(op<"imag">(), {result})},
-              {{"dim", number(-1)}});
-}
-
-Tensor istft(const Tensor& spectrum, const Framing& frames, bool center, bool normalized,
-             std::optional<bool> onesided, OptionalInt length, bool return_complex) {
-  WEFT_CHECK_TYPE(is_complex(spectrum.dtype()),
-                  "istft: expected a complex spectrum, got " + describe(spectrum));
-  WEFT_CHECK(spectrum.dim() == 2 || spectrum.dim() == 3,
-             "istft: expected two or three dimensions, got " + describe(spectrum));
-  const bool is_single = spectrum.dim() == 2;
-  Tensor x = is_single ? call(op<"unsqueeze">(), {spectrum}, {{"dim", sizes(Ints{0})}}) : spectrum;
-  const bool half = onesided.value_or(x.size(1) != frames.points);
-  x = call(op<"transpose">(), {x}, {{"dim0", number(1)}, {"dim1", number(2)}});
-  const int64_t norm = normalized ? 1 : 2, count = x.size(1), batch = x.size(0);
-  Tensor pieces = return_complex ? complex_to_complex(x, {}, 2, norm, true)
-                  : half         ? complex_to_real(x, frames.points, 2, norm)
-                                 : call(op<"real">(), {complex_to_complex(x, {}, 2, norm, true)});
-  const DType real = pieces.dtype() == DType::F64 || pieces.dtype() == DType::C128 ? DType::F64 : DType::F32;
-  const Tensor window =
-      frames.window.defined() ? frames.window : Tensor::full({frames.points}, Scalar(1), real);
-  pieces = mul(pieces, window);
-  const int64_t total = frames.points + frames.hop * (count - 1);
-  // Where element j of frame i goes.
-  const auto numbers = [](int64_t n) { return call(op<"arange">(), {}, {{"start", Scalar(n)}}); };
-  const Tensor starts =
-      call(op<"reshape">(), {mul(numbers(count), Scalar(frames.hop))}, {{"shape", sizes(Ints{count, 1})}});
-  const Tensor places =
-      call(op<"reshape">(), {add(starts, numbers(frames.points))}, {{"shape", sizes(Ints{-1})}});
-  const auto overlap = [&](const Tensor& values, int64_t rows) {
-    return call(op<"index_add">(),
-                {Tensor::full({rows, total}, Scalar(0), values.dtype()), places,
-                 call(op<"reshape">(), {values}, {{"shape", sizes(Ints{rows, count * frames.points})}})},
-                {{"dim", number(1)}});
-  };
-  Tensor result = overlap(pieces, batch);
-  const Tensor squares = mul(window, window);
-  const Tensor envelope =
-      overlap(call(op<"expand">(), {squares}, {{"shape", sizes(Ints{count, frames.points})}}), 1);
-  const int64_t start = center ? frames.points / 2 : 0;
-  const int64_t stop = length ? start + *length : center ? total - frames.points / 2 : total;
-  const int64_t end = std::min(stop, total);
-  const auto cut = [&](const Tensor& y) {
-    return call(op<"slice">(), {y}, {{"dim", number(1)}, {"start", number(start)}, {"stop", number(end)}});
-  };
-  const Tensor divisor = cut(envelope);
-  if (!divisor.is_traced()) {
-    const Tensor least = call(op<"amin">(), {call(op<"abs">(), {divisor})});
-    WEFT_CHECK(least.item().to_double() > 1e-11, "istft: the windows that overlap are zero somewhere");
-  }
-  result = promoted(op<"true_divide">(), {cut(result), divisor});
-  if (length && stop > end) result = call(op<"pad">(), {result}, {{"pad", sizes(Ints{0, stop - end})}});
-  return is_single ? call(op<"select">(), {result}, {{"dim", number(0)}, {"index", number(0)}}) : result;
-}
-
 template <class F>
 void transform(const char* name, F function) {
   define(fmt::format("fft_{}(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor", name),
@@ -344,40 +236,6 @@ using L = OptionalInts;
            return complex_to_real(complex_over(x, over, dims.size() - 1, norm, true), size, over.dims.back(),
                                   norm);
          });
-  return true;
-}();
-
-[[maybe_unused]] const bool kShortTime = [] {
-  define(
-      "stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
-      "normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> "
-      "Tensor",
-      [](const Tensor& x, int64_t points, N hop, N length, const OptionalTensor& window, bool normalized,
-         std::optional<bool> onesided, std::optional<bool> as_complex_numbers, std::optional<bool>) {
-        return stft(x, framing("stft", points, hop, length, window), false, "", normalized, onesided,
-                    as_complex_numbers);
-      });
-  define(
-      "stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, "
-      "bool "
-      "center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? "
-      "return_complex=None, bool? align_to_window=None) -> Tensor",
-      [](const Tensor& x, int64_t points, N hop, N length, const OptionalTensor& window, bool center,
-         const std::string& mode, bool normalized, std::optional<bool> onesided,
-         std::optional<bool> as_complex_numbers, std::optional<bool>) {
-        return stft(x, framing("stft", points, hop, length, window), center, mode, normalized, onesided,
-                    as_complex_numbers);
-      });
-  define(
-      "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
-      "center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) "
-      "-> "
-      "Tensor",
-      [](const Tensor& x, int64_t points, N hop, N window_length, const OptionalTensor& window, bool center,
-         bool normalized, std::optional<bool> onesided, N length, bool as_complex_numbers) {
-        return istft(x, framing("istft", points, hop, window_length, window), center, normalized, onesided,
-                     length, as_complex_numbers);
-      });
   return true;
 }();
 

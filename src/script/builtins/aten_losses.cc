@@ -1,4 +1,4 @@
-// Losses over classes and sequences of labels.
+// The loss over sequences of labels.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,10 +10,6 @@
 namespace weft::jit::aten::losses {
 namespace {
 
-Tensor sub(const Operand& x, const Operand& y) { return promoted(op<"sub">(), {x, y}); }
-Tensor positive_part(const Tensor& x) { return promoted(op<"maximum">(), {x, Scalar(0)}); }
-Tensor class_numbers(int64_t n) { return call(op<"arange">(), {}, {{"start", Scalar(n)}}); }
-Tensor sum_last(const Tensor& x) { return call(op<"sum">(), {x}, {{"dim", sizes(Ints{-1})}}); }
 Tensor in_shape(const Tensor& x, const Ints& shape) {
   return call(op<"reshape">(), {x}, {{"shape", sizes(shape)}});
 }
@@ -24,45 +20,6 @@ Tensor reduced(const Tensor& x, int64_t reduction) {
              fmt::format("loss: reduction is 0, 1 or 2, got {}", reduction));
   if (reduction == kEach) return x;
   return call(reduction == kMean ? op<"mean">() : op<"sum">(), {x});
-}
-
-// sum over i != target of max(0, margin - x[target] + x[i])^p / C.
-Tensor multi_margin_loss(const Tensor& x, const Tensor& target, Scalar p, Scalar margin,
-                         const OptionalTensor& weight, int64_t reduction) {
-  const int64_t classes = x.size(-1), power = p.to_int();
-  WEFT_CHECK(power == 1 || power == 2, fmt::format("multi_margin_loss: p is 1 or 2, got {}", power));
-  const Tensor chosen = call(op<"unsqueeze">(), {target}, {{"dim", sizes(Ints{target.dim()})}});
-  const Tensor index = x.dim() == 1 ? in_shape(target, {1}) : chosen;
-  const Tensor own = call(op<"gather">(), {x, index}, {{"dim", number(-1)}});
-  Tensor terms = positive_part(add(sub(margin, own), x));
-  if (power == 2) terms = mul(terms, terms);
-  if (weight) {
-    const Tensor scale = call(op<"index_select">(), {*weight, in_shape(target, {-1})}, {{"dim", number(0)}});
-    terms = mul(terms, call(op<"reshape">(), {scale}, {{"shape", ops::sym_shape(index)}}));
-  }
-  terms = promoted(op<"where">(), {promoted(op<"eq">(), {class_numbers(classes), index}), Scalar(0), terms});
-  return reduced(promoted(op<"true_divide">(), {sum_last(terms), Scalar(classes)}), reduction);
-}
-
-// sum over targets j, those before the first -1, and other classes i of max(0, 1 - (x[j] - x[i])) / C.
-Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, int64_t reduction) {
-  const int64_t classes = x.size(-1), rank = x.dim();
-  const auto at_end = [&](const Tensor& y) {
-    return call(op<"unsqueeze">(), {y}, {{"dim", sizes(Ints{rank})}});
-  };
-  const Tensor ended = cast(promoted(op<"lt">(), {target, Scalar(0)}), DType::I64);
-  const Tensor is_listed =
-      at_end(promoted(op<"eq">(), {call(op<"cumsum">(), {ended}, {{"dim", number(-1)}}), Scalar(0)}));
-  const Tensor equal = promoted(op<"eq">(), {at_end(target), class_numbers(classes)});
-  const Tensor is_target = call(op<"any">(), {call(op<"logical_and">(), {equal, is_listed})},
-                                {{"dim", sizes(Ints{-2})}, {"keepdim", true}});
-  const Tensor index = promoted(op<"maximum">(), {target, Scalar(0)});
-  const Tensor chosen = at_end(call(op<"gather">(), {x, index}, {{"dim", number(-1)}}));
-  const Tensor others = call(op<"unsqueeze">(), {x}, {{"dim", sizes(Ints{rank - 1})}});
-  const Tensor terms = positive_part(add(sub(Scalar(1), chosen), others));
-  const Tensor counted = call(op<"logical_and">(), {is_listed, call(op<"logical_not">(), {is_target})});
-  const Tensor sum = sum_last(sum_last(promoted(op<"where">(), {counted, terms, Scalar(0)})));
-  return reduced(promoted(op<"true_divide">(), {sum, Scalar(classes)}), reduction);
 }
 
 // ---- connectionist temporal classification: Graves et al., 2006 ------------------------------------------
@@ -151,16 +108,7 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Ints& inpu
   return cast(reduced(losses, reduction), log_probs.dtype());
 }
 
-[[maybe_unused]] const bool kClassLosses = [] {
-  define(
-      "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
-      "reduction=1) -> Tensor",
-      [](const Tensor& x, const Tensor& target, Scalar p, Scalar margin, const OptionalTensor& weight,
-         int64_t reduction) { return multi_margin_loss(x, target, p, margin, weight, reduction); });
-  define("multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
-         [](const Tensor& x, const Tensor& target, int64_t reduction) {
-           return multilabel_margin_loss(x, target, reduction);
-         });
+[[maybe_unused]] const bool kSequenceLosses = [] {
   define(
       "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int "
       "blank=0, int "

@@ -3,18 +3,8 @@
 from typing import Optional
 
 from weft import Tensor
-from weft.nn._losses import _older, _reduced
+from weft.nn._losses import _number, _older, _reduced
 from weft.ops import aten
-
-
-def _number(reduction: str) -> int:
-    if reduction == "none":
-        return 0
-    if reduction == "mean":
-        return 1
-    if reduction == "sum":
-        return 2
-    raise ValueError(f"reduction must be none, mean or sum, got {reduction}")
 
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Optional[Tensor] = None, size_average: Optional[bool] = None,
@@ -82,19 +72,6 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor, full: bool = F
     if full:
         loss = loss + 0.9189385332046727
     return _reduced(loss, reduction)
-
-
-def soft_margin_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None, reduce: Optional[bool] = None,
-                     reduction: str = "mean") -> Tensor:  # fmt: skip
-    return aten.soft_margin_loss(input, target, _number(_older(size_average, reduce, reduction)))
-
-
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Optional[bool] = None,
-                         reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    zeros = aten.zeros_like(input)
-    far = aten.where(target != 1, aten.clamp(margin - input, min=0), zeros)
-    loss = far + aten.where(target != -1, input, zeros)
-    return _reduced(loss, _older(size_average, reduce, reduction))
 
 
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Optional[Tensor] = None,

@@ -5,6 +5,7 @@ from weft._composed.checks import (  # noqa: F401
     DTypeError,
     is_inexact,
     need_floating,
+    need_tensor,
     refuse_bool,
     refuse_complex,
 )
@@ -156,13 +157,6 @@ def all_written(out, results, *inputs, **rules):
         return results
     pairs = [written(target, result, *inputs, **rules) for target, result in zip(out, results)]
     return type(results).of_out(*pairs) if hasattr(results, "_fields") else tuple(pairs)
-
-
-def need_tensor(function, value, name="input", position=1):
-    if not isinstance(value, _weft.Tensor) and not hasattr(type(value), "__weft_operator__"):
-        raise TypeError(
-            f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}"
-        )
 
 
 def copied(result):

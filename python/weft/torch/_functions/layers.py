@@ -3,6 +3,7 @@
 import weft as _weft
 from weft import Tensor as _Tensor
 from weft import _autocast
+from weft._composed import losses
 from weft.nn import functional as _F
 
 from ._numeric import all_written
@@ -28,31 +29,23 @@ def kl_div(input, target, reduction=0, *, log_target=False):
 
 
 def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
-    return _F.margin_ranking_loss(input1, input2, target, float(margin), reduction=_reduction(reduction))
+    return losses.margin_ranking_loss(input1, input2, target, float(margin), reduction)
 
 
 def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
-    if input.is_floating_point() or reduction == 1:
-        return _F.hinge_embedding_loss(input, target, float(margin), reduction=_reduction(reduction))
-    # PyTorch takes the margin in the input's dtype, and computes in it.
-    gap = _weft.clamp(_weft.full((), margin).to(input.dtype) - input, min=0)
-    zero = _weft.zeros_like(input)
-    losses = _weft.where(target != 1, gap, zero) + _weft.where(target != -1, input, zero)
-    return losses.sum() if reduction == 2 else losses
+    return losses.hinge_embedding_loss(input, target, float(margin), reduction)
 
 
 def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):
-    return _F.cosine_embedding_loss(input1, input2, target, float(margin), reduction=_reduction(reduction))
+    return losses.cosine_embedding_loss(input1, input2, target, float(margin), reduction)
 
 
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=0):
-    return _F.triplet_margin_loss(
-        anchor, positive, negative, float(margin), p, eps, swap, reduction=_reduction(reduction)
-    )
+    return losses.triplet_margin_loss(anchor, positive, negative, float(margin), p, eps, swap, reduction)
 
 
 def poisson_nll_loss(input, target, log_input, full, eps, reduction):
-    return _F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_reduction(reduction))
+    return losses.poisson_nll_loss(input, target, log_input, full, eps, reduction)
 
 
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=0, zero_infinity=False):

@@ -281,18 +281,6 @@ def std_mean(input, *args, **kwargs):
     return _weft.std(input, *args, **kwargs), _weft.mean(input, dim, keepdim)
 
 
-def cov(input, *, correction=1, fweights=None, aweights=None):
-    """The covariance of variables, one a row; weights by which observations, one a column, count."""
-    need_tensor("cov", input)
-    return statistics.cov(input, correction, fweights, aweights)
-
-
-def corrcoef(input):
-    """The correlation coefficients of variables, one a row."""
-    need_tensor("corrcoef", input)
-    return statistics.corrcoef(input)
-
-
 # ---- norms ---------------------------------------------------------------------------------------------------
 
 
