@@ -5,6 +5,7 @@ from typing import Callable, Optional
 import weft as _weft
 from weft import Tensor, _autocast
 from weft._composed import losses
+from weft._composed.indexing import pdist  # noqa: F401
 
 
 def _reduction(size_average, reduce, reduction):
@@ -58,14 +59,6 @@ def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
     return _weft.pairwise_distance(x1, x2, p, eps, keepdim)
-
-
-def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """Distances of all pairs of rows of input[N, D], N * (N - 1) / 2 of them: of 0 and 1, 0 and 2, …"""
-    rows = input.shape[0]
-    places = _weft.arange(rows)
-    upper = places.unsqueeze(1) < places.unsqueeze(0)
-    return _weft.cdist(input, input, p).masked_select(upper)
 
 
 # ---- losses that are operators -------------------------------------------------------------------------------

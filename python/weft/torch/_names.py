@@ -171,6 +171,7 @@ FUNCTIONS = Namespace(
         "weft.torch._functions.special": "logit mvlgamma polygamma",
         "weft.torch._functions.spectral": """
             bartlett_window blackman_window hamming_window hann_window kaiser_window""",
+        "weft._composed.indexing": "pdist",
         "weft._composed.spectral": "istft stft",
         "weft._composed.statistics": "corrcoef cov",
         "weft.random": """Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state""",
@@ -223,7 +224,7 @@ FUNCTIONS = Namespace(
             is_same_size is_signed isclose isreal ldexp lerp logaddexp nan_to_num nextafter numel polar real
             resolve_conj resolve_neg rsub sgn sign square sub subtract""",
         "weft.torch._functions.matrix_products": """
-            addbmm addmm addmv addr baddbmm bmm cdist dot dsmm ger inner mm mv outer pdist spmm vander vdot""",
+            addbmm addmm addmv addr baddbmm bmm cdist dot dsmm ger inner mm mv outer spmm vander vdot""",
         "weft.torch._functions.layers": """
             adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator avg_pool1d batch_norm
             batch_norm_update_stats binary_cross_entropy_with_logits celu_ constant_pad_nd conv_tbc

@@ -11,10 +11,6 @@ namespace weft::jit::aten::forms {
 namespace {
 
 Tensor sub(const Operand& x, const Operand& y) { return promoted(op<"sub">(), {x, y}); }
-Tensor part(const Tensor& x, int64_t dim, int64_t start, int64_t stop) {
-  return call(op<"slice">(), {x}, {{"dim", number(dim)}, {"start", number(start)}, {"stop", number(stop)}});
-}
-
 // log of the multivariate gamma function.
 Tensor mvlgamma(const Tensor& x, int64_t p) {
   constexpr int64_t kMostDimensions = 1 << 16;  // each is a pass over x
@@ -49,16 +45,6 @@ Tensor nanquantile(const Tensor& x, double q, OptionalInt dim, bool keepdim) {
   if (!dim && keepdim)
     return call(op<"reshape">(), {result}, {{"shape", sizes(Ints(static_cast<size_t>(x.dim()), 1))}});
   return keepdim ? result : call(op<"squeeze">(), {result}, {{"dim", sizes(Ints{axis})}});
-}
-
-// The first `size` positions of elements that are not zero, then rows of `fill`.
-Tensor nonzero_static(const Tensor& x, int64_t size, int64_t fill) {
-  const Tensor found = call(op<"nonzero">(), {x});
-  const int64_t count = found.size(0);
-  if (count >= size) return part(found, 0, 0, size).contiguous();
-  return call(op<"concatenate">(),
-              {found, Tensor::full({size - count, found.size(1)}, Scalar(fill), DType::I64)},
-              {{"dim", number(0)}});
 }
 
 // Convolution along time[T, N, C] with weight[K, C, O].
@@ -220,8 +206,6 @@ void ends_as_tensors(const char* name, const char* middle) {
         for (int64_t i = 0; i < q.numel(); ++i) results.push_back(nanquantile(x, q.at(i), dim, keepdim));
         return call(op<"stack">(), std::move(results));
       });
-  define("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor",
-         [](const Tensor& x, int64_t size, int64_t fill) { return nonzero_static(x, size, fill); });
   return true;
 }();
 

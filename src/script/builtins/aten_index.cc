@@ -55,41 +55,12 @@ Tensor masked_fill_by(const Tensor& x, const Tensor& mask, const Tensor& value) 
   return promoted(op<"where">(), {mask, cast(value, x.dtype()), x});
 }
 
-// The mask's true elements take source's first ones, in order.
-Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source) {
-  WEFT_CHECK_TYPE(source.dtype() == x.dtype(),
-                  fmt::format("masked_scatter: source must have self's dtype\n  self: {}   source: {}",
-                              describe(x), describe(source)));
-  const Tensor chosen = call(op<"expand">(), {mask}, {{"shape", ops::sym_shape(x)}});
-  const Tensor flat_mask = call(op<"reshape">(), {chosen}, {{"shape", sizes(Ints{-1})}});
-  const Tensor flat_source = call(op<"reshape">(), {source}, {{"shape", sizes(Ints{-1})}});
-  const Tensor positions = call(op<"nonzero">(), {flat_mask});
-  const int64_t count = positions.size(0);
-  WEFT_CHECK(count <= source.numel(),
-             fmt::format("masked_scatter: mask has {} true elements, source only {} elements", count,
-                         source.numel()));
-  Tensor result = x.clone();
-  const Tensor flat = call(op<"reshape">(), {result}, {{"shape", sizes(Ints{-1})}});
-  const Tensor first =
-      call(op<"slice">(), {flat_source}, {{"dim", axis(0)}, {"start", number(0)}, {"stop", number(count)}});
-  const Tensor written = call(
-      op<"index_put">(), {flat, first, call(op<"reshape">(), {positions}, {{"shape", sizes(Ints{-1})}})});
-  return call(op<"reshape">(), {written}, {{"shape", ops::sym_shape(x)}});
-}
-
 Tensor embedding(const Tensor& weight, const Tensor& indices) {
   return call(op<"embedding">(), {indices, weight});
 }
 
 Tensor repeat_interleave(const Tensor& x, const Tensor& repeats, OptionalInt dim) {
   return call(op<"repeat_interleave">(), {x, repeats}, {{"dim", number(dim)}});
-}
-
-Tensor isin(const Tensor& elements, const Tensor& tests, bool invert) {
-  const Tensor left = call(op<"unsqueeze">(), {elements}, {{"dim", sizes(Ints{elements.dim()})}});
-  const Tensor right = call(op<"reshape">(), {tests}, {{"shape", sizes(Ints{-1})}});
-  const Tensor found = call(op<"any">(), {promoted(op<"eq">(), {left, right})}, {{"dim", sizes(Ints{-1})}});
-  return invert ? call(op<"logical_not">(), {found}) : found;
 }
 
 // A copy of x with `part`, a function of it that gives a view, replaced by src.
@@ -162,10 +133,6 @@ Tensor replaced(const Tensor& x, const Tensor& src, View view) {
                [](const Tensor& x, const Tensor& mask, const Tensor& value) {
                  return masked_fill_by(x, mask, value);
                });
-  with_inplace("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
-               [](const Tensor& x, const Tensor& mask, const Tensor& source) {
-                 return masked_scatter(x, mask, source);
-               });
   same<"masked_select">("masked_select(Tensor self, Tensor mask) -> Tensor");
   same<"nonzero">("nonzero(Tensor self) -> Tensor");
   same<"nonzero">("argwhere(Tensor self) -> Tensor");
@@ -212,12 +179,6 @@ Tensor replaced(const Tensor& x, const Tensor& src, View view) {
            return repeat_interleave(numbers, repeats, 0);
          });
   define(
-      "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool "
-      "invert=False) -> Tensor",
-      [](const Tensor& elements, const Tensor& tests, bool, bool invert) {
-        return isin(elements, tests, invert);
-      });
-  define(
       "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool "
       "invert=False) -> Tensor",
       [](const Tensor& elements, Scalar test, bool, bool invert) {
@@ -240,21 +201,6 @@ Tensor replaced(const Tensor& x, const Tensor& src, View view) {
              return call(op<"diagonal">(), {copy},
                          {{"offset", number(offset)}, {"dim1", number(dim1)}, {"dim2", number(dim2)}});
            });
-         });
-  define("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
-         [](const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
-           const int64_t size = x.size(-1) + std::abs(offset), rank = x.dim() + 1;
-           const int64_t first = wrap_dim("diag_embed", dim1, rank),
-                         second = wrap_dim("diag_embed", dim2, rank);
-           WEFT_CHECK(first != second, "diag_embed: dim1 and dim2 must differ");
-           Shape shape(x.shape().begin(), x.shape().end() - 1);
-           for (const int64_t dim : {std::min(first, second), std::max(first, second)})
-             shape.insert(shape.begin() + dim, size);
-           const Tensor result = Tensor::full(shape, Scalar(0), x.dtype());
-           call(op<"diagonal">(), {result},
-                {{"offset", number(offset)}, {"dim1", number(first)}, {"dim2", number(second)}})
-               .copy_from(x);
-           return result;
          });
   define("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
          [](const Tensor& x, Scalar value, bool wrap) {

@@ -3,7 +3,6 @@
 
 #include "ops/torch_rules.h"
 #include "script/builtins/aten.h"
-#include "script/builtins/scattering.h"
 
 namespace weft::jit::aten {
 namespace {
@@ -120,38 +119,6 @@ Tensor vector_norm(const Tensor& x, const std::optional<Scalar>& p, const Option
 std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending) {
   Tensors sorted = call_all(op<"sort">(), {x}, {{"dim", number(dim)}, {"descending", descending}});
   return {sorted.at(0), sorted.at(1)};
-}
-
-// The weft operator drops what is not asked for; TorchScript's returns empty tensors for it.
-std::tuple<Tensor, Tensor, Tensor> unique(const Tensor& x, bool inverse, bool counts) {
-  const Tensors found =
-      call_all(op<"unique">(), {x}, {{"return_inverse", inverse}, {"return_counts", counts}});
-  size_t next = 1;
-  const auto take = [&](bool wanted) {
-    return wanted ? found.at(next++)
-                  : call(op<"empty">(), {}, {{"shape", sizes(Ints{0})}, {"dtype", DType::I64}});
-  };
-  const Tensor positions = take(inverse), numbers = take(counts);
-  return {found.at(0), positions, numbers};
-}
-
-std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const Tensor& x, bool inverse, bool counts) {
-  const Tensor line = flat(x);
-  const int64_t size = line.numel();
-  const Tensor empty = call(op<"empty">(), {}, {{"shape", sizes(Ints{0})}, {"dtype", DType::I64}});
-  if (size == 0) return {line, empty, empty};
-  const auto part = [&](int64_t start, int64_t stop) {
-    return call(op<"slice">(), {line},
-                {{"dim", number(0)}, {"start", number(start)}, {"stop", number(stop)}});
-  };
-  const Tensor first = call(op<"ones">(), {}, {{"shape", sizes(Ints{1})}, {"dtype", DType::Bool}});
-  const Tensor starts =
-      call(op<"concatenate">(), {first, promoted(op<"ne">(), {part(1, size), part(0, size - 1)})});
-  const Tensor group = promoted(
-      op<"sub">(), {call(op<"cumsum">(), {cast(starts, DType::I64)}, {{"dim", number(0)}}), Scalar(1)});
-  return {call(op<"masked_select">(), {line, starts}),
-          inverse ? call(op<"reshape">(), {group}, {{"shape", sizes(x.shape())}}) : empty,
-          counts ? call(op<"bincount">(), {group}) : empty};
 }
 
 // ---- searching
@@ -322,23 +289,6 @@ Tensor quantiles(const Tensor& x, const Tensor& q, OptionalInt dim, bool keepdim
   same<"kthvalue">(
       "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor "
       "indices)");
-  define(
-      "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> "
-      "(Tensor, Tensor, Tensor)",
-      [](const Tensor& x, bool, bool inverse, bool counts) { return unique(x, inverse, counts); });
-  define("_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
-         [](const Tensor& x, bool, bool inverse) {
-           const auto [values, positions, counts] = unique(x, inverse, false);
-           return std::tuple(values, positions);
-         });
-  define(
-      "unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) "
-      "-> "
-      "(Tensor, Tensor, Tensor)",
-      [](const Tensor& x, bool inverse, bool counts, OptionalInt dim) {
-        if (dim && x.dim() != 1) return scattering::unique_neighbours(x, *dim, inverse, counts);
-        return unique_consecutive(x, inverse, counts);
-      });
   same<"bincount">("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor");
   same<"histc">("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor");
   define(

@@ -168,45 +168,6 @@ Tensors meshgrid(const IValue& list, const std::string& indexing) {
   return call_all(op<"meshgrid">(), tensor_list(list), {{"indexing", indexing}});
 }
 
-Tensor block_diag(const Tensors& tensors) {
-  int64_t rows = 0, columns = 0;
-  Tensors blocks;
-  for (const Tensor& tensor : tensors) {
-    WEFT_CHECK(tensor.dim() <= 2,
-               fmt::format("block_diag: expected tensors of at most 2 dimensions, got {}", describe(tensor)));
-    const Tensor& block =
-        blocks.emplace_back(tensor.dim() == 2 ? tensor : reshape(tensor, {1, tensor.numel()}));
-    rows += block.size(0), columns += block.size(1);
-  }
-  const DType dtype = ops::build::promote(blocks, Promotion::Torch).at(0).dtype();
-  const Tensor result = Tensor::full({rows, columns}, Scalar(0), dtype);
-  int64_t row = 0, column = 0;
-  for (const Tensor& block : blocks) {
-    slice(slice(result, 0, row, row + block.size(0), 1), 1, column, column + block.size(1), 1)
-        .copy_from(block);
-    row += block.size(0), column += block.size(1);
-  }
-  return result;
-}
-
-Tensor pad_sequence(const Tensors& sequences, bool batch_first, double value, const std::string& side) {
-  WEFT_CHECK(!sequences.empty(), "pad_sequence: expected at least one sequence");
-  WEFT_CHECK(side == "left" || side == "right",
-             fmt::format("pad_sequence: padding_side must be 'left' or 'right', got '{}'", printable(side)));
-  int64_t longest = 0;
-  for (const Tensor& sequence : sequences) longest = std::max(longest, sequence.size(0));
-  Shape shape = sequences[0].shape();
-  shape[0] = longest;
-  shape.insert(shape.begin() + (batch_first ? 0 : 1), static_cast<int64_t>(sequences.size()));
-  const Tensor result = Tensor::full(shape, Scalar(value), sequences[0].dtype());
-  for (size_t i = 0; i < sequences.size(); ++i) {
-    const Tensor row = select(result, batch_first ? 0 : 1, static_cast<int64_t>(i));
-    const int64_t length = sequences[i].size(0), start = side == "left" ? longest - length : 0;
-    slice(row, 0, start, start + length, 1).copy_from(sequences[i]);
-  }
-  return result;
-}
-
 // In place: self becomes the view.
 void become(const Tensor& self, const Tensor& view) {
   WEFT_CHECK_TYPE(!self.is_traced(),
@@ -428,14 +389,6 @@ void copying(std::string_view schema) {
   join<"vstack">("row_stack(Tensor[] tensors) -> Tensor");
   join<"dstack">("dstack(Tensor[] tensors) -> Tensor");
   join<"column_stack">("column_stack(Tensor[] tensors) -> Tensor");
-  define("block_diag(Tensor[] tensors) -> Tensor",
-         [](const Tensors& tensors) { return block_diag(tensors); });
-  define(
-      "pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str "
-      "padding_side=\"right\") -> Tensor",
-      [](const Tensors& sequences, bool batch_first, double value, const std::string& side) {
-        return pad_sequence(sequences, batch_first, value, side);
-      });
   define("meshgrid(Tensor[] tensors) -> Tensor[]", [](const IValue& list) { return meshgrid(list, "ij"); });
   define("meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
          [](const IValue& list, const std::string& indexing) { return meshgrid(list, indexing); });
@@ -445,13 +398,6 @@ void copying(std::string_view schema) {
     for (const Tensor& tensor : tensors)
       results.push_back(call(op<"expand">(), {tensor}, {{"shape", shape}}));
     return results;
-  });
-  define("cartesian_prod(Tensor[] tensors) -> Tensor", [](const Tensors& tensors) {
-    if (tensors.size() == 1) return tensors[0];
-    Tensors columns;
-    for (const Tensor& grid : call_all(op<"meshgrid">(), tensors, {{"indexing", std::string("ij")}}))
-      columns.push_back(reshape(grid, {-1}));
-    return call(op<"stack">(), std::move(columns), {{"dim", number(1)}});
   });
   same<"atleast_1d">("atleast_1d(Tensor self) -> Tensor");
   same<"atleast_2d">("atleast_2d(Tensor self) -> Tensor");

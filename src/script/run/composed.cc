@@ -178,6 +178,10 @@ void register_file(const File& file, size_t& count) {
       "weft::vector_norm(Tensor x, float ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? "
       "dtype=None) -> Tensor",
       &aten::forward_to<"vector_norm">);
+  same("weft::scatter_combine(Tensor x, int dim, Tensor index, Tensor src, str reduce) -> Tensor",
+       &aten::forward_to<"scatter_combine">);
+  same("weft::index_put(Tensor x, Tensor values, Tensor[] indices, *, bool accumulate=False) -> Tensor",
+       &aten::forward_to<"index_put">);
   same("weft::require(Tensor x, Tensor condition, *, str error) -> Tensor", &aten::forward_to<"require">);
   return true;
 }();

@@ -4,6 +4,7 @@ from typing import List, NamedTuple, Optional, Union
 
 import weft
 from weft import Tensor
+from weft._composed import shapes
 
 
 class _PackedFields(NamedTuple):
@@ -122,25 +123,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     """Tensors [length, *] as one [steps, batch, *] (batch_first: [batch, steps, *]), padded to the longest."""
     if isinstance(sequences, Tensor):
         sequences = sequences.unbind(0)
-    if padding_side not in ("left", "right"):
-        raise ValueError(f"pad_sequence: padding_side must be 'left' or 'right', got {padding_side!r}")
-    sequences = list(sequences)
-    if not sequences:
-        raise RuntimeError("pad_sequence: expected at least one sequence")
-    steps = max(sequence.shape[0] for sequence in sequences)
-    trailing = tuple(sequences[0].shape[1:])
-    result = weft.full((len(sequences), steps, *trailing), padding_value, dtype=sequences[0].dtype)
-    for n, sequence in enumerate(sequences):
-        if tuple(sequence.shape[1:]) != trailing:
-            raise ValueError(
-                f"pad_sequence: expected sequences of shape [*, {', '.join(map(str, trailing))}], got {list(sequence.shape)}"
-            )
-        count = sequence.shape[0]
-        if count:
-            result[
-                n, steps - count if padding_side == "left" else 0 : steps if padding_side == "left" else count
-            ] = sequence
-    return result if batch_first else result.transpose(0, 1)
+    return shapes.pad_sequence(list(sequences), batch_first, padding_value, padding_side)
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first=False):

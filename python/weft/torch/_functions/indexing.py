@@ -3,6 +3,8 @@
 import weft as _weft
 from weft import Tensor as _Tensor
 from weft import _autocast
+from weft._composed import indexing
+from weft._composed.indexing import with_dimension
 
 from ._support import (
     dimension,
@@ -36,11 +38,6 @@ def _not_negative(index, dim, size, error=None):
     return index
 
 
-def _with_dimension(tensor):
-    """A tensor of no dimension as one of a dimension."""
-    return tensor.reshape(1) if tensor.dim() == 0 else tensor
-
-
 # ---- choosing ------------------------------------------------------------------------------------------------
 
 
@@ -72,7 +69,7 @@ def nonzero(input, *, out=None, as_tuple=False):
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     if not as_tuple:
         return written(out, _by_columns(_weft.nonzero(input)))
-    return tuple(_weft.unbind(_by_columns(_weft.nonzero(_with_dimension(input))), 1))
+    return tuple(_weft.unbind(_by_columns(_weft.nonzero(with_dimension(input))), 1))
 
 
 def _by_columns(indices):
@@ -88,11 +85,7 @@ def argwhere(input):
 def nonzero_static(input, *, size, fill_value=-1, out=None):
     """[size, dim] the first indices of elements that differ from zero, filled up with fill_value."""
     need_tensor("nonzero_static", input)
-    if size < 0:
-        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
-    found = _weft.nonzero(input)[:size]
-    missing = _weft.full((size - found.shape[0], input.dim()), fill_value, dtype=_weft.int64)
-    return written(out, _weft.cat([found, missing], 0))
+    return written(out, indexing.nonzero_static(input, size, fill_value))
 
 
 def masked_select(input, mask, *, out=None):
@@ -120,30 +113,7 @@ def masked_fill(input, mask, value):
 def masked_scatter(input, mask, source):
     """The input with the elements where the mask holds replaced by those of `source`, in order."""
     need_tensor("masked_scatter", input)
-    if mask.dtype != _weft.bool:
-        raise RuntimeError("masked_scatter: expected BoolTensor for mask")
-    if input.dtype != source.dtype:
-        raise RuntimeError(
-            f"masked_scatter: expected self and source to have same dtypes but got {input.dtype} and {source.dtype}"
-        )
-    input, mask = (
-        _weft.broadcast_to(input, _shape_of(input, mask)),
-        _weft.broadcast_to(mask, _shape_of(input, mask)),
-    )
-    flat = mask.reshape(-1)
-    if flat.numel() == 0:
-        return input.clone()
-    source = source.reshape(-1)
-    if source.numel() == 0:
-        source = _weft.zeros((1,), dtype=input.dtype)
-    order = _weft.clamp(_weft.cumsum(flat, 0) - 1, min=0, max=source.shape[0] - 1)
-    return _weft.where(mask, _weft.take(source, order).reshape(mask.shape), input)
-
-
-def _shape_of(*tensors):
-    from .shapes import broadcast_shapes
-
-    return tuple(broadcast_shapes(*[each.shape for each in tensors]))
+    return indexing.masked_scatter(input, mask, source)
 
 
 # ---- gathering -----------------------------------------------------------------------------------------------
@@ -159,7 +129,7 @@ def gather(input, dim=None, index=None, *, sparse_grad=False, out=None, axis=Non
         return written(out, _weft.empty(tuple(index.shape), dtype=input.dtype))
     index = _not_negative(index, dim, input.shape[dim] if input.dim() else 1)
     if input.dim() == 0 or index.dim() == 0:
-        found = _weft.gather(_with_dimension(input), dim, _with_dimension(index))
+        found = _weft.gather(with_dimension(input), dim, with_dimension(index))
         return written(out, found.reshape(index.shape), input, index, own_dtype=True)
     return written(out, _weft.gather(input, dim, index), input, index, own_dtype=True)
 
@@ -187,7 +157,7 @@ def take_along_dim(input, indices, dim=None, *, out=None):
     # Positions wrap around, in both directions.
     size = input.numel() if dim is None else input.shape[dim] if input.dim() else 1
     if input.dim() == 0:
-        input, indices = input.reshape(1), _with_dimension(indices)
+        input, indices = input.reshape(1), with_dimension(indices)
     at = _weft.remainder(indices, size) if size else indices
     return written(out, _weft.take_along_dim(input, at, dim), input, indices, own_dtype=True)
 
@@ -211,14 +181,14 @@ def index_add(input, dim, index, source, *, alpha=1, out=None):
         return written(
             out,
             _weft.index_add(
-                input.reshape(1), 0, _with_dimension(index), source.reshape(-1), alpha=alpha
+                input.reshape(1), 0, with_dimension(index), source.reshape(-1), alpha=alpha
             ).reshape(()),
         )
     if input.dtype != source.dtype:
         raise RuntimeError(
             f"index_add_(): self ({input.dtype}) and source ({source.dtype}) must have the same scalar type"
         )
-    return written(out, _weft.index_add(input, dim, _with_dimension(index), source, alpha=alpha))
+    return written(out, _weft.index_add(input, dim, with_dimension(index), source, alpha=alpha))
 
 
 @_autocast.widest
@@ -233,7 +203,7 @@ def index_copy(input, dim, index, source, *, out=None):
     index = _not_negative(index, dim, 0, "index_copy_(): index is out of bounds: it is negative")
     if input.dim() == 0:
         return written(out, source.reshape(()).clone())
-    return written(out, _weft.index_copy(input, dim, _with_dimension(index), source))
+    return written(out, _weft.index_copy(input, dim, with_dimension(index), source))
 
 
 def index_fill(input, dim, index, value):
@@ -241,18 +211,18 @@ def index_fill(input, dim, index, value):
     need_tensor("index_fill", input)
     index = _positions("index_fill", index)
     if input.dim() == 0:
-        return index_fill(input.reshape(1), 0, _with_dimension(index), value).reshape(())
+        return index_fill(input.reshape(1), 0, with_dimension(index), value).reshape(())
     dim = dimension("index_fill", dim, input.dim())
     if isinstance(value, _Tensor):
         if value.dim():
             raise RuntimeError(
                 f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
             )
-        at = _with_dimension(index)
+        at = with_dimension(index)
         shape = list(input.shape)
         shape[dim] = at.shape[0]
         return _weft.index_copy(input, dim, at, _weft.broadcast_to(value.to(input.dtype), tuple(shape)))
-    return _weft.index_fill(input, dim, _with_dimension(index), value)
+    return _weft.index_fill(input, dim, with_dimension(index), value)
 
 
 def index_put(input, indices, values, accumulate=False):
@@ -268,21 +238,7 @@ def index_put(input, indices, values, accumulate=False):
 def put(input, index, source, accumulate=False):
     """The input with the elements at positions of its flattened form replaced by those of source, or increased."""
     need_tensor("put", input)
-    if index.dtype != _weft.int64:
-        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype}")
-    if input.dtype != source.dtype:
-        raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got {input.dtype} and {source.dtype}"
-        )
-    if index.numel() != source.numel():
-        raise IndexError(
-            f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{source.numel()}, index.numel() = {index.numel()}"
-        )
-    result = _weft.index_put(
-        input.reshape(-1), source.reshape(-1), [index.reshape(-1)], accumulate=accumulate
-    )
-    return result.reshape(input.shape)
+    return indexing.put(input, index, source, accumulate)
 
 
 def _scatter_source(function, input, index, src, value):
@@ -290,7 +246,7 @@ def _scatter_source(function, input, index, src, value):
     if isinstance(src, _Tensor):
         if src.dtype != input.dtype:
             raise RuntimeError(f"{function}(): Expected self.dtype to be equal to src.dtype")
-        return _with_dimension(src)
+        return with_dimension(src)
     number = src if src is not None else value
     if number is None:
         raise TypeError(f"{function}() missing 1 required positional arguments: 'src'")
@@ -309,7 +265,7 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None, out=None):
     if index.numel() == 0:
         return written(out, input.clone())
     index = _not_negative(index, dim, input.shape[dim] if input.dim() else 1)
-    given, at = _with_dimension(input), _with_dimension(index)
+    given, at = with_dimension(input), with_dimension(index)
     source = _scatter_source("scatter", input, at, src, value)
     if reduce is None:
         result = _weft.scatter(given, dim, at, source)
@@ -326,80 +282,25 @@ def scatter_add(input, dim, index, src, *, out=None):
     return scatter(input, dim, index, src, reduce="add", out=out)
 
 
-def _neutral(index, reduce, dtype):
-    return _weft.full(tuple(index.shape), 1 if reduce == "prod" else 0, dtype=dtype)
-
-
-def _combined(function, input, dim, index, source, reduce, include_self):
-    """scatter with a reduction, over `index` of as many dimensions as the input."""
-    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
-        raise RuntimeError(
-            f"{function}(): reduce argument must be either sum, prod, mean, amax or amin, got {reduce}."
-        )
-    if input.dtype != source.dtype:
-        raise RuntimeError(f"{function}(): Expected self.dtype to be equal to src.dtype")
+def _places(function, input, dim, index):
+    """`index` as int64, from the front."""
+    index = _positions(function, index)
     if index.numel() == 0:
-        return input.clone()
-    index = _not_negative(index, dim, input.shape[dim] if input.dim() else 1)
-    shape = input.shape
-    input, index, source = _with_dimension(input), _with_dimension(index), _with_dimension(source)
-    base = input
-    if not include_self:
-        first = source if reduce in ("amax", "amin") else _neutral(index, reduce, input.dtype)
-        base = _weft.scatter(input, dim, index, first)
-    if reduce in ("sum", "mean"):
-        base = _weft.scatter_add(base, dim, index, source)
-    else:
-        base = _weft.scatter_combine(base, dim, index, source, reduce)
-    if reduce == "mean":
-        ones = _weft.ones(tuple(index.shape), dtype=input.dtype)
-        count = (
-            _weft.ones(tuple(input.shape), dtype=input.dtype)
-            if include_self
-            else _weft.zeros(tuple(input.shape), dtype=input.dtype)
-        )
-        count = _weft.scatter_add(count, dim, index, ones)
-        count = _weft.where(count == 0, 1, count).to(input.dtype)
-        base = base / count if is_inexact(input) else _weft.floor_divide(base, count)
-    return base.reshape(shape)
+        return index
+    return _not_negative(index, dim, input.shape[dim] if input.dim() else 1)
 
 
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None):
     """The input combined with src[i] at j = i but j[dim] = index[i]: 'sum', 'prod', 'mean', 'amax' or 'amin'."""
     need_tensor("scatter_reduce", input)
     dim = dimension("scatter_reduce", dim, input.dim())
-    return written(
-        out,
-        _combined(
-            "scatter_reduce", input, dim, _positions("scatter_reduce", index), src, reduce, include_self
-        ),
-    )
+    places = _places("scatter_reduce", input, dim, index)
+    return written(out, indexing.scatter_reduce(input, dim, places, src, reduce, include_self))
 
 
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
     """The input combined with slices of source at indices of a dimension: 'prod', 'mean', 'amax' or 'amin'."""
     need_tensor("index_reduce", input)
-    if reduce not in ("prod", "mean", "amax", "amin"):
-        raise RuntimeError(
-            f"index_reduce(): reduce argument must be either prod, mean, amax or amin, got {reduce}."
-        )
     dim = dimension("index_reduce", dim, input.dim())
-    index, source = _with_dimension(_positions("index_reduce", index)), _with_dimension(source)
-    if source.shape[dim] != index.shape[0]:
-        raise RuntimeError(
-            f"index_reduce(): Number of indices ({index.shape[0]}) should be equal to source.size(dim) ({source.shape[dim]})"
-        )
-    shape = [1] * source.dim()
-    shape[dim] = index.shape[0]
-    return written(
-        out,
-        _combined(
-            "index_reduce",
-            input,
-            dim,
-            index.reshape(shape).expand(source.shape),
-            source,
-            reduce,
-            include_self,
-        ),
-    )
+    places = _places("index_reduce", input, dim, index)
+    return written(out, indexing.index_reduce(input, dim, places, source, reduce, include_self))

@@ -5,7 +5,7 @@ from weft import Tensor as _Tensor
 from weft import _autocast
 
 from ._numeric import HALF
-from ._support import DTypeError, is_inexact, need_tensor, promoted, written
+from ._support import is_inexact, need_tensor, promoted, written
 
 
 def _need_dimensions(function, **expected):
@@ -189,22 +189,6 @@ def ger(input, vec2, *, out=None):
 
 
 outer = ger
-
-
-def pdist(input, p=2.0):
-    """The distances of all pairs of rows, in order."""
-    need_tensor("pdist", input)
-    if input.dim() != 2:
-        raise DTypeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
-    if not input.is_floating_point():
-        raise RuntimeError("pdist only supports floating-point dtypes")
-    if p < 0:
-        raise RuntimeError("pdist only supports non-negative p values")
-    count = input.shape[0]
-    numbers = _weft.arange(count)
-    pairs = _weft.nonzero(numbers.unsqueeze(1) < numbers)
-    first, second = _weft.index_select(input, 0, pairs[:, 0]), _weft.index_select(input, 0, pairs[:, 1])
-    return _weft.vector_norm(first - second, float(p), [1])
 
 
 @_autocast.float32

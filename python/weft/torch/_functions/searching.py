@@ -3,17 +3,16 @@
 import weft as _weft
 from weft import Tensor as _Tensor
 from weft import return_types as _types
+from weft._composed import indexing, sets
 from weft.compiler import is_compiling
 
 from ._support import (
     DTypeError,
     all_written,
-    dimension,
     is_inexact,
     is_integer,
     need_tensor,
     of_number,
-    promoted,
     refuse_bool,
     refuse_complex,
     written,
@@ -39,52 +38,10 @@ def isin(
         raise TypeError("isin(): expected a tensor for elements or test_elements")
     elements = elements if isinstance(elements, _Tensor) else of_number(elements)
     tested = test_elements if isinstance(test_elements, _Tensor) else of_number(test_elements)
-    dtype = promoted(elements.dtype, tested.dtype)
     for each in (elements, tested):
         refuse_complex("isin", each)
         refuse_bool("isin", each)
-    elements, tested = elements.to(dtype), tested.to(dtype).reshape(-1)
-    if tested.shape[0] == 0:
-        found = _weft.zeros(tuple(elements.shape), dtype=_weft.bool)
-    elif tested.shape[0] <= 16:
-        found = (elements.unsqueeze(-1) == tested).any(-1)
-    else:
-        ordered = _weft.sort(tested, 0)[0]
-        at = _weft.clamp(_weft.searchsorted(ordered, elements), max=tested.shape[0] - 1)
-        found = _weft.take(ordered, at) == elements
-    return written(out, ~found if invert else found)
-
-
-def _run_starts(rows):
-    """Whether each row of [n, m] differs from the one before it."""
-    changed = (rows[1:] != rows[:-1]).any(1)
-    return _weft.cat([_weft.ones((min(rows.shape[0], 1),), dtype=_weft.bool), changed], 0)
-
-
-def _runs(starts):
-    """The number of the run that each element is in, the positions of first elements, and lengths."""
-    first = _weft.nonzero(starts).reshape(-1)
-    numbers = _weft.cumsum(starts, 0) - 1
-    ends = _weft.cat([first[1:], _weft.tensor([starts.shape[0]], dtype=_weft.int64)[: first.shape[0]]], 0)
-    return numbers, first, ends - first
-
-
-def _rows(function, input, dim):
-    """[n, m]: slices along `dim`, flattened."""
-    moved = input.movedim(dim, 0)
-    if input.shape[dim] and not input.numel():
-        raise RuntimeError(
-            f"{function}: There are 0 sized dimensions, and they aren't selected, so unable to apply unique"
-        )
-    width = 1
-    for size in moved.shape[1:]:
-        width *= size
-    return moved.reshape(input.shape[dim], width)
-
-
-def _slices(input, dim, positions):
-    """Slices of a dimension, which lies widest in memory."""
-    return _weft.index_select(input.movedim(dim, 0), 0, positions).movedim(0, dim)
+    return written(out, indexing.isin(elements, tested, assume_unique, invert))
 
 
 def _chosen(values, inverse, counts, return_inverse, return_counts):
@@ -95,41 +52,14 @@ def _chosen(values, inverse, counts, return_inverse, return_counts):
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """Distinct elements in order, or distinct slices of a dimension; where each is among them, how often it occurs."""
     need_tensor("unique", input)
-    if dim is None:
-        flat = input.reshape(-1)
-        ordered, order = _weft.sort(flat, 0, stable=True)
-        starts = _run_starts(ordered.reshape(-1, 1))
-        numbers, first, lengths = _runs(starts)
-        inverse = _weft.scatter(_weft.zeros_like(order), 0, order, numbers) if flat.shape[0] else order
-        return _chosen(
-            _weft.take(ordered, first), inverse.reshape(input.shape), lengths, return_inverse, return_counts
-        )
-    dim = dimension("unique", dim, input.dim())
-    if input.dim() == 0:
-        found = unique(input.reshape(1), True, True, True)
-        return _chosen(found[0].reshape(()), found[1], found[2], return_inverse, return_counts)
-    rows = _rows("unique", input, dim)
-    order = _weft.arange(rows.shape[0])
-    for column in range(rows.shape[1] - 1, -1, -1):
-        order = _weft.take(order, _weft.argsort(_weft.take(rows[:, column], order), 0, stable=True))
-    numbers, first, lengths = _runs(_run_starts(_weft.index_select(rows, 0, order)))
-    inverse = _weft.scatter(_weft.zeros_like(order), 0, order, numbers) if rows.shape[0] else order
-    values = _slices(input, dim, _weft.take(order, first))
-    return _chosen(values, inverse, lengths, return_inverse, return_counts)
+    found = sets.distinct(input) if dim is None else sets.distinct_slices(input, dim)
+    return _chosen(*found, return_inverse, return_counts)
 
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """The first of every run of equal elements, or of equal slices of a dimension; run numbers and lengths."""
     need_tensor("unique_consecutive", input)
-    if dim is None:
-        flat = input.reshape(-1)
-        numbers, first, lengths = _runs(_run_starts(flat.reshape(-1, 1)))
-        return _chosen(
-            _weft.take(flat, first), numbers.reshape(input.shape), lengths, return_inverse, return_counts
-        )
-    dim = dimension("unique_consecutive", dim, input.dim())
-    numbers, first, lengths = _runs(_run_starts(_rows("unique_consecutive", input, dim)))
-    return _chosen(_slices(input, dim, first), numbers, lengths, return_inverse, return_counts)
+    return _chosen(*sets.runs(input, dim), return_inverse, return_counts)
 
 
 def unravel_index(indices, shape):
@@ -199,85 +129,14 @@ def bincount(input, weights=None, minlength=0):
     return counts.to(_weft.float32) if weights is not None and weights.dtype == _weft.float32 else counts
 
 
-def _range_of(x, low, high):
-    """The range of a histogram: of the elements where it is not given, and no empty one."""
-    if low == high:
-        low, high = (float(_weft.amin(x)), float(_weft.amax(x))) if x.numel() else (0.0, 1.0)
-        if low == high:
-            low, high = low - 0.5, high + 0.5
-    return low, high
-
-
-def _edges(x, bins, given):
-    low, high = given if given is not None else (0.0, 0.0)
-    low, high = float(low), float(high)
-    if not (low <= high and high - low < float("inf")):
-        raise RuntimeError(f"histogram: expected a finite range with min <= max, got [{low}, {high}]")
-    if given is not None:
-        if low == high:
-            low, high = low - 0.5, high + 0.5
-    else:
-        low, high = _range_of(x, 0.0, 0.0)
-    # Counted from the nearer end, so that both ends are exact.
-    number = _weft.arange(bins + 1).to(x.dtype)
-    first, last = of_number(low, x.dtype), of_number(high, x.dtype)
-    step = (last - first) / bins
-    return _weft.where(number < (bins + 1) // 2, first + step * number, last - step * (bins - number))
-
-
-def _bins_of(column, edges):
-    """The bin of each value, and whether it lies in one; the last is closed on the right."""
-    count = edges.shape[0] - 1
-    at = _weft.searchsorted(edges, column, right=True) - 1
-    at = _weft.where(column == edges[-1], count - 1, at)
-    return _weft.clamp(at, min=0, max=count - 1), (column >= edges[0]) & (column <= edges[-1])
-
-
-def _histogram(rows, edges, weight, density):
-    """rows: [n, d] values; edges: d tensors. [bins…] the sum of weights in each bin."""
-    sizes = [each.shape[0] - 1 for each in edges]
-    flat = _weft.zeros((rows.shape[0],), dtype=_weft.int64)
-    inside = _weft.ones((rows.shape[0],), dtype=_weft.bool)
-    for axis, each in enumerate(edges):
-        at, within = _bins_of(rows[:, axis].contiguous(), each)
-        flat, inside = flat * sizes[axis] + at, inside & within
-    weights = _weft.ones((rows.shape[0],), dtype=rows.dtype) if weight is None else weight.reshape(-1)
-    total = 1
-    for size in sizes:
-        total *= size
-    counts = _weft.zeros((total,), dtype=rows.dtype)
-    if rows.shape[0]:
-        counts = _weft.scatter_add(counts, 0, flat, _weft.where(inside, weights, 0).to(rows.dtype))
-    counts = counts.reshape(sizes)
-    if density:
-        counts = counts / counts.sum()
-        for axis, each in enumerate(edges):
-            shape = [1] * len(sizes)
-            shape[axis] = sizes[axis]
-            counts = counts / _weft.diff(each).reshape(shape)
-    return counts
-
-
 def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
     """Counts, or sums of weights, in bins, and the edges of the bins: as many equal ones, or between edges."""
     need_tensor("histogram", input)
-    if not input.is_floating_point():
-        raise DTypeError(f'"histogram_cpu" not implemented for {input.dtype}')
-    if weight is not None and weight.shape != input.shape:
-        raise RuntimeError(
-            "histogram(): if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension"
-        )
-    flat = input.reshape(-1)
     if isinstance(bins, _Tensor):
-        if bins.dtype != input.dtype:
-            raise RuntimeError("torch.histogram: input tensor and bins tensors should have the same dtype")
-        edges = bins
+        found = indexing.histogram_of_edges(input, bins, weight, density)
     else:
-        if bins <= 0:
-            raise RuntimeError(f"histogram(): bins must be > 0, but got {bins}")
-        edges = _edges(flat, bins, range)
-    counts = _histogram(flat.reshape(-1, 1), [edges], weight, density)
-    return all_written(out, _types.histogram(counts, edges))
+        found = indexing.histogram_of_count(input, bins, range, weight, density)
+    return all_written(out, _types.histogram(*found))
 
 
 def histogramdd(input, bins, range=None, weight=None, density=False):
@@ -299,8 +158,10 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
     edges = []
     for axis, each in enumerate(bins):
         given = None if range is None else (range[2 * axis], range[2 * axis + 1])
-        edges.append(each if isinstance(each, _Tensor) else _edges(rows[:, axis], each, given))
-    return _types.histogramdd(_histogram(rows, edges, weight, density), tuple(edges))
+        edges.append(
+            each if isinstance(each, _Tensor) else indexing.histogram_edges(rows[:, axis], each, given)
+        )
+    return _types.histogramdd(indexing.histogram_of(rows, edges, weight, density), tuple(edges))
 
 
 def histc(input, bins=100, min=0, max=0, *, out=None):

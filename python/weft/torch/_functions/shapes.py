@@ -3,8 +3,15 @@
 import weft as _weft
 from weft import Tensor as _Tensor
 from weft import _autocast
+from weft._composed.shapes import (
+    block_diag_of,
+    cartesian_prod_of,
+    combinations,  # noqa: F401
+    common_shape,
+    diag_embed,
+)
 
-from ._support import copied, dimension, is_integer, need_tensor, promoted, written
+from ._support import copied, dimension, is_integer, need_tensor, written
 
 
 def _size(sizes):
@@ -29,17 +36,10 @@ def broadcast_shapes(*shapes):
     """The shape that tensors of these shapes broadcast to."""
     sizes = []
     for shape in shapes:
-        given = (shape,) if is_integer(shape) else tuple(shape)
+        given = [shape] if is_integer(shape) else list(shape)
         if any(size < 0 for size in given):
             raise RuntimeError(f"broadcast_shapes: Trying to create tensor with negative dimension: {given}")
-        sizes = [1] * (len(given) - len(sizes)) + sizes
-        for at, size in enumerate(given, len(sizes) - len(given)):
-            if size != 1 and sizes[at] not in (1, size):
-                raise RuntimeError(
-                    f"broadcast_shapes: shape mismatch: objects cannot be broadcast to a single shape: {shapes}"
-                )
-            if size != 1:
-                sizes[at] = size
+        sizes = common_shape("broadcast_shapes", sizes, given)
     return _size(sizes)
 
 
@@ -55,64 +55,12 @@ def broadcast_tensors(*tensors):
 
 def block_diag(*tensors):
     """A matrix with the given ones on its diagonal; numbers and vectors count as one row."""
-    if not tensors:
-        return _weft.empty((1, 0))
-    matrices = []
-    for at, each in enumerate(tensors):
-        need_tensor("block_diag", each, "tensors", at + 1)
-        if each.dim() > 2:
-            raise RuntimeError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {at} has {each.dim()} dimensions"
-            )
-        matrices.append(each.reshape(1, -1) if each.dim() < 2 else each)
-    dtype = matrices[0].dtype
-    for each in matrices[1:]:
-        dtype = promoted(dtype, each.dtype)
-    columns = sum(each.shape[1] for each in matrices)
-    rows, before = [], 0
-    for each in matrices:
-        height, width = each.shape
-        rows.append(
-            _weft.cat(
-                [
-                    _weft.zeros((height, before), dtype=dtype),
-                    each.to(dtype),
-                    _weft.zeros((height, columns - before - width), dtype=dtype),
-                ],
-                1,
-            )
-        )
-        before += width
-    return _weft.cat(rows, 0)
+    return block_diag_of(_tensors("block_diag", tensors))
 
 
 def cartesian_prod(*tensors):
     """All tuples of elements of one-dimensional tensors, a row each; of one tensor the tensor itself."""
-    given = _tensors("cartesian_prod", tensors)
-    for each in given:
-        if each.dim() != 1:
-            raise RuntimeError(f"Expect a 1D vector, but got shape {list(each.shape)}")
-    if len(given) == 1:
-        return given[0]
-    grids = _weft.meshgrid(given, indexing="ij")
-    return _weft.stack([grid.reshape(-1) for grid in grids], 1)
-
-
-def combinations(input, r=2, with_replacement=False):
-    """All combinations of r elements of a one-dimensional tensor, a row each."""
-    import itertools
-
-    need_tensor("combinations", input)
-    if input.dim() != 1:
-        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
-    if r < 0:
-        raise RuntimeError(f"Expect a non-negative number, but got {r}")
-    if r == 0:
-        return _weft.empty((0,), dtype=input.dtype)
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(choose(range(input.shape[0]), r))
-    positions = _weft.tensor(rows, dtype=_weft.int64).reshape(len(rows), r)
-    return _weft.index_select(input, 0, positions.reshape(-1)).reshape(len(rows), r)
+    return cartesian_prod_of(_tensors("cartesian_prod", tensors))
 
 
 def _at_least(function, args):
@@ -137,29 +85,6 @@ def atleast_3d(*tensors):
 
 
 # ---- diagonals -----------------------------------------------------------------------------------------------
-
-
-def diag_embed(input, offset=0, dim1=-2, dim2=-1):
-    """Matrices of two new dimensions with the last dimension of the input on a diagonal."""
-    need_tensor("diag_embed", input)
-    rank = input.dim() + 1
-    first, second = dimension("diag_embed", dim1, rank), dimension("diag_embed", dim2, rank)
-    if first == second:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    if first > second:
-        # The diagonal counts from the dimension named first.
-        first, second, offset = second, first, -offset
-    length = input.shape[-1]
-    size = length + abs(offset)
-    rows, columns = _weft.arange(size).unsqueeze(1), _weft.arange(size)
-    at = _weft.clamp(rows if offset >= 0 else columns, min=0, max=max(length - 1, 0))
-    if length == 0:
-        result = _weft.zeros((*input.shape[:-1], size, size), dtype=input.dtype)
-    else:
-        spread = _weft.index_select(input, -1, at.reshape(-1))
-        spread = spread.unsqueeze(-1) if offset >= 0 else spread.unsqueeze(-2)
-        result = _weft.where(columns - rows == offset, spread, _weft.zeros((), dtype=input.dtype))
-    return result.movedim((-2, -1), (first, second)).contiguous()
 
 
 def diagflat(input, offset=0):
