@@ -39,7 +39,8 @@ def labels(*shape, below=3):
 
 
 # All arguments of a call, in the schema's order.
-X = numbers(3, 5)
+X, SQUARE = numbers(3, 5), numbers(3, 3)
+HOW = ("linear", "lower", "higher", "midpoint", "nearest")
 SAMPLES = {
     "cov": [(X, 1, None, None), (X, 0, labels(5), None), (X, 1, labels(5), numbers(5) + 2), (X[0], 1, None, None)],
     "corrcoef": [(X,), (X[0],), (numbers(3, 5).to(weft.complex64),)],
@@ -90,6 +91,35 @@ SAMPLES = {
     "pad_sequence": [([X, X[:1], X[:0]], first, 0.5, side) for first in (False, True) for side in ("left", "right")],
     "diag_embed": [(X, offset, first, second) for offset in (-1, 0, 2) for first, second in ((-2, -1), (0, 2), (1, 0))],
     "combinations": [(labels(4), r, again) for r in (0, 1, 2, 5) for again in (False, True)],
+    "quantile": [(X, weft.tensor([0.0, 0.3, 1.0]), dim, True, how) for dim in (None, 0) for how in HOW],
+    "quantile.scalar": [(X, 0.3, 1, False, how) for how in HOW],
+    "nanquantile": [(weft.where(X > 0.8, math.nan, X), weft.tensor([0.5, 0.7]), 1, False, how) for how in HOW],
+    "nanquantile.scalar": [(weft.where(X > 0.8, math.nan, X), 0.5, None, True, "linear")],
+    "linalg_solve_triangular": [
+        (SQUARE, weft.tril(SQUARE) + 1, upper, left, unit)
+        for upper in (False, True)
+        for left in (False, True)
+        for unit in (False, True)
+    ],
+    "triangular_solve": [(SQUARE, SQUARE, upper, turn, False) for upper in (False, True) for turn in (False, True)],
+    "cholesky_solve": [(X[:, :2], SQUARE, upper) for upper in (False, True)],
+    "cholesky_inverse": [(SQUARE, upper) for upper in (False, True)],
+    "linalg_lu_factor": [(X, True)],
+    "linalg_lu_factor_ex": [(X, True, False)],
+    "_lu_with_info": [(X, True, False)],
+    "linalg_lu": [(X, True), (numbers(2, 4, 3), True)],
+    "lu_unpack": [(*weft.lu_factor(X)[:2], data, pivots) for data in (False, True) for pivots in (False, True)],
+    "linalg_lu_solve": [
+        (*weft.lu_factor(SQUARE)[:2], SQUARE + 1, left, adjoint) for left in (False, True) for adjoint in (False, True)
+    ],
+    "lu_solve": [(X, *weft.lu_factor(SQUARE)[:2])],
+    "linalg_matrix_rank": [(X, 0.5, False)],
+    "linalg_matrix_rank.atol_rtol_float": [(X, 0.5, None, False), (SQUARE + SQUARE.T, None, 0.9, True)],
+    "linalg_matrix_rank.atol_rtol_tensor": [(X, None, None, False), (X, weft.tensor(0.5), weft.tensor(0.1), False)],
+    "linalg_pinv": [(X, 0.5, False)],
+    "linalg_pinv.atol_rtol_float": [(X, 0.5, None, False), (SQUARE + SQUARE.T, None, 0.9, True)],
+    "linalg_pinv.atol_rtol_tensor": [(X, None, None, False), (X, weft.tensor(0.5), weft.tensor(0.1), False)],
+    "pinverse": [(X, 1e-15), (X[:0], 1e-15)],
     "renorm": [(X, 2, 0, 1.0), (numbers(2, 3, 4, dtype=weft.bfloat16), 1.0, -1, 0.5)],
 }  # fmt: skip
 
@@ -135,12 +165,11 @@ def arguments_of(schema, values):
 # Builtins that are composed in C++, of which weft.torch or weft.nn has a function of eight lines or more: each of these
 # is to become one.
 TWICE = """
-    _int_mm _softmax addr adjoint aminmax batch_norm cdist cholesky_solve complex constant_pad_nd diff dist
-    einsum embedding embedding_bag empty_strided fill fill_diagonal_ frexp gather heaviside index index_fill
-    instance_norm isin lu_solve lu_unpack mH masked_fill mean median mvlgamma nan_to_num nanmedian
-    native_batch_norm nll_loss norm norm_except_dim polar range repeat_interleave resize_ result_type rsub
-    scatter searchsorted softmax sort split sum_to_size tensor_split tensordot triangular_solve
-    view_as_complex
+    _int_mm _softmax addr adjoint aminmax batch_norm cdist complex constant_pad_nd diff dist einsum embedding
+    embedding_bag empty_strided fill fill_diagonal_ frexp gather heaviside index index_fill instance_norm isin
+    mH masked_fill mean median mvlgamma nan_to_num nanmedian native_batch_norm nll_loss norm norm_except_dim
+    polar range repeat_interleave resize_ result_type rsub scatter searchsorted softmax sort split sum_to_size
+    tensor_split tensordot view_as_complex
 """.split()  # fmt: skip
 
 DEFINITION = re.compile(r'\b(?:define|with_inplace)\(\s*"(\w+)')

@@ -8,12 +8,14 @@ class DTypeError(TypeError, NotImplementedError):
     """A dtype that a function does not take: PyTorch raises the one or the other."""
 
 
-def need_tensor(function: str, value: Tensor, name: str = "input", position: int = 1) -> None:
+def need_tensor(function: str, value: Tensor, name: str = "input", position: int = 1) -> Tensor:
+    """The value, which TorchScript knows for a tensor."""
     if not isinstance(value, Tensor):
         if not hasattr(type(value), "__weft_operator__"):
             raise TypeError(
                 f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}"
             )
+    return value
 
 
 def is_inexact(tensor: Tensor) -> bool:

@@ -178,6 +178,94 @@ def mode(input: Tensor, dim: int, keepdim: bool) -> Tuple[Tensor, Tensor]:
     return values, indices
 
 
+def _quantile(
+    function: str, input: Tensor, q: Tensor, dim: Optional[int], keepdim: bool, interpolation: str
+) -> Tensor:
+    if input.dtype != _weft.float32 and input.dtype != _weft.float64:
+        raise RuntimeError(f"{function}() input tensor must be either float or double dtype")
+    if interpolation not in ["linear", "lower", "higher", "midpoint", "nearest"]:
+        raise RuntimeError(
+            f"{function}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
+            f"{interpolation}"
+        )
+    if q.dim() > 1:
+        raise RuntimeError(f"{function}() q must be a scalar or 1D tensor")
+    if q.dtype != input.dtype:
+        raise RuntimeError(f"{function}() q tensor must be same dtype as the input tensor")
+    if input.numel() == 0:
+        raise RuntimeError(f"{function}() input tensor must be non-empty")
+    rank = input.dim()
+    at = 0
+    if dim is None:
+        rows = input.reshape(-1)
+    else:
+        at = dimension(function, dim, rank)
+        rows = input.movedim(at, -1) if rank > 0 else input.reshape(1)
+    ordered = _weft.sort(rows, -1)[0]
+    missing = _weft.isnan(ordered)
+    wanted = q.reshape(-1)
+    if function == "nanquantile":
+        valid = _weft.logical_not(missing).sum(-1, keepdim=True).to(input.dtype)
+        ranks = _weft.clamp(wanted * (valid - 1), min=0.0)
+    else:
+        last = float(rows.shape[-1] - 1)
+        ranks = _weft.where(missing.any(-1, keepdim=True), last, wanted * last).to(input.dtype)
+    if interpolation == "nearest":
+        ranks = _weft.round(ranks)
+    elif interpolation == "lower":
+        ranks = _weft.floor(ranks)
+    elif interpolation == "higher":
+        ranks = _weft.ceil(ranks)
+    below = _weft.floor(ranks)
+    result = _weft.gather(ordered, -1, below.to(_weft.int64))
+    if interpolation == "linear" or interpolation == "midpoint":
+        above = _weft.gather(ordered, -1, _weft.ceil(ranks).to(_weft.int64))
+        if interpolation == "midpoint":
+            result = _weft.lerp(result, above, 0.5)
+        else:
+            result = _weft.lerp(result, above, ranks - below)
+    if keepdim:
+        if dim is None:
+            result = result.reshape([1] * rank + [-1])
+        elif rank > 0:
+            result = result.unsqueeze(at)
+    return result.movedim(-1, 0) if q.dim() > 0 else result.squeeze(-1)
+
+
+def _rank_of(function: str, input: Tensor, q: float) -> Tensor:
+    if q < 0 or q > 1:
+        raise RuntimeError(f"{function}() q must be in the range [0, 1] but got {q}")
+    return _weft.full([], q, dtype=input.dtype)
+
+
+@aten(
+    'quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor'
+)
+def quantile(input: Tensor, q: Tensor, dim: Optional[int], keepdim: bool, interpolation: str) -> Tensor:
+    return _quantile("quantile", input, q, dim, keepdim, interpolation)
+
+
+@aten(
+    'quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor'
+)
+def quantile_at(input: Tensor, q: float, dim: Optional[int], keepdim: bool, interpolation: str) -> Tensor:
+    return quantile(input, _rank_of("quantile", input, q), dim, keepdim, interpolation)
+
+
+@aten(
+    'nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor'
+)
+def nanquantile(input: Tensor, q: Tensor, dim: Optional[int], keepdim: bool, interpolation: str) -> Tensor:
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
+
+
+@aten(
+    'nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor'
+)
+def nanquantile_at(input: Tensor, q: float, dim: Optional[int], keepdim: bool, interpolation: str) -> Tensor:
+    return nanquantile(input, _rank_of("nanquantile", input, q), dim, keepdim, interpolation)
+
+
 @aten_("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor")
 def renorm(input: Tensor, p: number, dim: int, maxnorm: number) -> Tensor:
     if float(p) <= 0:

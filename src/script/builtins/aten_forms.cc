@@ -10,7 +10,6 @@
 namespace weft::jit::aten::forms {
 namespace {
 
-Tensor sub(const Operand& x, const Operand& y) { return promoted(op<"sub">(), {x, y}); }
 // log of the multivariate gamma function.
 Tensor mvlgamma(const Tensor& x, int64_t p) {
   constexpr int64_t kMostDimensions = 1 << 16;  // each is a pass over x
@@ -20,31 +19,6 @@ Tensor mvlgamma(const Tensor& x, int64_t p) {
   for (int64_t j = 1; j < p; ++j)
     sum = add(sum, promoted(op<"lgamma">(), {add(x, Scalar(-0.5 * static_cast<double>(j)))}));
   return add(sum, Scalar(0.25 * static_cast<double>(p * (p - 1)) * std::log(std::numbers::pi)));
-}
-
-// As quantile, of the elements that are not NaN.
-Tensor nanquantile(const Tensor& x, double q, OptionalInt dim, bool keepdim) {
-  WEFT_CHECK(q >= 0 && q <= 1, fmt::format("nanquantile: q must be between 0 and 1, got {}", q));
-  const Tensor values = dim ? x : call(op<"reshape">(), {x}, {{"shape", sizes(Ints{-1})}});
-  const int64_t axis = dim ? wrap_dim("nanquantile", *dim, x.dim()) : 0;
-  const auto along = [&](Attrs attrs) {
-    attrs.set("dim", number(axis));
-    return attrs;
-  };
-  const Tensor sorted = call_all(op<"sort">(), {values}, along({}))[0];  // NaNs come last
-  const Tensor valid = call(op<"logical_not">(), {promoted(op<"isnan">(), {values})});
-  const Tensor count = call(op<"sum">(), {valid}, {{"dim", sizes(Ints{axis})}, {"keepdim", true}});
-  const Tensor rank =
-      promoted(op<"maximum">(), {mul(cast(sub(count, Scalar(1)), x.dtype()), Scalar(q)), Scalar(0)});
-  const Tensor below = promoted(op<"floor">(), {rank});
-  const auto at = [&](const Tensor& place) {
-    return call(op<"gather">(), {sorted, cast(place, DType::I64)}, along({}));
-  };
-  const Tensor low = at(below), high = at(promoted(op<"ceil">(), {rank}));
-  Tensor result = add(low, mul(sub(high, low), sub(rank, below)));
-  if (!dim && keepdim)
-    return call(op<"reshape">(), {result}, {{"shape", sizes(Ints(static_cast<size_t>(x.dim()), 1))}});
-  return keepdim ? result : call(op<"squeeze">(), {result}, {{"dim", sizes(Ints{axis})}});
 }
 
 // Convolution along time[T, N, C] with weight[K, C, O].
@@ -181,30 +155,6 @@ void ends_as_tensors(const char* name, const char* middle) {
       "ScalarType cpu_dtype) -> Tensor(a)",
       [](const Tensor& x, bool, bool enabled, DType, DType dtype) {
         return enabled && x.dtype() == DType::F32 ? cast(x, dtype) : x;
-      });
-  return true;
-}();
-
-[[maybe_unused]] const bool kCounts = [] {
-  define(
-      "nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str "
-      "interpolation=\"linear\") -> "
-      "Tensor",
-      [](const Tensor& x, double q, OptionalInt dim, bool keepdim, const std::string& how) {
-        WEFT_CHECK(how == "linear",
-                   "nanquantile: interpolation '" + how + "' is not implemented, only 'linear'");
-        return nanquantile(x, q, dim, keepdim);
-      });
-  define(
-      "nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str "
-      "interpolation=\"linear\") -> Tensor",
-      [](const Tensor& x, const Tensor& q, OptionalInt dim, bool keepdim, const std::string& how) {
-        WEFT_CHECK(how == "linear",
-                   "nanquantile: interpolation '" + how + "' is not implemented, only 'linear'");
-        if (q.dim() == 0) return nanquantile(x, q.item().to_double(), dim, keepdim);
-        Tensors results;
-        for (int64_t i = 0; i < q.numel(); ++i) results.push_back(nanquantile(x, q.at(i), dim, keepdim));
-        return call(op<"stack">(), std::move(results));
       });
   return true;
 }();

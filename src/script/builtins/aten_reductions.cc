@@ -140,22 +140,6 @@ Tensor scalar_tensor(Scalar value) {
   return call(op<"full">(), {}, {{"shape", sizes(Ints{})}, {"value", value}, {"dtype", dtype}});
 }
 
-Tensor quantile(const Tensor& x, double q, OptionalInt dim, bool keepdim, const std::string& interpolation) {
-  if (interpolation != "linear")
-    throw_error(ErrorKind::NotImplemented,
-                "quantile: interpolation '" + interpolation + "' is not implemented, only 'linear'");
-  return call(op<"quantile">(), {x}, {{"q", q}, {"dim", number(dim)}, {"keepdim", keepdim}});
-}
-
-Tensor quantiles(const Tensor& x, const Tensor& q, OptionalInt dim, bool keepdim,
-                 const std::string& interpolation) {
-  if (q.dim() == 0) return quantile(x, q.item().to_double(), dim, keepdim, interpolation);
-  Tensors results;
-  for (int64_t i = 0; i < q.numel(); ++i)
-    results.push_back(quantile(x, q.at(i), dim, keepdim, interpolation));
-  return call(op<"stack">(), std::move(results));
-}
-
 [[maybe_unused]] const bool kReductions = [] {
   define("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
          [](const Tensor& x, OptionalDType dtype) { return reduce_all<"sum">(x, dtype); });
@@ -249,12 +233,7 @@ Tensor quantiles(const Tensor& x, const Tensor& q, OptionalInt dim, bool keepdim
   same_with_inplace<"cumprod">("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor");
   same<"cummax">("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)");
   same<"cummin">("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)");
-  define("logcumsumexp(Tensor self, int dim) -> Tensor", [](const Tensor& x, int64_t dim) {
-    const Tensor shift = call(op<"amax">(), {x}, {{"dim", sizes(Ints{dim})}, {"keepdim", true}});
-    const Tensor sums = call(op<"cumsum">(), {call(op<"exp">(), {promoted(op<"sub">(), {x, shift})})},
-                             {{"dim", number(dim)}});
-    return promoted(op<"add">(), {call(op<"log">(), {sums}), shift});
-  });
+  same<"logcumsumexp">("logcumsumexp(Tensor self, int dim) -> Tensor");
   define("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
          [](const Tensor& x, int64_t n, int64_t dim, const OptionalTensor& prepend,
             const OptionalTensor& append) {
@@ -314,19 +293,6 @@ Tensor quantiles(const Tensor& x, const Tensor& q, OptionalInt dim, bool keepdim
       "bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
       [](Scalar x, const Tensor& boundaries, bool int32, bool right) {
         return searchsorted(boundaries, scalar_tensor(x), int32, right, {}, {});
-      });
-  define(
-      "quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str "
-      "interpolation=\"linear\") -> Tensor",
-      [](const Tensor& x, double q, OptionalInt dim, bool keepdim, const std::string& interpolation) {
-        return quantile(x, q, dim, keepdim, interpolation);
-      });
-  define(
-      "quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") "
-      "-> "
-      "Tensor",
-      [](const Tensor& x, const Tensor& q, OptionalInt dim, bool keepdim, const std::string& interpolation) {
-        return quantiles(x, q, dim, keepdim, interpolation);
       });
   return true;
 }();

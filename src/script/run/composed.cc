@@ -165,24 +165,30 @@ void register_file(const File& file, size_t& count) {
   }
 }
 
+// weft's operator of this name, which aten has not, or not so.
+template <aten::Name kName>
+void own(std::string_view signature) {
+  register_builtin(fmt::format("weft::{}{}", kName.text, signature), &aten::forward_to<kName>);
+}
+
 [[maybe_unused]] const bool kBuiltins = [] {
   size_t count = 0;
   for (const File& file : kFiles) register_file(file, count);
-  const auto same = [](std::string_view schema, BuiltinFn run) { register_builtin(schema, run); };
-  same("weft::fft_c2c(Tensor x, int n, int dim, int norm, bool inverse=False) -> Tensor",
-       &aten::forward_to<"fft_c2c">);
-  same("weft::fft_r2c(Tensor x, int n, int dim, int norm, bool onesided=True) -> Tensor",
-       &aten::forward_to<"fft_r2c">);
-  same("weft::fft_c2r(Tensor x, int n, int dim, int norm) -> Tensor", &aten::forward_to<"fft_c2r">);
-  same(
-      "weft::vector_norm(Tensor x, float ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? "
-      "dtype=None) -> Tensor",
-      &aten::forward_to<"vector_norm">);
-  same("weft::scatter_combine(Tensor x, int dim, Tensor index, Tensor src, str reduce) -> Tensor",
-       &aten::forward_to<"scatter_combine">);
-  same("weft::index_put(Tensor x, Tensor values, Tensor[] indices, *, bool accumulate=False) -> Tensor",
-       &aten::forward_to<"index_put">);
-  same("weft::require(Tensor x, Tensor condition, *, str error) -> Tensor", &aten::forward_to<"require">);
+  own<"eigh">("(Tensor x, bool upper=False) -> (Tensor, Tensor)");
+  own<"eigvalsh">("(Tensor x, bool upper=False) -> Tensor");
+  own<"fft_c2c">("(Tensor x, int n, int dim, int norm, bool inverse=False) -> Tensor");
+  own<"fft_c2r">("(Tensor x, int n, int dim, int norm) -> Tensor");
+  own<"fft_r2c">("(Tensor x, int n, int dim, int norm, bool onesided=True) -> Tensor");
+  own<"index_put">("(Tensor x, Tensor values, Tensor[] indices, *, bool accumulate=False) -> Tensor");
+  own<"lu_factor">("(Tensor x, bool check=False) -> (Tensor, Tensor, Tensor)");
+  own<"lu_solve">("(Tensor factors, Tensor pivots, Tensor b, bool adjoint=False) -> Tensor");
+  own<"require">("(Tensor x, Tensor condition, *, str error) -> Tensor");
+  own<"scatter_combine">("(Tensor x, int dim, Tensor index, Tensor src, str reduce) -> Tensor");
+  own<"solve_triangular">("(Tensor a, Tensor b, bool upper, bool unitriangular=False) -> Tensor");
+  own<"svd">("(Tensor x, bool full_matrices=True) -> (Tensor, Tensor, Tensor)");
+  own<"svdvals">("(Tensor x) -> Tensor");
+  own<"vector_norm">(
+      "(Tensor x, float ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor");
   return true;
 }();
 

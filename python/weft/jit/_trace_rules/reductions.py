@@ -112,5 +112,15 @@ def nanprod(x, dim, keepdim, dtype):
 
 
 @operator_rule()
+def quantile(x, q, dim, keepdim):
+    if x.dtype in (weft.float32, weft.float64):
+        return aten.quantile(x, q, dim, keepdim)
+    # TorchScript's takes no others.
+    wide = aten.to(x, weft.float32 if x.is_floating_point() else weft.float64)
+    result = aten.quantile(wide, q, dim, keepdim)
+    return aten.to(result, x.dtype) if x.is_floating_point() else result
+
+
+@operator_rule()
 def percentile(x, q, dim, keepdim):
-    return aten.quantile(x, q / 100, dim, keepdim)
+    return quantile(x, q / 100, dim, keepdim)

@@ -1,23 +1,20 @@
 """What special functions, linear algebra and transforms have in common: dtypes, out=, named results."""
 
 import weft as _weft
+from weft._composed.checks import is_inexact, need_tensor  # noqa: F401
+from weft._composed.matrices import (  # noqa: F401
+    adjoint_of,
+    broadcast_batch,
+    columns,
+    need_matrices,
+    need_same_dtype,
+    transposed,
+)
 from weft.return_types import named  # noqa: F401
 
 HALF = (_weft.float16, _weft.bfloat16)
 FLOATS = (*HALF, _weft.float32, _weft.float64)
 COMPLEX = (_weft.complex64, _weft.complex128)
-
-
-def is_inexact(x):
-    return x.is_floating_point() or x.is_complex()
-
-
-def need_tensor(function, value, name="input", position=1):
-    if not isinstance(value, _weft.Tensor) and not hasattr(type(value), "__weft_operator__"):
-        raise TypeError(
-            f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}"
-        )
-    return value
 
 
 def real_dtype(dtype):
@@ -59,61 +56,6 @@ def all_written(out, results, own_dtype=True):
         return results
     pairs = [written(target, result, own_dtype) for target, result in zip(out, results)]
     return type(results).of_out(*pairs) if hasattr(results, "_fields") else tuple(pairs)
-
-
-def transposed(x):
-    """The matrices' transposes, a view."""
-    return x.transpose(-2, -1)
-
-
-def adjoint_of(x):
-    """The matrices' conjugate transposes."""
-    return transposed(_weft.conj(x))
-
-
-def columns(x):
-    """The matrices column after column in memory, as LAPACK gives them."""
-    return transposed(transposed(x).contiguous())
-
-
-def need_matrices(function, x, name="A", square=False, half=False):
-    """The tensor, if it is a batch of (square) matrices of a dtype that can be decomposed."""
-    need_tensor(function, x, name)
-    if x.ndim < 2:
-        raise RuntimeError(f"{function}: The input tensor {name} must have at least 2 dimensions.")
-    if square and x.shape[-1] != x.shape[-2]:
-        raise RuntimeError(
-            f"{function}: {name} must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices"
-        )
-    if not is_inexact(x):
-        raise NotImplementedError(
-            f"{function}: Expected a floating point or complex tensor as input. Got {x.dtype}"
-        )
-    if x.dtype in HALF and not half:
-        raise NotImplementedError(f"{function}: Low precision dtypes not supported. Got {x.dtype}")
-    return x
-
-
-def need_same_dtype(function, a, b, name="B"):
-    need_tensor(function, b, name, 2)
-    if a.dtype != b.dtype:
-        raise RuntimeError(
-            f"{function}: Expected A and {name} to have the same dtype, got {a.dtype} and {b.dtype}"
-        )
-
-
-def broadcast_batch(function, a, b):
-    """Both with one batch shape before their last two dimensions."""
-    shape, size = [], max(a.ndim, b.ndim) - 2
-    for left, right in zip(
-        (1,) * (size + 2 - a.ndim) + tuple(a.shape[:-2]), (1,) * (size + 2 - b.ndim) + tuple(b.shape[:-2])
-    ):
-        if left != right and left != 1 and right != 1:
-            raise RuntimeError(
-                f"{function}: The size of tensor a ({left}) must match the size of tensor b ({right}) in the batch dimensions"
-            )
-        shape.append(right if left == 1 else left)
-    return a.expand(*shape, *a.shape[-2:]), b.expand(*shape, *b.shape[-2:])
 
 
 def first_failure(info):

@@ -2,6 +2,7 @@
 
 import weft as _weft
 from weft import _autocast
+from weft._composed import matrices
 from weft.return_types import LinAlgError
 
 from ._numeric import (
@@ -65,106 +66,44 @@ def cholesky(A, *, upper=False, out=None):
 @_autocast.float32
 def cholesky_solve(input, L, upper=False, *, out=None):
     """x with A x = input, from A's Cholesky factor."""
-    B = need_tensor("cholesky_solve", input)
+    need_tensor("cholesky_solve", input)
     need_tensor("cholesky_solve", L, "input2", 2)
-    if B.ndim < 2:
-        raise RuntimeError(f"b should have at least 2 dimensions, but has {B.ndim} dimensions instead")
-    if L.ndim < 2:
-        raise RuntimeError(f"u should have at least 2 dimensions, but has {L.ndim} dimensions instead")
-    need_matrices("cholesky_solve", L, square=True)
-    need_same_dtype("cholesky_solve", L, B)
-    if B.shape[-2] != L.shape[-1]:
-        raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L.shape[-1]} by {L.shape[-1]}"
-                           f" but each b matrix is {B.shape[-2]} by {B.shape[-1]}")  # fmt: skip
-    L, B = broadcast_batch("cholesky_solve", L, B)
-    adjoint = adjoint_of(L)
-    first, second = (adjoint, L) if upper else (L, adjoint)
-    inner = _weft.solve_triangular(first, B, False)
-    return written(out, columns(_weft.solve_triangular(second, inner, True)), own_dtype=False)
+    return written(out, matrices.cholesky_solve(input, L, bool(upper)), own_dtype=False)
 
 
 @_autocast.float32
 def cholesky_inverse(L, upper=False, *, out=None):
     """The inverse of A, from its Cholesky factor."""
-    need_matrices("cholesky_inverse", L, "L", square=True)
-    return written(out, cholesky_solve(_identity_like(L), L, upper), own_dtype=False)
-
-
-def _identity_like(x):
-    return _weft.eye(x.shape[-1], dtype=x.dtype).expand(*x.shape)
+    return written(out, matrices.cholesky_inverse(L, bool(upper)), own_dtype=False)
 
 
 # ---- LU ----
-def _no_pivot(pivot):
-    if not pivot:
-        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
-
-
 def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
     """LU factors in one matrix, the exchanges of rows, and where U has a zero on its diagonal: no error."""
-    need_matrices("torch.lu_factor_ex", A)
-    _no_pivot(pivot)
-    LU, pivots, info = _weft.lu_factor(A, bool(check_errors))
-    return all_written(out, linalg_lu_factor_ex(columns(LU), pivots, info))
+    return all_written(out, linalg_lu_factor_ex(*matrices.lu_factor_ex(A, pivot, bool(check_errors))))
 
 
 def lu_factor(A, *, pivot=True, out=None):
     """LU factors in one matrix, and the exchanges of rows; an error where U has a zero on its diagonal."""
-    need_matrices("torch.lu_factor", A)
-    _no_pivot(pivot)
-    LU, pivots, _ = _weft.lu_factor(A, True)
-    return all_written(out, linalg_lu_factor(columns(LU), pivots))
-
-
-def _unpacked(LU):
-    m, n = LU.shape[-2], LU.shape[-1]
-    least = min(m, n)
-    lower = _weft.tril(LU[..., :least], -1) + _weft.eye(m, least, dtype=LU.dtype)
-    return lower, _weft.triu(LU[..., :least, :])
-
-
-def _permutation(pivots, m, dtype):
-    """P[*B, m, m] with A = P L U, of exchanges from 1."""
-    batch = tuple(pivots.shape[:-1])
-    order = _weft.arange(m).expand(*batch, m)
-    position = _weft.arange(m)
-    for i in range(pivots.shape[-1]):
-        other = (pivots[..., i : i + 1] - 1).to(_weft.int64)
-        mine = order[..., i : i + 1]
-        theirs = _weft.gather(order, order.ndim - 1, other)
-        order = _weft.where(position == other, mine, order)
-        order = _weft.where(position == i, theirs, order)
-    return (order.unsqueeze(-2) == position.unsqueeze(-1)).to(dtype)
+    return all_written(out, linalg_lu_factor(*matrices.lu_factor(A, pivot)))
 
 
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=None):
     """P, L and U of lu_factor's results; empty tensors for what is not asked for."""
     need_tensor("lu_unpack", LU_data, "LU_data")
     need_tensor("lu_unpack", LU_pivots, "LU_pivots", 2)
-    if unpack_pivots and LU_pivots.dtype != _weft.int32:
-        raise RuntimeError(
-            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype."
-        )
-    nothing = _weft.empty(0, dtype=LU_data.dtype)
-    P = _permutation(LU_pivots, LU_data.shape[-2], LU_data.dtype) if unpack_pivots else nothing
-    L, U = _unpacked(LU_data) if unpack_data else (nothing, nothing)
-    return all_written(out, lu_unpacked(P, L, U))
+    return all_written(out, lu_unpacked(*matrices.lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots)))
 
 
 def lu(A, *, pivot=True, out=None):
     """P, L and U with A = P L U."""
-    need_matrices("linalg.lu", A)
-    _no_pivot(pivot)
-    LU, pivots, _ = _weft.lu_factor(A)
-    return all_written(out, linalg_lu(_permutation(pivots, A.shape[-2], A.dtype), *_unpacked(LU)))
+    return all_written(out, linalg_lu(*matrices.lu(A, pivot)))
 
 
 def lu_with_info(A, pivot=True, get_infos=False, out=None):
     """torch.lu: LU factors in one matrix, the exchanges of rows, and with `get_infos` where it fails."""
-    need_matrices("torch.lu", A)
-    _no_pivot(pivot)
-    LU, pivots, info = _weft.lu_factor(A, not get_infos)
-    results = (columns(LU), pivots, info) if get_infos else (columns(LU), pivots)
+    LU, pivots, info = matrices.lu_factor_ex(A, pivot, not get_infos)
+    results = (LU, pivots, info) if get_infos else (LU, pivots)
     return lu_and_info(*results) if get_infos and out is None else all_written(out, results)
 
 
@@ -175,23 +114,12 @@ def lu_method(self, pivot=True, get_infos=False):
 
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
     """x with A x = B (or x A = B), from A's lu_factor."""
-    need_matrices("torch.linalg.lu_solve", LU, "LU", square=True)
-    need_same_dtype("linalg.lu_solve", LU, B)
-    if not left:
-        flipped = lu_solve(LU, pivots, adjoint_of(B), adjoint=not adjoint)
-        return written(out, transposed(columns(_weft.conj(flipped))))
-    if B.ndim < 2 or B.shape[-2] != LU.shape[-1]:
-        raise RuntimeError(f"linalg.lu_solve: Incompatible shapes of A and B for the equation AX = B ({tuple(LU.shape)} and "
-                           f"{tuple(B.shape)})")  # fmt: skip
-    LU, B = broadcast_batch("linalg.lu_solve", LU, B)
-    pivots = pivots.expand(*LU.shape[:-1])
-    return written(out, columns(_weft.lu_solve(LU, pivots, B, adjoint)))
+    return written(out, matrices.linalg_lu_solve(LU, pivots, B, bool(left), bool(adjoint)))
 
 
-@_autocast.float32
 def lu_solve_of(b, LU_data, LU_pivots, *, out=None):
     """torch.lu_solve: linalg.lu_solve with its arguments reversed."""
-    return lu_solve(LU_data, LU_pivots, b, out=out)
+    return written(out, matrices.lu_solve(b, LU_data, LU_pivots))
 
 
 # ---- systems of equations, inverses ----
@@ -247,7 +175,7 @@ def inv_ex(A, *, check_errors=False, out=None):
             f"linalg.inv_ex: {failure[0]}The diagonal element {failure[1]} is zero, the inversion could not be completed "
             "because the input matrix is singular."
         )
-    inverse = _weft.lu_solve(LU, pivots, _identity_like(A))
+    inverse = _weft.lu_solve(LU, pivots, matrices.identity_like(A))
     return all_written(out, linalg_inv_ex(columns(inverse), info))
 
 
@@ -266,35 +194,15 @@ def inverse(input, *, out=None):
 
 def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
     """x with A x = B (or x A = B) for triangular A."""
-    need_matrices("linalg.solve_triangular", A, square=True)
-    need_matrices("linalg.solve_triangular", B, "B")
-    need_same_dtype("linalg.solve_triangular", A, B)
-    if B.shape[-2 if left else -1] != A.shape[-1]:
-        raise RuntimeError(
-            f"linalg.solve_triangular: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B "
-            f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
-        )
-    a, b = broadcast_batch("linalg.solve_triangular", A, B)
-    if left:
-        return written(out, columns(_weft.solve_triangular(a, b, bool(upper), bool(unitriangular))))
-    x = transposed(_weft.solve_triangular(transposed(a), transposed(b), not upper, bool(unitriangular)))
-    return written(out, columns(x))
+    x = matrices.solve_triangular(A, B, bool(upper), bool(left), bool(unitriangular))
+    return written(out, x)
 
 
 @_autocast.float32
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, out=None):
     """torch.triangular_solve: x with A x = b, and A."""
-    need_matrices("triangular_solve", A, square=True)
-    need_tensor("triangular_solve", b)
-    if b.ndim < 2:
-        raise RuntimeError(
-            f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {b.ndim} dimensions"
-        )
-    a, right = broadcast_batch("triangular_solve", A, b)
-    x = solve_triangular(
-        transposed(a) if transpose else a, right, upper=upper != transpose, unitriangular=unitriangular
-    )
-    return all_written(out, triangular_solution(x, columns(a)))
+    found = matrices.triangular_solve(b, A, bool(upper), bool(transpose), bool(unitriangular))
+    return all_written(out, triangular_solution(*found))
 
 
 # ---- LDL ----

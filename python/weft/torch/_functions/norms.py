@@ -4,7 +4,8 @@ import math
 
 import weft as _weft
 from weft import _autocast
-from weft._composed import statistics
+from weft._composed import matrices, statistics
+from weft._composed.matrices import pinverse  # noqa: F401
 
 from ._numeric import (
     COMPLEX,
@@ -241,87 +242,27 @@ def cond(A, p=None, *, out=None):
     return written(out, _weft.where(info != 0, _weft.full_like(result, math.inf), result), own_dtype=False)
 
 
-def _tolerances(function, x, largest, atol, rtol):
-    """The size up to which singular values count as zero."""
-    default = max(x.shape[-2:]) * _epsilon(x.dtype)
-    if rtol is None:
-        rtol = default
-        if atol is not None:
-            positive = (atol > 0) if isinstance(atol, _weft.Tensor) else atol > 0
-            rtol = (
-                _weft.where(positive, 0.0 * largest, default + 0 * largest)
-                if isinstance(positive, _weft.Tensor)
-                else 0.0
-                if positive
-                else default
-            )
-    for name, value in (("atol", atol), ("rtol", rtol)):
-        if isinstance(value, _weft.Tensor) and value.is_complex():
-            raise RuntimeError(
-                f"{function}: {name} tensor of complex type is not supported. Got {value.dtype}"
-            )
-    relative = rtol * largest
-    return relative if atol is None else _weft.maximum(relative, atol + 0 * relative)
-
-
-def _epsilon(dtype):
-    return 2.0**-52 if dtype in (_weft.float64, _weft.complex128) else 2.0**-23
-
-
-def _magnitudes(x, hermitian):
-    return _weft.abs(_weft.eigvalsh(x)) if hermitian else _weft.svdvals(x)
+def _tolerance(value, A):
+    """As a tensor, where it is a number."""
+    is_tensor = value is None or isinstance(value, _weft.Tensor)
+    return value if is_tensor else matrices.tolerance(float(value), A)
 
 
 @_autocast.float32
 def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None):
     """How many singular values are larger than max(atol, rtol * the largest)."""
-    need_matrices("linalg.matrix_rank", A, square=hermitian)
-    if tol is not None:
-        atol, rtol = tol, 0.0
-    if A.numel() == 0:
-        return written(out, _weft.zeros(tuple(A.shape[:-2]), dtype=_weft.int64), own_dtype=False)
-    s = _magnitudes(A, hermitian)
-    limit = _tolerances("torch.linalg.matrix_rank", A, _weft.amax(s, [-1]), atol, rtol)
-    return written(out, (s > limit.unsqueeze(-1)).sum(-1), own_dtype=False)
+    need_tensor("linalg.matrix_rank", A, "A")
+    atol, rtol = (atol, rtol) if tol is None else (tol, 0.0)
+    rank = matrices.matrix_rank(A, _tolerance(atol, A), _tolerance(rtol, A), bool(hermitian))
+    return written(out, rank, own_dtype=False)
 
 
 def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None, out=None):
     """The pseudo-inverse; singular values up to max(atol, rtol * the largest) count as zero."""
-    if not isinstance(A, _weft.Tensor) or A.ndim < 2 or not is_inexact(A) or A.dtype in HALF:
-        need_tensor("linalg.pinv", A, "A")
-        raise RuntimeError(
-            f"linalg.pinv({A.dtype}{list(A.shape)}): expected a tensor with 2 or more dimensions of float, double, cfloat or "
-            "cdouble types"
-        )
-    if hermitian:
-        need_matrices("linalg.pinv", A, square=True)
-    rtol = rcond if rcond is not None else rtol
-    if A.numel() == 0:
-        return written(
-            out, _weft.empty(*A.shape[:-2], A.shape[-1], A.shape[-2], dtype=A.dtype), own_dtype=False
-        )
-    if hermitian:
-        values, vectors = _weft.eigh(A)
-        left, right = vectors, adjoint_of(vectors)
-        limit = _tolerances(
-            "torch.linalg.pinv", A, _weft.amax(_weft.abs(values), [-1]), atol, rtol
-        ).unsqueeze(-1)
-        keep = _weft.abs(values) > limit
-    else:
-        U, values, Vh = _weft.svd(A, False)
-        left, right = adjoint_of(Vh), adjoint_of(U)
-        limit = _tolerances("torch.linalg.pinv", A, values[..., 0], atol, rtol).unsqueeze(-1)
-        keep = values > limit
-    inverse = _weft.where(
-        keep, 1 / _weft.where(keep, values, _weft.ones_like(values)), _weft.zeros_like(values)
-    )
-    return written(out, _weft.matmul(left * inverse.unsqueeze(-2).to(left.dtype), right), own_dtype=False)
-
-
-@_autocast.float32
-def pinverse(input, rcond=1e-15):
-    """torch.pinverse: linalg.pinv with a relative bound of 1e-15."""
-    return pinv(input, rcond)
+    need_tensor("linalg.pinv", A, "A")
+    rtol = rtol if rcond is None else rcond
+    result = matrices.pinv(A, _tolerance(atol, A), _tolerance(rtol, A), bool(hermitian))
+    return written(out, result, own_dtype=False)
 
 
 @_autocast.float32

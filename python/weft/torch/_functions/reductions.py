@@ -15,7 +15,6 @@ from ._support import (
     may_overlap,
     need_floating,
     need_tensor,
-    of_number,
     refuse_bool,
     refuse_complex,
     written,
@@ -194,68 +193,20 @@ def mode(input, dim=-1, keepdim=False, *, out=None):
     return all_written(out, found, parts_of=(input,), own_dtype=True)
 
 
-def _quantile(function, input, q, dim, keepdim, interpolation, ignore_nan):
-    need_tensor(function, input)
-    if str(input.dtype).rsplit(".", 1)[-1] not in ("float32", "float64"):
-        raise RuntimeError(f"{function}() input tensor must be either float or double dtype")
-    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
-        raise RuntimeError(
-            f"{function}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
-            f"{interpolation}"
-        )
-    if not isinstance(q, _Tensor):
-        if not 0 <= q <= 1:
-            raise RuntimeError(f"{function}() q must be in the range [0, 1] but got {q}")
-        q = of_number(float(q), input.dtype)
-    if q.dim() > 1:
-        raise RuntimeError(f"{function}() q must be a scalar or 1D tensor")
-    if q.dtype != input.dtype:
-        raise RuntimeError(f"{function}() q tensor must be same dtype as the input tensor")
-    if input.numel() == 0:
-        raise RuntimeError(f"{function}() input tensor must be non-empty")
-    rank = input.dim()
-    if dim is None:
-        kept = [1] * rank
-        rows = input.reshape(-1)
-    else:
-        dim = dimension(function, dim, rank)
-        rows = input.movedim(dim, -1) if rank else input.reshape(1)
-    ordered = _weft.sort(rows, -1)[0]
-    missing = _weft.isnan(ordered)
-    wanted = q.reshape(-1)
-    if ignore_nan:
-        valid = (~missing).sum(-1, keepdim=True).to(input.dtype)
-        ranks = _weft.clamp(wanted * (valid - 1), min=0.0)
-    else:
-        last = float(rows.shape[-1] - 1)
-        ranks = _weft.where(missing.any(-1, keepdim=True), last, wanted * last).to(input.dtype)
-    if interpolation == "nearest":
-        ranks = _weft.round(ranks)
-    elif interpolation == "lower":
-        ranks = _weft.floor(ranks)
-    elif interpolation == "higher":
-        ranks = _weft.ceil(ranks)
-    below = _weft.floor(ranks)
-    result = _weft.gather(ordered, -1, below.to(_weft.int64))
-    if interpolation in ("linear", "midpoint"):
-        above = _weft.gather(ordered, -1, _weft.ceil(ranks).to(_weft.int64))
-        weight = 0.5 if interpolation == "midpoint" else ranks - below
-        result = _weft.lerp(result, above, weight)
-    if keepdim:
-        result = result.reshape([*kept, -1]) if dim is None else result.unsqueeze(dim) if rank else result
-    return result.movedim(-1, 0) if q.dim() else result.squeeze(-1)
-
-
 @_autocast.float32
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """Quantiles of all elements or along `dim`, a first dimension for several q. NaN where one is among them."""
-    return written(out, _quantile("quantile", input, q, dim, keepdim, interpolation, False))
+    need_tensor("quantile", input)
+    of = statistics.quantile if isinstance(q, _Tensor) else statistics.quantile_at
+    return written(out, of(input, q, dim, keepdim, interpolation))
 
 
 @_autocast.float32
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """quantile of what is no NaN."""
-    return written(out, _quantile("nanquantile", input, q, dim, keepdim, interpolation, True))
+    need_tensor("nanquantile", input)
+    of = statistics.nanquantile if isinstance(q, _Tensor) else statistics.nanquantile_at
+    return written(out, of(input, q, dim, keepdim, interpolation))
 
 
 # ---- moments -------------------------------------------------------------------------------------------------
