@@ -77,6 +77,8 @@ SAMPLES = {
     "put": [(X, labels(4, below=15), numbers(4), accumulate) for accumulate in (False, True)],
     "masked_scatter": [(X, X > 0, numbers(15)), (X, X[0] > 0, numbers(15))],
     "isin.Tensor_Tensor": [(labels(3, 5), labels(n), False, invert) for n in (0, 3, 20) for invert in (False, True)],
+    "isin.Tensor_Scalar": [(labels(3, 5), 1, False, invert) for invert in (False, True)],
+    "isin.Scalar_Tensor": [(1, labels(3, 5), False, invert) for invert in (False, True)],
     "histogram.bin_ct": [(X, 4, None, None, False), (X, 3, [-0.5, 0.5], X.abs(), True), (X[:0], 3, None, None, False)],
     "histogram.bins_tensor": [(X, weft.tensor([-1.0, 0.0, 0.5, 1.0]), None, False)],
     "pdist": [(X, 2.0), (X, 1.0)],
@@ -120,6 +122,39 @@ SAMPLES = {
     "linalg_pinv.atol_rtol_float": [(X, 0.5, None, False), (SQUARE + SQUARE.T, None, 0.9, True)],
     "linalg_pinv.atol_rtol_tensor": [(X, None, None, False), (X, weft.tensor(0.5), weft.tensor(0.1), False)],
     "pinverse": [(X, 1e-15), (X[:0], 1e-15)],
+    "linalg_vector_norm": [(X, p, [1], True, None) for p in (0, 1, 2.5, math.inf, -math.inf)]
+    + [(X, 2, None, False, weft.float64), (numbers(), 0, None, False, None)],
+    "frobenius_norm.dim": [(X, [0, 1], True)],
+    "norm.Scalar": [(X, 3)],
+    "norm.ScalarOpt_dim": [(X, None, [0], True)],
+    "norm.ScalarOpt_dim_dtype": [(X, 1, [0], True, weft.float64)],
+    "norm.ScalarOpt_dtype": [(X, 1, weft.float64)],
+    "dist": [(X, X[0], 1.5)],
+    "norm_except_dim": [(X, 2, dim) for dim in (-1, 0, 1)] + [(X[0], 2, 0)],
+    "_weight_norm": [(X, numbers(3, 1), 0)],
+    "linalg_matrix_norm.str_ord": [(numbers(2, 3, 4), p, [2, 0], keep, None) for p in ("fro", "nuc") for keep in (False, True)],
+    "linalg_matrix_norm": [
+        (numbers(2, 3, 4), p, [-1, 0], keep, None)
+        for p in (1, -1, 2, -2, math.inf, -math.inf)
+        for keep in (False, True)
+    ],
+    "linalg_norm": [(X, None, None, False, None), (X, 1, None, False, None), (X, 1, [1], True, weft.float64)],
+    "linalg_norm.ord_str": [(X, "nuc", None, False, None), (X, "fro", [0, 1], True, None)],
+    "nuclear_norm": [(X, True)],
+    "nuclear_norm.dim": [(X, [1, 0], False)],
+    "linalg_cond": [(SQUARE, p) for p in (None, 1, -1, 2, -2, math.inf)] + [(SQUARE * 0, 1)],
+    "linalg_cond.p_str": [(SQUARE, "fro"), (SQUARE, "nuc"), (SQUARE * 0, "fro")],
+    "native_layer_norm": [(X, [5], None, None, 1e-5), (numbers(2, 3, 4), [3, 4], numbers(3, 4), None, 1e-5)],
+    "native_group_norm": [(numbers(2, 4, 3), numbers(4), None, 2, 4, 3, 2, 1e-5)],
+    "native_batch_norm": [(numbers(2, 4, 3), numbers(4), None, numbers(4), X[0, :4] + 2, train, 0.1, 1e-5) for train in (False, True)],
+    "constant_pad_nd": [(X, pad, 0.5) for pad in ([1, 2], [-1, 2, 0, 1], [0, 0], [-1, -1, 1, -1], [])],
+    "embedding_bag": [(X, labels(4), weft.tensor([0, 1, 3]), False, mode, False, None, False) for mode in (0, 1, 2)],
+    "embedding_bag.padding_idx": [
+        (X, labels(4), weft.tensor([0, 1, 4]), False, mode, False, None, True, pad)
+        for mode in (0, 1, 2)
+        for pad in (None, 1, -1)
+    ],
+    "_embedding_bag": [(X, labels(4), weft.tensor([0, 1, 3]), False, 0, False, numbers(4), False, pad) for pad in (-1, 1)],
     "renorm": [(X, 2, 0, 1.0), (numbers(2, 3, 4, dtype=weft.bfloat16), 1.0, -1, 0.5)],
 }  # fmt: skip
 
@@ -155,7 +190,7 @@ def call(function, values):
 
 def arguments_of(schema, values):
     """Positional arguments, and those by keyword."""
-    parameters = re.sub(r"->.*", "", schema)[len(full_name(schema)) + 1 :].strip()[:-1].split(", ")
+    parameters = re.sub(r"->.*|=\[.*?\]", "", schema)[len(full_name(schema)) + 1 :].strip()[:-1].split(", ")
     count = parameters.index("*") if "*" in parameters else len(parameters)
     names = [parameter.partition("=")[0].split()[-1] for parameter in parameters if parameter != "*"]
     return values[:count], dict(zip(names[count:], values[count:]))
@@ -165,11 +200,10 @@ def arguments_of(schema, values):
 # Builtins that are composed in C++, of which weft.torch or weft.nn has a function of eight lines or more: each of these
 # is to become one.
 TWICE = """
-    _int_mm _softmax addr adjoint aminmax batch_norm cdist complex constant_pad_nd diff dist einsum embedding
-    embedding_bag empty_strided fill fill_diagonal_ frexp gather heaviside index index_fill instance_norm isin
-    mH masked_fill mean median mvlgamma nan_to_num nanmedian native_batch_norm nll_loss norm norm_except_dim
-    polar range repeat_interleave resize_ result_type rsub scatter searchsorted softmax sort split sum_to_size
-    tensor_split tensordot view_as_complex
+    _int_mm _softmax addr adjoint aminmax batch_norm cdist complex diff einsum embedding empty_strided fill
+    fill_diagonal_ frexp gather heaviside index index_fill instance_norm mH masked_fill mean median mvlgamma
+    nan_to_num nanmedian nll_loss polar range repeat_interleave resize_ result_type rsub scatter searchsorted
+    softmax sort split sum_to_size tensor_split tensordot view_as_complex
 """.split()  # fmt: skip
 
 DEFINITION = re.compile(r'\b(?:define|with_inplace)\(\s*"(\w+)')

@@ -6,7 +6,7 @@ from typing import List, Optional, Tuple
 import weft as _weft
 from weft import Tensor
 
-from . import aten, aten_
+from . import aten, aten_, number
 from .checks import DTypeError, dimension, is_inexact, need_tensor
 from .shapes import common_shape
 
@@ -135,6 +135,21 @@ def isin(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: b
         ordered = _weft.sort(tested, 0)[0]
         at = _weft.clamp(_weft.searchsorted(ordered, elements), max=count - 1)
         found = _weft.take(ordered, at) == elements
+    return _weft.logical_not(found) if invert else found
+
+
+@aten(
+    "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor"
+)
+def isin_number(elements: Tensor, test_element: number, assume_unique: bool, invert: bool) -> Tensor:
+    return _weft.ne(elements, test_element) if invert else _weft.eq(elements, test_element)
+
+
+@aten(
+    "isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor"
+)
+def number_isin(element: number, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
+    found = _weft.eq(test_elements, element).any()
     return _weft.logical_not(found) if invert else found
 
 

@@ -162,7 +162,7 @@ FUNCTIONS = Namespace(
         "weft.torch._functions.factors:removed_qr": "qr",
         "weft.torch._functions.factors:removed_solve": "solve",
         "weft.torch._functions.factors:removed_symeig": "symeig",
-        "weft.torch._functions.norms": "dist frobenius_norm nuclear_norm pinverse renorm",
+        "weft.torch._functions.norms": "frobenius_norm nuclear_norm pinverse renorm",
         "weft.torch._functions.norms:old_norm": "norm",
         "weft.torch._functions.products": "_int_mm chain_matmul matrix_exp matrix_power",
         "weft.torch._functions.spectra": "det lobpcg logdet pca_lowrank svd_lowrank",
@@ -172,6 +172,8 @@ FUNCTIONS = Namespace(
         "weft.torch._functions.spectral": """
             bartlett_window blackman_window hamming_window hann_window kaiser_window""",
         "weft._composed.indexing": "pdist",
+        "weft._composed.layers": "embedding_bag native_group_norm",
+        "weft._composed.norms": "dist norm_except_dim",
         "weft._composed.spectral": "istft stft",
         "weft._composed.statistics": "corrcoef cov",
         "weft.random": """Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state""",
@@ -197,7 +199,7 @@ FUNCTIONS = Namespace(
             set_default_tensor_type set_printoptions""",
         "weft.torch._functions.reductions": """
             all aminmax any count_nonzero cumulative_trapezoid diff gradient hash_tensor kthvalue
-            logcumsumexp logsumexp max median min mode nanmedian nanquantile norm_except_dim quantile sort
+            logcumsumexp logsumexp max median min mode nanmedian nanquantile quantile sort
             std_mean trapezoid trapz var_mean""",
         "weft.torch._functions.product_sums": "einsum",
         "weft.torch._functions.shapes": """
@@ -228,10 +230,10 @@ FUNCTIONS = Namespace(
         "weft.torch._functions.layers": """
             adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator avg_pool1d batch_norm
             batch_norm_update_stats binary_cross_entropy_with_logits celu_ constant_pad_nd conv_tbc
-            cosine_embedding_loss ctc_loss embedding embedding_bag embedding_renorm_ fill grid_sampler
+            cosine_embedding_loss ctc_loss embedding embedding_renorm_ fill grid_sampler
             grid_sampler_2d grid_sampler_3d group_norm gru hinge_embedding_loss instance_norm kl_div
-            layer_norm log_softmax lstm margin_ranking_loss max_pool1d_with_indices native_batch_norm
-            native_channel_shuffle native_group_norm native_layer_norm poisson_nll_loss relu_ rnn_relu
+            layer_norm log_softmax lstm margin_ranking_loss max_pool1d_with_indices
+            native_batch_norm native_channel_shuffle native_layer_norm poisson_nll_loss relu_ rnn_relu
             rnn_tanh segment_reduce selu_ softmax threshold threshold_ triplet_margin_loss""",
         "weft.torch._functions.settings": """
             _assert _assert_async are_deterministic_algorithms_enabled compile compiled_with_cxx11_abi cond dequantize

@@ -17,9 +17,6 @@ Tensor transposed(const Tensor& x) {
 }
 Tensor adjoint(const Tensor& x) { return call(op<"conj">(), {transposed(x)}); }
 Tensor column(const Tensor& x) { return call(op<"unsqueeze">(), {x}, {{"dim", sizes(Ints{x.dim()})}}); }
-Tensor reduce_last(const OpDef& reduction, const Tensor& x, bool keepdim = false) {
-  return call(reduction, {x}, {{"dim", sizes(Ints{-1})}, {"keepdim", keepdim}});
-}
 double epsilon_of(DType dtype) {
   return dtype == DType::F64 || dtype == DType::C128 ? std::numeric_limits<double>::epsilon()
                                                      : std::numeric_limits<float>::epsilon();
@@ -76,25 +73,6 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> lstsq(const Tensor& a, const Tensor& 
   return {solution, has_residuals ? found[1] : nothing,
           has_rank ? cast(found[2], DType::I64) : Tensor::empty({0}, DType::I64),
           has_values ? found[3] : nothing};
-}
-
-Tensor condition(const Tensor& x, double p) {
-  const Tensor s = call(op<"svdvals">(), {x});
-  const Tensor largest = reduce_last(op<"amax">(), s), least = reduce_last(op<"amin">(), s);
-  return p > 0 ? promoted(op<"true_divide">(), {largest, least})
-               : promoted(op<"true_divide">(), {least, largest});
-}
-
-Tensor condition_of_norm(const Tensor& x, const IValue& order) {
-  const auto norm = [&](const Tensor& y) {
-    IValue result;
-    std::vector<IValue> arguments = {
-        IValue(y), order, IValue::list(Type::integer(), {IValue(-2), IValue(-1)}), IValue(false), IValue()};
-    find_builtin(order.is_string() ? "aten::linalg_matrix_norm.str_ord" : "aten::linalg_matrix_norm")
-        ->run(arguments, &result);
-    return result.to_tensor();
-  };
-  return mul(norm(x), norm(call(op<"inv">(), {x})));
 }
 
 // ---- definitions -----------------------------------------------------------------------------------------
@@ -169,12 +147,6 @@ Tensor condition_of_norm(const Tensor& x, const IValue& order) {
       [](const Tensor& a, const Tensor& b, OptionalDouble rcond, const std::optional<std::string>& driver) {
         return lstsq(a, b, rcond, driver);
       });
-  define("linalg_cond(Tensor self, Scalar? p=None) -> Tensor", [](const Tensor& x, const IValue& p) {
-    const double order = p.is_none() ? 2 : p.to_scalar().to_double();
-    return std::abs(order) == 2 ? condition(x, order) : condition_of_norm(x, p);
-  });
-  define("linalg_cond.p_str(Tensor self, str p) -> Tensor",
-         [](const Tensor& x, const IValue& p) { return condition_of_norm(x, p); });
   return true;
 }();
 

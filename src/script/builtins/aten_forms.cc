@@ -84,13 +84,6 @@ void ends_as_tensors(const char* name, const char* middle) {
   define("matrix_H(Tensor(a) self) -> Tensor(a)", [](const Tensor& x) {
     return call(op<"conj">(), {call(op<"transpose">(), {x}, {{"dim0", number(-2)}, {"dim1", number(-1)}})});
   });
-  define(
-      "isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool "
-      "invert=False) -> Tensor",
-      [](Scalar element, const Tensor& tests, bool, bool invert) {
-        const Tensor found = call(op<"any">(), {promoted(op<"eq">(), {tests, element})});
-        return invert ? call(op<"logical_not">(), {found}) : found;
-      });
   define("_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
          [](const Tensor& x, const Tensor& y, Scalar alpha) {
            return call(op<"relu">(), {add(x, alpha == Scalar(1) ? y : mul(y, alpha))});

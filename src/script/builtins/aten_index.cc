@@ -178,12 +178,6 @@ Tensor replaced(const Tensor& x, const Tensor& src, View view) {
            const Tensor numbers = call(op<"arange">(), {}, {{"start", Scalar(repeats.size(0))}});
            return repeat_interleave(numbers, repeats, 0);
          });
-  define(
-      "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool "
-      "invert=False) -> Tensor",
-      [](const Tensor& elements, Scalar test, bool, bool invert) {
-        return promoted(invert ? op<"ne">() : op<"eq">(), {elements, test});
-      });
   return true;
 }();
 

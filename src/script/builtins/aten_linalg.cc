@@ -47,55 +47,6 @@ Tensor no_errors(const Tensor& matrices) {
   return Tensor::full(Shape(shape.begin(), shape.end() - 2), Scalar(0), DType::I32);
 }
 
-Tensor vector_norm(const Tensor& x, double ord, const OptionalInts& dims, bool keepdim) {
-  return call(op<"vector_norm">(), {x},
-              {{"ord", ord}, {"dim", dims && !dims->empty() ? sizes(*dims) : Attr()}, {"keepdim", keepdim}});
-}
-
-// Sum, largest or smallest of the singular values.
-Tensor singular_norm(const OpDef& reduction, const Tensor& x, Ints dims, bool keepdim) {
-  WEFT_CHECK(dims.size() == 2, fmt::format("matrix_norm: expected two dimensions, got {}", str(dims)));
-  for (int64_t& dim : dims) dim = wrap_dim("matrix_norm", dim, x.dim());
-  Ints order;
-  for (int64_t d = 0; d < x.dim(); ++d) {
-    if (d != dims[0] && d != dims[1]) order.push_back(d);
-  }
-  order.insert(order.end(), dims.begin(), dims.end());
-  const Tensor matrices = call(op<"permute">(), {x}, {{"dims", sizes(order)}});
-  Tensor result = over(reduction, call(op<"svdvals">(), {matrices}), {-1}, false);
-  if (!keepdim) return result;
-  for (const int64_t dim : {std::min(dims[0], dims[1]), std::max(dims[0], dims[1])})
-    result = call(op<"unsqueeze">(), {result}, {{"dim", sizes(Ints{dim})}});
-  return result;
-}
-
-Tensor matrix_norm(const Tensor& x, double ord, Ints dims, bool keepdim) {
-  WEFT_CHECK(dims.size() == 2, fmt::format("matrix_norm: expected two dimensions, got {}", str(dims)));
-  const double size = std::abs(ord);
-  if (size == 2) return singular_norm(ord > 0 ? op<"amax">() : op<"amin">(), x, dims, keepdim);
-  WEFT_CHECK(size == 1 || std::isinf(size), fmt::format("matrix_norm: order {} is not defined", ord));
-  int64_t summed = wrap_dim("matrix_norm", dims[0], x.dim()),
-          rest = wrap_dim("matrix_norm", dims[1], x.dim());
-  if (std::isinf(size)) std::swap(summed, rest);
-  const Tensor sums = over(op<"sum">(), promoted(op<"abs">(), {x}), {summed}, true);
-  const Tensor result = over(ord > 0 ? op<"amax">() : op<"amin">(), sums, {rest}, true);
-  return keepdim ? result : call(op<"squeeze">(), {result}, {{"dim", sizes(dims)}});
-}
-
-Tensor named_matrix_norm(const Tensor& x, const std::string& ord, const Ints& dims, bool keepdim) {
-  if (ord == "fro") return vector_norm(x, 2, dims, keepdim);
-  WEFT_CHECK(ord == "nuc", fmt::format("norm: expected ord 'fro' or 'nuc', got '{}'", ord));
-  return singular_norm(op<"sum">(), x, dims, keepdim);
-}
-
-Tensor linalg_norm(const Tensor& x, const std::optional<Scalar>& ord, const OptionalInts& dims,
-                   bool keepdim) {
-  if (!ord) return vector_norm(x, 2, dims, keepdim);
-  const bool is_matrix = dims ? dims->size() == 2 : x.dim() == 2;
-  if (is_matrix) return matrix_norm(x, ord->to_double(), dims.value_or(Ints{-2, -1}), keepdim);
-  return vector_norm(x, ord->to_double(), dims, keepdim);
-}
-
 [[maybe_unused]] const bool kProducts = [] {
   same<"matmul">("matmul(Tensor self, Tensor other) -> Tensor");
   same<"matmul">("linalg_matmul(Tensor self, Tensor other) -> Tensor");
@@ -192,40 +143,6 @@ Tensor linalg_norm(const Tensor& x, const std::optional<Scalar>& ord, const Opti
          [](const Tensor& x, const IValue&) { return call(op<"svdvals">(), {x}); });
   define("logdet(Tensor self) -> Tensor",
          [](const Tensor& x) { return call(op<"log">(), {call(op<"det">(), {x})}); });
-  return true;
-}();
-
-[[maybe_unused]] const bool kMatrixNorms = [] {
-  define(
-      "linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
-      "dtype=None) -> Tensor",
-      [](const Tensor& x, const std::optional<Scalar>& ord, const OptionalInts& dim, bool keepdim,
-         OptionalDType dtype) { return linalg_norm(cast(x, dtype), ord, dim, keepdim); });
-  define(
-      "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
-      "dtype=None) -> Tensor",
-      [](const Tensor& x, const std::string& ord, const OptionalInts& dim, bool keepdim,
-         OptionalDType dtype) {
-        return named_matrix_norm(cast(x, dtype), ord, dim.value_or(Ints{-2, -1}), keepdim);
-      });
-  define(
-      "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? "
-      "dtype=None) -> Tensor",
-      [](const Tensor& x, Scalar ord, const Ints& dim, bool keepdim, OptionalDType dtype) {
-        return matrix_norm(cast(x, dtype), ord.to_double(), dim, keepdim);
-      });
-  define(
-      "linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, "
-      "ScalarType? dtype=None) -> Tensor",
-      [](const Tensor& x, const std::string& ord, const Ints& dim, bool keepdim, OptionalDType dtype) {
-        return named_matrix_norm(cast(x, dtype), ord, dim, keepdim);
-      });
-  define("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
-         [](const Tensor& x, bool keepdim) { return named_matrix_norm(x, "nuc", {-2, -1}, keepdim); });
-  define("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
-         [](const Tensor& x, const Ints& dim, bool keepdim) {
-           return named_matrix_norm(x, "nuc", dim, keepdim);
-         });
   return true;
 }();
 

@@ -77,9 +77,6 @@ Tensor instance_norm(const Tensor& x, const OptionalTensor& weight, const Option
               {{"use_input_stats", use_input_stats}, {"momentum", momentum}, {"eps", eps}});
 }
 
-// What a normalization computed on the way, which inference does not read.
-Tensor no_statistics(const Tensor& x) { return Tensor::empty({0}, x.dtype()); }
-
 Tensor softmax(const Tensor& x, int64_t dim, OptionalDType dtype) {
   return call(op<"softmax">(), {cast(x, dtype)}, {{"dim", number(dim)}});
 }
@@ -102,67 +99,6 @@ void pad_functions(const std::string& name, std::string_view schema_name) {
     else
       define(schema, [](const Tensor& x, const Ints& widths) { return pad(x, widths, "replicate", 0); });
   }
-}
-
-// ---- embedding bags
-// ----------------------------------------------------------------------------------------
-enum BagMode : int64_t { kSumBag, kMeanBag, kMaxBag };
-
-struct Bags {
-  Tensor output, bag_of_index, sizes;
-};
-
-Bags embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode,
-                   const OptionalTensor& sample_weights, bool include_last_offset,
-                   OptionalInt padding_index) {
-  WEFT_CHECK(
-      indices.dim() == 1 && offsets.dim() == 1,
-      fmt::format("embedding_bag: expected vectors of indices and offsets\n  indices: {}   offsets: {}",
-                  describe(indices), describe(offsets)));
-  const int64_t count = offsets.numel() - (include_last_offset ? 1 : 0);
-  const Tensor starts = call(op<"slice">(), {cast(offsets, DType::I64)},
-                             {{"dim", number(0)}, {"start", number(0)}, {"stop", number(count)}});
-  const Tensor numbers = call(op<"arange">(), {}, {{"start", Scalar(indices.numel())}});
-  const Tensor after = call(op<"searchsorted">(), {starts, numbers}, {{"right", true}});
-  Tensor bag = promoted(op<"sub">(), {after, Scalar(1)}), chosen = cast(indices, DType::I64),
-         scale = or_undefined(sample_weights);
-  if (padding_index && *padding_index >= 0) {
-    const Tensor kept = promoted(op<"ne">(), {chosen, Scalar(*padding_index)});
-    const auto keep = [&](const Tensor& x) { return call(op<"masked_select">(), {x, kept}); };
-    bag = keep(bag), chosen = keep(chosen);
-    if (scale.defined()) scale = keep(scale);
-  }
-  Tensor rows = call(op<"index_select">(), {weight, chosen}, {{"dim", number(0)}});
-  if (scale.defined())
-    rows = promoted(op<"mul">(), {rows, call(op<"unsqueeze">(), {scale}, {{"dim", sizes(Ints{1})}})});
-  const Tensor bag_sizes = call(op<"bincount">(), {bag}, {{"minlength", number(count)}});
-  const Tensor empty = Tensor::full({count, weight.size(1)}, Scalar(0), rows.dtype());
-  Tensor output;
-  if (mode == kMaxBag) {
-    output = empty;
-    for (int64_t b = 0, start = 0; b < count; ++b) {
-      const int64_t size = static_cast<int64_t>(bag_sizes.at(b));
-      if (size == 0) continue;
-      const Tensor part =
-          call(op<"slice">(), {rows},
-               {{"dim", number(0)}, {"start", number(start)}, {"stop", number(start + size)}});
-      call(op<"select">(), {output}, {{"dim", number(0)}, {"index", number(b)}})
-          .copy_from(call(op<"amax">(), {part}, {{"dim", sizes(Ints{0})}}));
-      start += size;
-    }
-  } else {
-    output = call(op<"index_add">(), {empty, bag, rows}, {{"dim", number(0)}});
-    if (mode == kMeanBag) {
-      const Tensor divisor = cast(promoted(op<"maximum">(), {bag_sizes, Scalar(1)}), rows.dtype());
-      output = promoted(op<"true_divide">(),
-                        {output, call(op<"unsqueeze">(), {divisor}, {{"dim", sizes(Ints{1})}})});
-    }
-  }
-  return {output, bag, bag_sizes};
-}
-
-std::tuple<Tensor, Tensor, Tensor, Tensor> bag_results(const Bags& bags) {
-  return {bags.output, bags.bag_of_index, bags.sizes, bags.sizes};
 }
 
 // ---- losses
@@ -310,15 +246,6 @@ Tensor nll_loss(const Tensor& x, const Tensor& target, const OptionalTensor& wei
          const OptionalTensor& mean, const OptionalTensor& variance, bool training, double momentum,
          double eps, bool) { return batch_norm(x, weight, bias, mean, variance, training, momentum, eps); });
   define(
-      "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
-      "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-      [](const Tensor& x, const OptionalTensor& weight, const OptionalTensor& bias,
-         const OptionalTensor& mean, const OptionalTensor& variance, bool training, double momentum,
-         double eps) {
-        const Tensor result = batch_norm(x, weight, bias, mean, variance, training, momentum, eps);
-        return std::tuple(result, no_statistics(x), no_statistics(x));
-      });
-  define(
       "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
       "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
       [](const Tensor& x, const OptionalTensor& weight, const OptionalTensor& bias,
@@ -334,24 +261,6 @@ Tensor nll_loss(const Tensor& x, const Tensor& target, const OptionalTensor& wei
   same<"rms_norm">(
       "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> "
       "Tensor");
-  define(
-      "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
-      "(Tensor, Tensor, Tensor)",
-      [](const Tensor& x, const Ints& shape, const OptionalTensor& weight, const OptionalTensor& bias,
-         double eps) {
-        const Tensor result = call(op<"layer_norm">(), {x, or_undefined(weight), or_undefined(bias)},
-                                   {{"normalized_shape", sizes(shape)}, {"eps", eps}});
-        return std::tuple(result, no_statistics(x), no_statistics(x));
-      });
-  define(
-      "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float "
-      "eps) -> (Tensor, Tensor, Tensor)",
-      [](const Tensor& x, const OptionalTensor& weight, const OptionalTensor& bias, int64_t, int64_t, int64_t,
-         int64_t groups, double eps) {
-        const Tensor result = call(op<"group_norm">(), {x, or_undefined(weight), or_undefined(bias)},
-                                   {{"num_groups", number(groups)}, {"eps", eps}});
-        return std::tuple(result, no_statistics(x), no_statistics(x));
-      });
   define("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
          [](const Tensor& x, int64_t dim, OptionalDType dtype) { return softmax(x, dim, dtype); });
   define("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
@@ -360,15 +269,6 @@ Tensor nll_loss(const Tensor& x, const Tensor& target, const OptionalTensor& wei
          [](const Tensor& x, int64_t dim, bool) { return softmax(x, dim, {}); });
   define("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
          [](const Tensor& x, int64_t dim, bool) { return log_softmax(x, dim, {}); });
-  define("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", [](const Tensor& v, const Tensor& g,
-                                                                     int64_t dim) {
-    Ints others;
-    for (int64_t d = 0; d < v.dim(); ++d) {
-      if (dim == -1 || d != wrap_dim("_weight_norm", dim, v.dim())) others.push_back(d);
-    }
-    const Tensor norm = call(op<"vector_norm">(), {v}, {{"dim", sizes(others)}, {"keepdim", dim != -1}});
-    return promoted(op<"mul">(), {v, promoted(op<"true_divide">(), {g, norm})});
-  });
   return true;
 }();
 
@@ -377,10 +277,6 @@ Tensor nll_loss(const Tensor& x, const Tensor& target, const OptionalTensor& wei
          [](const Tensor& x, const Ints& widths, const std::string& mode, std::optional<double> value) {
            return pad(x, widths, mode, value.value_or(0));
          });
-  define("constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
-         [](const Tensor& x, const Ints& widths, Scalar value) {
-           return pad(x, widths, "constant", value.to_double());
-         });
   pad_functions("reflect", "reflection");
   pad_functions("replicate", "replication");
   same<"pixel_shuffle">("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor");
@@ -388,37 +284,6 @@ Tensor nll_loss(const Tensor& x, const Tensor& target, const OptionalTensor& wei
   same<"channel_shuffle">("channel_shuffle(Tensor self, int groups) -> Tensor");
   same<"channel_shuffle">("native_channel_shuffle(Tensor self, int groups) -> Tensor");
   same<"affine_grid">("affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor");
-  return true;
-}();
-
-[[maybe_unused]] const bool kEmbeddingBags = [] {
-  define(
-      "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int "
-      "mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> "
-      "(Tensor, Tensor, Tensor, Tensor)",
-      [](const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool, int64_t mode, bool,
-         const OptionalTensor& sample_weights, bool include_last) {
-        return bag_results(embedding_bag(weight, indices, offsets, mode, sample_weights, include_last, {}));
-      });
-  define(
-      "embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int "
-      "mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> "
-      "(Tensor, "
-      "Tensor, Tensor, Tensor)",
-      [](const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool, int64_t mode, bool,
-         const OptionalTensor& sample_weights, bool include_last, OptionalInt padding) {
-        return bag_results(
-            embedding_bag(weight, indices, offsets, mode, sample_weights, include_last, padding));
-      });
-  define(
-      "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int "
-      "mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int "
-      "padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
-      [](const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool, int64_t mode, bool,
-         const OptionalTensor& sample_weights, bool include_last, int64_t padding) {
-        return bag_results(
-            embedding_bag(weight, indices, offsets, mode, sample_weights, include_last, padding));
-      });
   return true;
 }();
 

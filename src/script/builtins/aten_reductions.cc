@@ -104,16 +104,6 @@ void spread_functions() {
          });
 }
 
-// ---- norms
-// -------------------------------------------------------------------------------------------------
-Tensor vector_norm(const Tensor& x, const std::optional<Scalar>& p, const OptionalInts& dims, bool keepdim,
-                   OptionalDType dtype) {
-  return call(op<"vector_norm">(), {cast(x, dtype)},
-              {{"ord", p ? p->to_double() : 2.0},
-               {"dim", dims && !dims->empty() ? sizes(*dims) : Attr()},
-               {"keepdim", keepdim}});
-}
-
 // ---- sorting
 // -----------------------------------------------------------------------------------------------
 std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending) {
@@ -185,46 +175,6 @@ Tensor scalar_tensor(Scalar value) {
          [](const Tensor& x, int64_t dim, bool keepdim) { return median<"nanmedian_dim">(x, dim, keepdim); });
   spread_functions<"var">();
   spread_functions<"std">();
-  return true;
-}();
-
-[[maybe_unused]] const bool kNorms = [] {
-  define("norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
-         [](const Tensor& x, Scalar p) { return vector_norm(x, p, {}, false, {}); });
-  define("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
-         [](const Tensor& x, const std::optional<Scalar>& p, const Ints& dim, bool keepdim) {
-           return vector_norm(x, p, dim, keepdim, {});
-         });
-  define(
-      "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> "
-      "Tensor",
-      [](const Tensor& x, const std::optional<Scalar>& p, const Ints& dim, bool keepdim, DType dtype) {
-        return vector_norm(x, p, dim, keepdim, dtype);
-      });
-  define("norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
-         [](const Tensor& x, const std::optional<Scalar>& p, DType dtype) {
-           return vector_norm(x, p, {}, false, dtype);
-         });
-  define(
-      "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
-      "dtype=None) -> Tensor",
-      [](const Tensor& x, Scalar ord, const OptionalInts& dim, bool keepdim, OptionalDType dtype) {
-        return vector_norm(x, ord, dim, keepdim, dtype);
-      });
-  define("frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-         [](const Tensor& x, const Ints& dim, bool keepdim) { return vector_norm(x, {}, dim, keepdim, {}); });
-  define("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
-         [](const Tensor& x, const Tensor& y, Scalar p) {
-           return vector_norm(promoted(op<"sub">(), {x, y}), p, {}, false, {});
-         });
-  define("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor",
-         [](const Tensor& v, int64_t power, int64_t dim) {
-           Ints others;
-           for (int64_t d = 0; d < v.dim(); ++d) {
-             if (dim == -1 || d != wrap_dim("norm_except_dim", dim, v.dim())) others.push_back(d);
-           }
-           return vector_norm(v, Scalar(power), others, dim != -1, {});
-         });
   return true;
 }();
 

@@ -69,8 +69,11 @@ class ComposedFunctions final : public Definitions {
       source->file = fmt::format("weft/_composed/{}", file.name);
       const auto body = std::make_shared<const Body>(parse_source(std::move(source)));
       for (const StmtPtr& statement : *body) {
-        if (const auto* def = statement->as<Stmt::Def>())
-          definitions_[def->function.name] = std::shared_ptr<const FunctionDef>(body, &def->function);
+        const auto* def = statement->as<Stmt::Def>();
+        if (!def) continue;
+        const std::string& name = def->function.name;
+        WEFT_ASSERT(!definitions_.contains(name), fmt::format("two composed functions are named '{}'", name));
+        definitions_[name] = std::shared_ptr<const FunctionDef>(body, &def->function);
       }
     }
   }
@@ -174,8 +177,16 @@ void own(std::string_view signature) {
 [[maybe_unused]] const bool kBuiltins = [] {
   size_t count = 0;
   for (const File& file : kFiles) register_file(file, count);
+  own<"batch_norm">(
+      "(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, "
+      "bool training=False, "
+      "float momentum=0.1, float eps=1e-5) -> Tensor");
   own<"eigh">("(Tensor x, bool upper=False) -> (Tensor, Tensor)");
   own<"eigvalsh">("(Tensor x, bool upper=False) -> Tensor");
+  own<"embedding_bag">(
+      "(Tensor input, Tensor weight, Tensor? offsets=None, str mode='mean', Tensor? per_sample_weights=None, "
+      "bool "
+      "include_last_offset=False, int? padding_idx=None) -> Tensor");
   own<"fft_c2c">("(Tensor x, int n, int dim, int norm, bool inverse=False) -> Tensor");
   own<"fft_c2r">("(Tensor x, int n, int dim, int norm) -> Tensor");
   own<"fft_r2c">("(Tensor x, int n, int dim, int norm, bool onesided=True) -> Tensor");

@@ -3,7 +3,7 @@
 import weft as _weft
 from weft import Tensor as _Tensor
 from weft import _autocast
-from weft._composed import losses
+from weft._composed import layers, losses
 from weft.nn import functional as _F
 
 from ._numeric import all_written
@@ -78,33 +78,13 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabl
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     """layer_norm, the mean, and one over the deviation of what is normalized."""
     sizes = [normalized_shape] if is_integer(normalized_shape) else list(normalized_shape)
-    axes = list(range(-len(sizes), 0))
-    wide = input.to(_weft.float32) if input.dtype in (_weft.float16, _weft.bfloat16) else input
-    variance = _weft.var(wide, axes, unbiased=False, keepdim=True)
-    mean = _weft.mean(wide, axes, keepdim=True)
-    result = _weft.layer_norm(input, sizes, weight, bias, eps)
-    return result, mean.to(input.dtype), _weft.rsqrt(variance + eps).to(input.dtype)
-
-
-def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
-    """group_norm, the mean, and one over the deviation of each group."""
-    groups = input.reshape(N, group, (C // group) * HxW)
-    mean = _weft.mean(groups, 2)
-    deviation = _weft.rsqrt(_weft.var(groups, 2, unbiased=False) + eps)
-    return _weft.group_norm(input, group, weight, bias, eps), mean, deviation
+    return layers.native_layer_norm(input, sizes, weight, bias, eps)
 
 
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, *, out=None):
     """batch_norm, the mean, and one over the deviation of each channel; of no training, two empty tensors."""
-    if not training:
-        result = _weft.batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-        nothing = (_weft.empty((0,), dtype=input.dtype) for _ in range(2))
-        return all_written(out, (result, *nothing))
-    axes = [axis for axis in range(input.dim()) if axis != 1]
-    mean = _weft.mean(input, axes)
-    deviation = _weft.rsqrt(_weft.var(input, axes, unbiased=False) + eps)
-    result = _weft.batch_norm(input, running_mean, running_var, weight, bias, True, momentum, eps)
-    return all_written(out, (result, mean, deviation))
+    results = layers.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return all_written(out, results)
 
 
 def batch_norm_update_stats(input, running_mean, running_var, momentum):
@@ -247,35 +227,7 @@ grid_sampler_2d = grid_sampler_3d = grid_sampler
 def constant_pad_nd(input, pad, value=0):
     """Dimensions, from the last on, made longer in front and behind, or shorter by negative numbers."""
     need_tensor("constant_pad_nd", input)
-    given = [pad] if is_integer(pad) else list(pad)
-    if len(given) % 2:
-        raise RuntimeError(f"Length of pad must be even but instead it equals {len(given)}")
-    if len(given) > 2 * input.dim():
-        raise RuntimeError(
-            f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(given)} "
-            f"while the input has {input.dim()} dimensions."
-        )
-    result = input
-    for at in range(0, len(given), 2):
-        dim = input.dim() - 1 - at // 2
-        before, after = given[at], given[at + 1]
-        start, stop = max(-before, 0), max(-after, 0)
-        size = result.shape[dim]
-        if start or stop:
-            if size - start - stop < 0:
-                raise RuntimeError(
-                    f"The input size {size}, plus negative padding {before} and {after}, resulted in a negative output size"
-                )
-            result = _weft.narrow(result, dim, start, size - start - stop)
-        parts = [result]
-        for where, count in ((0, before), (len(parts), after)):
-            if count > 0:
-                shape = list(result.shape)
-                shape[dim] = count
-                parts.insert(0 if where == 0 else len(parts), _weft.full(shape, value, dtype=input.dtype))
-        if len(parts) > 1:
-            result = _weft.cat(parts, dim)
-    return result.clone() if result is input or not any(count > 0 for count in given) else result
+    return layers.constant_pad_nd(input, [pad] if is_integer(pad) else list(pad), value)
 
 
 def native_channel_shuffle(input, groups):
@@ -300,48 +252,6 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
 
 def embedding_renorm_(input, indices, max_norm, norm_type):
     return input.copy_(_weft.embedding_renorm(input, indices, float(max_norm), float(norm_type)))
-
-
-def embedding_bag(
-    weight,
-    indices,
-    offsets,
-    scale_grad_by_freq=False,
-    mode=0,
-    sparse=False,
-    per_sample_weights=None,
-    include_last_offset=False,
-    padding_idx=None,
-):
-    """Sums (mode 0), means (1) or maxima (2) of rows, the bag of each index, and the bags' sizes and maxima."""
-    name = _chosen("embedding_bag", "mode", ("sum", "mean", "max"), mode)
-    if padding_idx is not None and padding_idx < 0:
-        padding_idx += weight.shape[0]
-    result = _weft.embedding_bag(
-        indices, weight, offsets, name, per_sample_weights, include_last_offset, padding_idx
-    )
-    count = offsets.shape[0] - 1 if include_last_offset else offsets.shape[0]
-    starts = offsets[:count]
-    ends = _weft.cat(
-        [
-            offsets[1:],
-            _weft.tensor([indices.shape[0]], dtype=offsets.dtype)[: 0 if include_last_offset else 1],
-        ]
-    )
-    bag_size = ends - starts
-    numbers = _weft.empty((0,), dtype=offsets.dtype)
-    if mode == 2:
-        return result, numbers, bag_size, _weft.zeros((count, weight.shape[1]), dtype=offsets.dtype)
-    if mode == 0:
-        return (
-            result,
-            numbers,
-            _weft.zeros((count,), dtype=offsets.dtype),
-            _weft.zeros((count,), dtype=offsets.dtype),
-        )
-    position = _weft.arange(indices.shape[0])
-    numbers = _weft.searchsorted(starts, position, right=True) - 1
-    return result, numbers.to(offsets.dtype), bag_size, bag_size
 
 
 # ---- recurrent -----------------------------------------------------------------------------------------------

@@ -1,55 +1,25 @@
 """Norms, distances, condition, rank and pseudo-inverses of tensors and matrices."""
 
-import math
-
 import weft as _weft
 from weft import _autocast
-from weft._composed import matrices, statistics
+from weft._composed import matrices, norms, statistics
 from weft._composed.matrices import pinverse  # noqa: F401
+from weft._composed.norms import dist  # noqa: F401
 
 from ._numeric import (
-    COMPLEX,
-    HALF,
     adjoint_of,
     all_written,
-    is_inexact,
     named,
     need_matrices,
     need_tensor,
-    real_dtype,
     written,
 )
 
 linalg_polar = named("linalg_polar", "U H")
 
 
-def _dims(function, x, dim):
-    """Dimensions counted from the front, once each."""
-    rank = max(x.ndim, 1)
-    dims = [dim] if isinstance(dim, int) else list(dim)
-    for each in dims:
-        if not -rank <= each < rank:
-            raise IndexError(
-                f"{function}: Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {each})"
-            )
-    dims = [each % rank for each in dims]
-    if len(set(dims)) != len(dims):
-        raise RuntimeError(f"{function}: dim {dim} appears multiple times in the list of dims")
-    return dims
-
-
-def _converted(function, x, dtype):
-    if not is_inexact(x):
-        raise NotImplementedError(
-            f"{function}: Expected a floating point or complex tensor as input. Got {x.dtype}"
-        )
-    if dtype is None:
-        return x
-    if (dtype in COMPLEX) != x.is_complex():
-        raise RuntimeError(
-            f"{function}: dtype should be {'complex' if x.is_complex() else 'real'} for {x.dtype} inputs, but got {dtype}"
-        )
-    return x.to(dtype)
+def _listed(dim):
+    return None if dim is None else [dim] if isinstance(dim, int) else list(dim)
 
 
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
@@ -61,93 +31,21 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
         )
     if isinstance(ord, complex):
         raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
-    x = _converted("linalg.vector_norm", x, dtype)
-    dims = [] if dim is None else _dims("linalg.vector_norm", x, dim)
-    ord = float(ord)
-    if (ord < 0 or ord == math.inf) and x.numel() == 0:
-        over = dims or range(x.ndim)
-        if x.ndim == 0 or any(x.shape[each] == 0 for each in over):
-            raise RuntimeError(
-                f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
-                "an identity"
-            )
-    if x.ndim == 0:
-        magnitude = _weft.abs(x)
-        return written(out, (x != 0).to(real_dtype(x.dtype)) if ord == 0 else magnitude)
-    return written(out, _weft.vector_norm(x, ord, dims or None, keepdim))
+    return written(out, norms.vector_norm(x, ord, _listed(dim), keepdim, dtype))
 
 
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
     """The Frobenius or nuclear norm, the norms 1 and inf of sums, and 2 of singular values, or their negatives."""
     need_tensor("linalg.matrix_norm", A, "A")
-    if A.ndim < 2:
-        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
-    if isinstance(dim, int) or len(dim) != 2:
-        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
-    rows, cols = (each % A.ndim for each in _dims_in_range(A, dim))
-    if rows == cols:
-        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({rows}, {cols})")
-    x = _converted("linalg.matrix_norm", A, dtype)
-    if isinstance(ord, str):
-        if ord == "fro":
-            return written(out, _weft.vector_norm(x, 2.0, [rows, cols], keepdim))
-        if ord != "nuc":
-            raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-        return written(out, _of_singular_values(x, rows, cols, keepdim, lambda s: s.sum(-1)))
-    size = abs(float(ord))
-    if size not in (1, 2, math.inf):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-    if x.numel() == 0 and ord > 0 and (x.shape[rows] == 0 or x.shape[cols] == 0):
-        return written(out, _weft.vector_norm(x, 1.0, [rows, cols], keepdim))
-    extreme = _weft.amax if ord > 0 else _weft.amin
-    if size == 2:
-        return written(out, _of_singular_values(x, rows, cols, keepdim, lambda s: extreme(s, [-1])))
-    first, second = (rows, cols) if size == 1 else (cols, rows)
-    sums = _weft.vector_norm(x, 1.0, [first], True)
-    result = extreme(sums, [second], True)
-    if not keepdim:
-        result = result.squeeze(max(rows, cols)).squeeze(min(rows, cols))
-    return written(out, result)
-
-
-def _dims_in_range(A, dim):
-    for each in dim:
-        if not -A.ndim <= each < A.ndim:
-            raise IndexError(
-                f"linalg.matrix_norm: Dimension out of range (expected to be in range of [{-A.ndim}, {A.ndim - 1}], but got {each})"
-            )
-    return dim
-
-
-def _of_singular_values(x, rows, cols, keepdim, reduce):
-    if x.dtype in HALF:
-        raise NotImplementedError(f"linalg.svd: Low precision dtypes not supported. Got {x.dtype}")
-    result = reduce(_weft.svdvals(_weft.movedim(x, [rows, cols], [-2, -1])))
-    if keepdim:
-        result = result.unsqueeze(min(rows, cols)).unsqueeze(max(rows, cols))
-    return result
+    of = norms.named_matrix_norm if isinstance(ord, str) else norms.matrix_norm
+    return written(out, of(A, ord, _listed(dim), keepdim, dtype))
 
 
 def norm(A, ord=None, dim=None, keepdim=False, *, out=None, dtype=None):
     """A vector's norm, or a matrix' where `dim` has two dimensions or the tensor has."""
     need_tensor("linalg.norm", A, "A")
-    if dim is not None and not isinstance(dim, int) and len(dim) not in (1, 2):
-        if ord is not None:
-            raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {dim}")
-    if ord is None:
-        return vector_norm(A, 2, dim, keepdim, dtype=dtype, out=out)
-    if dim is None:
-        if A.ndim not in (1, 2) and not (A.ndim == 0 and not isinstance(ord, str)):
-            raise RuntimeError(
-                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D."
-            )
-        dim = tuple(range(A.ndim)) if A.ndim else None
-    count = 1 if dim is None or isinstance(dim, int) else len(dim)
-    if count == 2:
-        return matrix_norm(A, ord, dim, keepdim, dtype=dtype, out=out)
-    if isinstance(ord, str):
-        raise RuntimeError(f"linalg.norm: If ord is a string, dim must be two dimensions, got {dim}")
-    return vector_norm(A, ord, dim, keepdim, dtype=dtype, out=out)
+    of = norms.named_norm if isinstance(ord, str) else norms.norm
+    return written(out, of(A, ord, _listed(dim), keepdim, dtype))
 
 
 # ---- torch.norm and its like ----
@@ -177,10 +75,7 @@ def norm_of(self, p="fro", dim=None, keepdim=False, dtype=None):
 
 def frobenius_norm(input, dim, keepdim=False, *, out=None):
     """The square root of the sum of |x|**2 over dimensions."""
-    dims = [dim] if isinstance(dim, int) else list(dim)
-    if len(dims) > 2:
-        raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dims)} dimensions instead.")
-    return vector_norm(input, 2, dims or None, keepdim, out=out)
+    return written(out, norms.frobenius_norm(input, _listed(dim), keepdim))
 
 
 def nuclear_norm(input, dim=(-2, -1), keepdim=False, *, out=None):
@@ -190,18 +85,6 @@ def nuclear_norm(input, dim=(-2, -1), keepdim=False, *, out=None):
     if not isinstance(dim, int) and len(dim) != 2:
         raise RuntimeError(f"nuclear norm requires a 'dim' argument of size 2, got {dim}")
     return matrix_norm(input, "nuc", dim, keepdim, out=out)
-
-
-def dist(input, other, p=2):
-    """The norm of input - other."""
-    need_tensor("dist", input)
-    need_tensor("dist", other, "other", 2)
-    difference = input - other
-    if not is_inexact(difference):
-        raise NotImplementedError(
-            f"norm(): input dtype should be either floating point or complex. Got {difference.dtype} instead."
-        )
-    return vector_norm(difference, p)
 
 
 def renorm(input, p, dim, maxnorm, *, out=None):
@@ -221,25 +104,8 @@ def renorm_into(self, p, dim, maxnorm):
 @_autocast.float32
 def cond(A, p=None, *, out=None):
     """The condition number: the norm of A times that of its inverse; of the largest by the smallest singular value."""
-    need_matrices("linalg.cond", A)
-    if p is None or p in (2, -2):
-        if A.numel() == 0:
-            return written(out, _weft.zeros(tuple(A.shape[:-2]), dtype=real_dtype(A.dtype)), own_dtype=False)
-        s = _weft.svdvals(A)
-        large, small = s[..., 0], s[..., -1]
-        return written(out, small / large if p == -2 else large / small, own_dtype=False)
-    if isinstance(p, str) and p not in ("fro", "nuc"):
-        raise ValueError(f"linalg.cond got an invalid norm type: {p}")
-    if not isinstance(p, str) and abs(p) not in (1, math.inf):
-        raise ValueError(f"linalg.cond got an invalid norm type: {p}")
-    need_matrices(f"linalg.cond(ord={p})", A, square=True)
-    if A.numel() == 0:
-        return written(out, _weft.zeros(tuple(A.shape[:-2]), dtype=real_dtype(A.dtype)), own_dtype=False)
-    LU, pivots, info = _weft.lu_factor(A)
-    eye = _weft.eye(A.shape[-1], dtype=A.dtype).expand(*A.shape)
-    inverse = _weft.lu_solve(LU, pivots, eye)
-    result = matrix_norm(A, p) * matrix_norm(inverse, p)
-    return written(out, _weft.where(info != 0, _weft.full_like(result, math.inf), result), own_dtype=False)
+    of = norms.named_cond if isinstance(p, str) else norms.cond
+    return written(out, of(A, p), own_dtype=False)
 
 
 def _tolerance(value, A):

@@ -13,7 +13,6 @@ from ._support import (
     is_integer,
     is_number,
     may_overlap,
-    need_floating,
     need_tensor,
     refuse_bool,
     refuse_complex,
@@ -230,22 +229,6 @@ def std_mean(input, *args, **kwargs):
     need_tensor("std_mean", input)
     dim, keepdim = _axes_and_keepdim(args, kwargs)
     return _weft.std(input, *args, **kwargs), _weft.mean(input, dim, keepdim)
-
-
-# ---- norms ---------------------------------------------------------------------------------------------------
-
-
-def norm_except_dim(v, pow=2, dim=0):
-    """The norm over all dimensions but one, which is kept in its place; dim=-1: of all elements."""
-    need_tensor("norm_except_dim", v)
-    need_floating("norm_except_dim", v)
-    if dim == -1:
-        return _weft.vector_norm(v, float(pow))
-    dim = dimension("norm_except_dim", dim, v.dim())
-    axes = [axis for axis in range(v.dim()) if axis != dim]
-    if not axes:
-        return _weft.vector_norm(v.reshape(-1, 1), float(pow), [1])
-    return _weft.vector_norm(v, float(pow), axes, keepdim=True)
 
 
 # ---- running sums --------------------------------------------------------------------------------------------

@@ -36,12 +36,17 @@ def isin(
     test_elements = test_element if test_elements is None else test_elements
     if not isinstance(elements, _Tensor) and not isinstance(test_elements, _Tensor):
         raise TypeError("isin(): expected a tensor for elements or test_elements")
-    elements = elements if isinstance(elements, _Tensor) else of_number(elements)
-    tested = test_elements if isinstance(test_elements, _Tensor) else of_number(test_elements)
-    for each in (elements, tested):
-        refuse_complex("isin", each)
-        refuse_bool("isin", each)
-    return written(out, indexing.isin(elements, tested, assume_unique, invert))
+    for each in (elements, test_elements):
+        if isinstance(each, _Tensor):
+            refuse_complex("isin", each)
+            refuse_bool("isin", each)
+    if not isinstance(elements, _Tensor):
+        found = indexing.number_isin(elements, test_elements, assume_unique, invert)
+    elif not isinstance(test_elements, _Tensor):
+        found = indexing.isin_number(elements, test_elements, assume_unique, invert)
+    else:
+        found = indexing.isin(elements, test_elements, assume_unique, invert)
+    return written(out, found)
 
 
 def _chosen(values, inverse, counts, return_inverse, return_counts):
