@@ -121,11 +121,9 @@ LoopValue LoopBuilder::int_binary(int op, const LoopValue& a, const LoopValue& b
       (a.nonnegative || a.kind == LoopKind::Bool) && (b.nonnegative || b.kind == LoopKind::Bool);
   const std::string x = a.kind == LoopKind::Bool ? "(i64)" + a.expr : a.expr;
   const std::string y = b.kind == LoopKind::Bool ? "(i64)" + b.expr : b.expr;
-  const auto checked_by = [&](const std::string& call) {
-    const std::string name = fmt::format("t{}", num_temporaries_++);
-    emit(fmt::format("i64 {};", name));
-    require(fmt::format("{}({}, {}, &{})", call, x, y, name));
-    if (op == NB_ADD || op == NB_SUBTRACT) note_update(op == NB_ADD ? '+' : '-', name, x, y, 2);
+  const auto checked_by = [&](const char* function, bool true_if_fits = false) {
+    const std::string name = overflowing("i64", function, true_if_fits, x, y);
+    if (op == NB_ADD || op == NB_SUBTRACT) note_update(op == NB_ADD ? '+' : '-', name, x, y);
     return name;
   };
   const auto plain_result = [&](const char* symbol) {
@@ -137,9 +135,9 @@ LoopValue LoopBuilder::int_binary(int op, const LoopValue& a, const LoopValue& b
   }
   if (LoopValue sum = counter_binary(op, a, b); sum.is_counter) return sum;
   switch (op) {
-    case NB_ADD: return loop_int(checked_by("!__builtin_add_overflow"), nonnegative);
-    case NB_SUBTRACT: return loop_int(checked_by("!__builtin_sub_overflow"));
-    case NB_MULTIPLY: return loop_int(checked_by("!__builtin_mul_overflow"), nonnegative);
+    case NB_ADD: return loop_int(checked_by("__builtin_add_overflow"), nonnegative);
+    case NB_SUBTRACT: return loop_int(checked_by("__builtin_sub_overflow"));
+    case NB_MULTIPLY: return loop_int(checked_by("__builtin_mul_overflow"), nonnegative);
     case NB_FLOOR_DIVIDE:
     case NB_REMAINDER: {
       if (!b.known || *b.known == 0 || *b.known == -1)
@@ -156,13 +154,13 @@ LoopValue LoopBuilder::int_binary(int op, const LoopValue& a, const LoopValue& b
     case NB_AND: return within(plain_result("&"), op, a, b);
     case NB_OR: return plain_result("|");
     case NB_XOR: return plain_result("^");
-    case NB_LSHIFT: return loop_int(checked_by("shift_left_into"), nonnegative);
+    case NB_LSHIFT: return loop_int(checked_by("shift_left_into", true), nonnegative);
     case NB_RSHIFT:
       require(fmt::format("{} >= 0", y));
       return loop_int(temporary("i64", fmt::format("{} >> ({} > 63 ? 63 : {})", x, y, y)), a.nonnegative);
     case NB_POWER:
       require(fmt::format("{} >= 0", y));
-      return loop_int(checked_by("int_power_into"), nonnegative);
+      return loop_int(checked_by("int_power_into", true), nonnegative);
     default: unsupported("an operation that has no native form");
   }
 }
@@ -244,11 +242,9 @@ LoopValue LoopBuilder::numpy_int_binary(int op, DType dtype, const std::string& 
   const std::string type = c_type(dtype);
   const auto simple = [&](const std::string& expr) { return loop_numpy(dtype, temporary(type, expr)); };
   const auto checked_by = [&](const char* call) {
-    const std::string name = fmt::format("t{}", num_temporaries_++);
-    emit(fmt::format("{} {};", type, name));
-    require(fmt::format("!{}({}, {}, &{})", call, x, y, name));
+    const std::string name = overflowing(type, call, false, x, y);
     if ((op == NB_ADD || op == NB_SUBTRACT) && dtype == DType::I64)
-      note_update(op == NB_ADD ? '+' : '-', name, x, y, 2);
+      note_update(op == NB_ADD ? '+' : '-', name, x, y);
     return loop_numpy(dtype, name);
   };
   switch (op) {
@@ -273,9 +269,9 @@ LoopValue LoopBuilder::numpy_int_binary(int op, DType dtype, const std::string& 
       if (op == NB_RSHIFT) return simple(fmt::format("{} >> {}", x, y));
       return simple(fmt::format("({})((u64){} << {})", type, x, y));
     case NB_POWER: {
-      const std::string result = fmt::format("t{}", num_temporaries_++);
+      const std::string result = fresh_name("t");
       if (dtype != DType::I64) unsupported("a power of NumPy ints");
-      emit(fmt::format("i64 {};", result));
+      emit(loopir::declare("i64", result));
       require(fmt::format("{} >= 0 && int_power_into({}, {}, &{})", y, x, y, result));
       return loop_numpy(dtype, result);
     }

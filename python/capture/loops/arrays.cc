@@ -49,12 +49,8 @@ LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValu
       } else {  // few are negative
         std::string& settled = settled_indices_[given + " of " + size];
         if (settled.empty()) {
-          settled = fmt::format("t{}", num_temporaries_++);
-          emit(fmt::format("i64 {} = {};", settled, given));
-          const std::string is_outside =
-              fmt::format("if (__builtin_expect((u64){} >= (u64){}, 0))", settled, size);
-          emit(fmt::format("{0} {{ {1} += {2}; {0} {3} }}", is_outside, settled, size,
-                           exit_to(LoopExit::Kind::Perform, before_)));
+          settled = fresh_name("t");
+          emit(loopir::settle(settled, given, size, exit_to(LoopExit::Kind::Perform, before_)));
         }
         index = settled;
       }
@@ -62,16 +58,14 @@ LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValu
     if (!offset.empty()) offset += " + ";
     offset += stride == "1L" ? index : fmt::format("{} * {}", index, stride);
   }
-  const std::string base = data_text(container);
   Place result;
+  result.data = data_text(container);
+  result.offset = std::move(offset);
   result.array = container.index;
   result.dims = first + static_cast<int>(indices.size());
-  if (static_cast<int>(indices.size()) == num_dims(container))
-    result.element = fmt::format("{}[{}]", base, offset);
-  else
-    result.pointer = fmt::format("{} + ({})", base, offset);
+  result.is_element = static_cast<int>(indices.size()) == num_dims(container);
   if (parallel_) note_access(container, indices, stores, result);
-  if (checked_ && !result.element.empty()) note_element(container, indices, stores, result);
+  if (checked_ && result.is_element) note_element(container, indices, stores, result);
   return result;
 }
 
@@ -97,10 +91,9 @@ LoopValue LoopBuilder::number_of_list(const LoopValue& list, const LoopValue& ke
   if (!has_only_ints({key})) throw LoopUnsupported{"a slice of a list"};
   LoopValue array = list;
   array.kind = LoopKind::Array;
-  const std::string element = place(array, key).element;
-  if (list.dtype == DType::Bool) return loop_bool(temporary("bool", element + " != 0"));
-  return list.dtype == DType::F64 ? loop_float(temporary("f64", element))
-                                  : loop_int(temporary("i64", element));
+  const Place found = place(array, key);
+  if (list.dtype == DType::Bool) return loop_bool(loaded("bool", found, " != 0"));
+  return list.dtype == DType::F64 ? loop_float(loaded("f64", found)) : loop_int(loaded("i64", found));
 }
 
 LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& key) {
@@ -122,10 +115,9 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
   }
   const Place found = place(container, key);
   const DType dtype = container.dtype;
-  if (!found.element.empty() && dtype == DType::C128) return complex_element(found.element);
-  if (!found.element.empty()) {
-    LoopValue element =
-        loop_numpy(dtype, temporary(c_type(dtype), found.element + (dtype == DType::Bool ? " != 0" : "")));
+  if (found.is_element && dtype == DType::C128) return complex_element(found);
+  if (found.is_element) {
+    LoopValue element = loop_numpy(dtype, loaded(c_type(dtype), found, dtype == DType::Bool ? " != 0" : ""));
     if (container.kind == LoopKind::Array && array_of(container).is_counted_in)
       element.counts_of = container.index;
     return element;
@@ -135,7 +127,7 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
   row.dtype = dtype;
   row.index = found.array;
   row.dims = found.dims;
-  row.expr = temporary(c_type(row), found.pointer);
+  row.expr = temporary(c_type(row), fmt::format("{} + ({})", found.data, found.offset));
   row.origin = origin_of(container, key);
   note_row(row.expr);
   return row;
@@ -189,7 +181,7 @@ void LoopBuilder::store_subscript(const LoopValue& container, const LoopValue& k
   const Place found = place(container, key, true);
   const std::string element = stored(value, container.dtype);
   materialize_all();
-  emit(fmt::format("{} = {};", found.element, element));
+  store(found, element);
 }
 
 }  // namespace weft::capture

@@ -6,6 +6,7 @@
 
 #include "capture/loops/memory.h"
 #include "codegen/prelude.h"
+#include "loopir/print.h"
 #include "scalar/elementary.h"
 
 namespace weft::capture {
@@ -133,7 +134,7 @@ int LoopBuilder::block_of(std::vector<LoopFrame> frames) {
   return id;
 }
 
-std::string LoopBuilder::jump_to(const std::vector<LoopFrame>& from) {
+loopir::Way LoopBuilder::jump_to(const std::vector<LoopFrame>& from) {
   std::vector<LoopFrame> frames = from;
   drop_dead(frames);
   hold_either(frames);
@@ -154,49 +155,28 @@ std::string LoopBuilder::jump_to(const std::vector<LoopFrame>& from) {
     return exit_to(LoopExit::Kind::Perform, frames);
   }
   Edge edge{target, {}};
-  std::vector<std::pair<std::string, std::string>> moves;  // variable, value
-  std::vector<std::string> values, types;
-  for_each_leaf(frames, [&](LoopValue& leaf) {
-    values.push_back(leaf.expr);
-    types.push_back(c_type(leaf));
-  });
+  loopir::Jump jump{target};
+  std::vector<LoopValue> values;
+  for_each_leaf(frames, [&](LoopValue& leaf) { values.push_back(leaf); });
   size_t k = 0;
-  std::set<std::string> read;
-  std::vector<std::string> move_types;
   for_each_leaf(blocks_[static_cast<size_t>(target)].frames, [&](LoopValue& leaf) {
-    if (leaf.expr != values[k]) {
-      moves.emplace_back(leaf.expr, values[k]);
-      move_types.push_back(types[k]);
+    if (leaf.expr != values[k].expr) {
+      jump.moves.push_back({c_type(values[k]), leaf.expr, values[k].expr});
       edge.moves.emplace_back(leaf.expr, leaves[k]);
-      read.insert(values[k]);
     }
     ++k;
   });
-  std::string code = "{ ";
-  // All values are read before a variable that one of them needs changes.
-  for (size_t i = 0; i < moves.size(); ++i) {
-    if (!variable_types_.count(moves[i].second)) continue;
-    bool overwritten = false;
-    for (size_t j = 0; j < moves.size(); ++j) overwritten |= moves[j].first == moves[i].second;
-    if (!overwritten) continue;
-    code += fmt::format("{} const old{} = {}; ", move_types[i], i, moves[i].second);
-    moves[i].second = fmt::format("old{}", i);
-  }
-  for (const auto& [name, value] : moves) code += fmt::format("{} = {}; ", name, value);
   block_edges_.push_back(std::move(edge));
-  if (parallel_) return "{ }";
-  if (checked_ && checked_->blocks.count(target))
-    return code + fmt::format("goto checked{}_{}; }}", checked_->head, target);
-  return code + fmt::format("goto block{}; }}", target);
+  if (checked_ && checked_->blocks.count(target)) jump.version = checked_->head;
+  return jump;
 }
 
-std::string LoopBuilder::exit_to(LoopExit::Kind kind, std::vector<LoopFrame> frames) {
-  if (parallel_) return "{ }";
+loopir::Exit LoopBuilder::exit_to(LoopExit::Kind kind, std::vector<LoopFrame> frames) {
+  if (parallel_) return {};
   drop_dead(frames);
-  std::string code = "{ ";
-  size_t k = 0;
-  for_each_leaf(frames, [&](LoopValue& leaf) { code += fmt::format("io[{}] = {}; ", k++, as_word(leaf)); });
-  result_.num_words = std::max(result_.num_words, k);
+  loopir::Exit exit;
+  for_each_leaf(frames, [&](LoopValue& leaf) { exit.words.emplace_back(as_word(leaf)); });
+  result_.num_words = std::max(result_.num_words, exit.words.size());
   std::string key = fmt::format("{} ", static_cast<int>(kind));
   append_key(frames, key);
   auto [found, is_new] = exit_of_.try_emplace(key, static_cast<int>(result_.exits.size()));
@@ -204,19 +184,37 @@ std::string LoopBuilder::exit_to(LoopExit::Kind kind, std::vector<LoopFrame> fra
     for_each_leaf(frames, [](LoopValue& leaf) { leaf.expr.clear(); });
     result_.exits.push_back({kind, std::move(frames)});
   }
-  return code + fmt::format("return {}; }}", found->second);
+  exit.number = found->second;
+  return exit;
 }
 
 void LoopBuilder::require(const std::string& condition) {
   if (condition == "true") return;
-  emit(fmt::format("if (__builtin_expect(!({}), 0)) {}", condition,
-                   exit_to(LoopExit::Kind::Perform, before_)));
+  emit(loopir::require(condition, exit_to(LoopExit::Kind::Perform, before_)));
 }
 
 std::string LoopBuilder::temporary(const std::string& type, const std::string& expr) {
-  const std::string name = fmt::format("t{}", num_temporaries_++);
-  emit(fmt::format("{} const {} = {};", type, name, expr));
+  const std::string name = fresh_name("t");
+  emit(loopir::define(type, name, expr));
   return name;
+}
+
+std::string LoopBuilder::overflowing(const std::string& type, const std::string& function, bool true_if_fits,
+                                     const std::string& a, const std::string& b) {
+  const std::string name = fresh_name("t");
+  emit(loopir::overflow(type, name, function, true_if_fits, a, b, exit_to(LoopExit::Kind::Perform, before_)));
+  return name;
+}
+
+std::string LoopBuilder::loaded(const std::string& type, const Place& place, const char* part) {
+  if (!place.variable.empty()) return temporary(type, place.variable + part);
+  const std::string name = fresh_name("t");
+  emit(loopir::load(type, name, place.data, place.offset, part));
+  return name;
+}
+
+void LoopBuilder::store(const Place& place, const std::string& value) {
+  emit(loopir::store(place.data, place.offset, value, place.variable));
 }
 
 // Long loops look for signals: each round of a loop around loops, and every so many rounds of a `while`.
@@ -237,14 +235,13 @@ void LoopBuilder::poll(int target) {
   if (checked_ && !checked_->is_nest &&
       target == blocks_[static_cast<size_t>(checked_->head)].frames.back().ip)
     return;
-  emit(fmt::format("if ((fuel -= {}) < 0) {{ fuel = kFuel; if (poll()) {} }}", weight,
-                   exit_to(LoopExit::Kind::Interrupted, before_)));
+  emit(loopir::poll(weight, exit_to(LoopExit::Kind::Interrupted, before_)));
 }
 
 void LoopBuilder::branch(const std::string& condition, std::vector<LoopFrame> taken,
                          std::vector<LoopFrame> otherwise) {
-  emit(fmt::format("if ({}) {}", condition, jump_to(taken)));
-  emit(jump_to(otherwise));
+  emit(loopir::branch(condition, jump_to(taken)));
+  emit(loopir::go(jump_to(otherwise)));
   block_done_ = true;
 }
 
@@ -275,7 +272,7 @@ void LoopBuilder::execute_block(int id) {
     const Code& code = *frame().code;
     if (!first && jump_targets(code).count(at)) {
       materialize_all();
-      emit(jump_to(frames_));
+      emit(loopir::go(jump_to(frames_)));
       break;
     }
     first = false;
@@ -296,7 +293,7 @@ void LoopBuilder::execute_block(int id) {
           first_line_ = code.line(at);
         }
       }
-      emit(exit_to(inside ? LoopExit::Kind::Perform : LoopExit::Kind::Leave, before_));
+      emit(loopir::go(exit_to(inside ? LoopExit::Kind::Perform : LoopExit::Kind::Leave, before_)));
       break;
     }
   }
@@ -421,14 +418,31 @@ std::string LoopBuilder::print(const std::string& name) const {
   for (const Block& block : blocks_)
     for (const Edge& edge : block.edges) targets.insert(edge.target);
   for (size_t id = 0; id < blocks_.size(); ++id) {
-    const LoopFrame& frame = blocks_[id].frames.back();
     if (targets.count(static_cast<int>(id))) text += fmt::format("block{}:", id);
-    text += blocks_[id].parallel;
-    if (!blocks_[id].preheader.empty()) text += fmt::format("{}unchecked{}:", blocks_[id].preheader, id);
-    text += fmt::format("  {{  // line {}\n{}  }}\n", frame.code->line(frame.ip), blocks_[id].code);
-    text += with_several_rounds(blocks_[id].checked, static_cast<int>(id), blocks_[id].step);
+    text += blocks_[id].parallel + print_preheader(static_cast<int>(id));
+    text += print_block(static_cast<int>(id), blocks_[id].code);
+    if (blocks_[id].checked) text += loopir::print(*blocks_[id].checked);
   }
   return text + "}\n";
+}
+
+std::string LoopBuilder::print_block(int id, const loopir::Instructions& code) const {
+  const LoopFrame& frame = blocks_[static_cast<size_t>(id)].frames.back();
+  const auto to = [&](const loopir::Jump& jump) {
+    return fmt::format("goto {}{};", skips_preheader(jump, id) ? "unchecked" : "block", jump.target);
+  };
+  return fmt::format("  {{  // line {}\n{}  }}\n", frame.code->line(frame.ip), loopir::print(code, to));
+}
+
+bool LoopBuilder::skips_preheader(const loopir::Jump& jump, int id) const {
+  return blocks_[static_cast<size_t>(jump.target)].checked_from.count(id) > 0;
+}
+
+std::string LoopBuilder::print_preheader(int head) const {
+  const Block& block = blocks_[static_cast<size_t>(head)];
+  if (!block.checked) return "";
+  return fmt::format("{0}{1}      goto checked{2}_{2};\n    }}\n  }}\nunchecked{2}:", block.preheader.test,
+                     block.preheader.entering, head);
 }
 
 LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopArray>& arrays,

@@ -16,13 +16,10 @@
 
 #include "capture/bytecode/jumps.h"
 #include "capture/loops/code.h"
+#include "loopir/function.h"
 #include "scalar/expr.h"
 
 namespace weft::capture {
-
-// The checked version of a loop, with several of its rounds at a time where that is of use
-// (several_rounds.cc).
-std::string with_several_rounds(const std::string& checked, int head, const std::string& step);
 
 class LoopBuilder {
  public:
@@ -30,21 +27,25 @@ class LoopBuilder {
   LoopCode build();
 
  private:
+  // What is known of the values that a jump hands on.
   struct Edge {
     int target;
     std::vector<std::pair<std::string, LoopValue>> moves;  // variables that change
   };
+  // Before the checked version of a loop: the test whether it may run, and what is done where it may.
+  struct Preheader {
+    std::string test, entering;
+  };
   struct Block {
     std::vector<LoopFrame> frames;  // leaves are variables
-    std::string code;
+    loopir::Instructions code;
     std::vector<Edge> edges;
     bool has_arrays = false;  // statements on whole arrays
     bool stores_arrays = false;
-    std::string preheader;  // of an innermost loop's head: goes to the checked version if it can
-    std::string
-        checked;       // the block in the checked version of the loop it heads, and that loop's other blocks
-    std::string step;  // of the range that the checked version goes over
-    std::string parallel;  // of a loop's head: hands its rounds to threads if it can
+    Preheader preheader;                     // of a loop's head that has a checked version
+    std::optional<loopir::Version> checked;  // of the loop it heads
+    std::set<int> checked_from;              // blocks whose ways to this head go round the preheader
+    std::string parallel;                    // of a loop's head: hands its rounds to threads if it can
     bool is_parallel = false;
     // Of an innermost loop's checked version: nothing goes from round to round, and it has one at a time.
     // What it stores it does not read: compilers tell such elements apart only behind the loop's own checks.
@@ -52,8 +53,9 @@ class LoopBuilder {
     bool sums_in_place = false;  // the same, but it stores what it reads
   };
   struct Place {
-    std::string element;  // an lvalue
-    std::string pointer;  // of the row, when dimensions are left
+    std::string data, offset;
+    bool is_element = false;  // not a row: no dimensions are left
+    std::string variable;     // that has the element, too (carried.cc)
     int array = -1, dims = 0;
   };
   // What one version of a loop knows of its variables.
@@ -93,10 +95,16 @@ class LoopBuilder {
   int block_of(std::vector<LoopFrame> frames);
   std::string variable(size_t depth, bool is_stack, size_t slot, const std::string& path,
                        const LoopValue& leaf);
-  std::string jump_to(const std::vector<LoopFrame>& frames);
-  std::string exit_to(LoopExit::Kind kind, std::vector<LoopFrame> frames);
+  loopir::Way jump_to(const std::vector<LoopFrame>& frames);
+  loopir::Exit exit_to(LoopExit::Kind kind, std::vector<LoopFrame> frames);
   void require(const std::string& condition);
   std::string temporary(const std::string& type, const std::string& expr);
+  // Of the prelude, true where the result fits; or of the compiler, true where it does not.
+  std::string overflowing(const std::string& type, const std::string& function, bool true_if_fits,
+                          const std::string& a, const std::string& b);
+  // `part` of an element.
+  std::string loaded(const std::string& type, const Place& place, const char* part = "");
+  void store(const Place& place, const std::string& value);
   void poll(int target);
   bool cycles() const;
 
@@ -116,29 +124,35 @@ class LoopBuilder {
   std::set<int> loop_blocks(int head) const;
   void add_checked_loop(int head);
   static bool stores_what_it_reads(const CheckedLoop& loop);
-  std::string checked_blocks();
+  loopir::Version checked_blocks();
   void mark_affine(int id, const LoopMarks& loop);
-  std::string preheader(const CheckedLoop& loop, const LoopValue& range) const;
+  Preheader preheader(const CheckedLoop& loop, const LoopValue& range) const;
   // In a checked version: true when the condition is checked before the loop.
   bool check_before(const LoopAffineRef& value, const std::string& low, const std::string& end);
   std::string print(const std::string& name) const;
+  // Of a block of the function's own.
+  std::string print_block(int id, const loopir::Instructions& code) const;
+  std::string print_preheader(int head) const;
+  // Does the jump of block `id` go round the preheader of the loop that it leads to?
+  bool skips_preheader(const loopir::Jump& jump, int id) const;
   // `makes_arrays`: the code makes those of the call.
   std::string prologue(bool makes_arrays) const;
 
   void note_set_by_head(int head, const std::vector<Edge>& edges, CheckedLoop& loop) const;
-  void enter_checked(const LoopValue& range, std::string checked, std::string preheader,
-                     const CheckedLoop& loop);
+  void enter_checked(const CheckedLoop& loop, loopir::Version checked, Preheader preheader);
 
   // ---- checked versions of nests of loops (nests.cc) ----
   void add_checked_nests();
   bool add_checked_nest(int head);
   void drop_checked_nest(int head);
   bool find_inner_loops(CheckedLoop& nest) const;
-  std::string side_by_side(int head, CheckedLoop& nest, const std::map<int, std::string>& codes,
-                           const std::map<int, std::vector<Edge>>& edges, std::string* entered);
+  std::optional<loopir::Jam> side_by_side(int head, CheckedLoop& nest,
+                                          const std::map<int, loopir::Instructions>& codes,
+                                          const std::map<int, std::vector<Edge>>& edges,
+                                          std::string* entered);
   // Nothing where the bounds of an inner loop are not known before the nest.
-  std::optional<std::string> nest_preheader(CheckedLoop& nest, const LoopValue& range,
-                                            const std::map<int, std::vector<Edge>>& edges) const;
+  std::optional<Preheader> nest_preheader(CheckedLoop& nest, const LoopValue& range,
+                                          const std::map<int, std::vector<Edge>>& edges) const;
 
   // ---- numbers that a round moves by little (counters.cc) ----
   static std::optional<int64_t> most_of(const LoopValue& step);
@@ -154,7 +168,7 @@ class LoopBuilder {
   void find_carried_elements();
   std::string carried_at_first(std::string* checks) const;
   const CheckedLoop::Element* stored_element() const;
-  std::string carried_on() const;
+  loopir::Instructions carried_on() const;
 
   // ---- loops whose rounds threads share (parallel.cc; how they are run: team.h) ----
   // The analysis executes the blocks of the loop once more: no code is made, exits lead nowhere.
@@ -172,16 +186,15 @@ class LoopBuilder {
   void note_view(const LoopValue& container, const std::vector<LoopAffineRef>& indices,
                  const std::string& pointer);
   void note_read(const LoopValue& view);  // of any element
-  void note_update(char op, const std::string& result, const std::string& a, const std::string& b,
-                   int mentions);
+  void note_update(char op, const std::string& result, const std::string& a, const std::string& b);
   void find_carried(ParallelLoop& loop, const std::string& counter);
   void check_sum(const ParallelLoop& loop, const std::string& name) const;
   void find_own_dimensions(ParallelLoop& loop);
   // ---- arrays that a loop counts in (counted.cc) ----
   static bool is_counted(const ParallelLoop& loop, const std::string& name);
-  static void add_counts(const std::string& code, const std::string& array, std::vector<std::string>& names);
+  static void add_counts(const loopir::Instructions& code, const std::string& array,
+                         std::set<std::string>& names);
   std::string stored_slabs(ParallelLoop& loop) const;
-  static std::string with_sum_limits(std::string code, const std::vector<std::string>& carried);
   std::string print_parallel(const ParallelLoop& loop, const std::string& name) const;
   std::string parallel_entry(ParallelLoop& loop, const std::string& name);
 
@@ -244,7 +257,7 @@ class LoopBuilder {
 
   // ---- complex numbers (complex.cc) ----
   LoopValue new_complex(bool of_numpy, const std::string& real, const std::string& imaginary);
-  LoopValue complex_element(const std::string& element);
+  LoopValue complex_element(const Place& place);
   static bool gives_numpy(const LoopValue& a, const LoopValue& b);
   LoopValue complex_product(bool of_numpy, const LoopValue& a, const LoopValue& b);
   LoopValue complex_power(const LoopValue& a, const LoopValue& b, bool of_numpy);
@@ -463,7 +476,8 @@ class LoopBuilder {
     return value;
   }
   std::string fresh_name(const char* prefix) { return prefix + std::to_string(num_temporaries_++); }
-  void emit(const std::string& line) { block_code_ += "    " + line + "\n"; }
+  void emit(loopir::Instruction instruction) { block_code_.push_back(std::move(instruction)); }
+  void emit(const std::string& statement) { emit(loopir::statement(statement)); }
 
   LoopCode result_;
   std::vector<LoopFrame> entry_;
@@ -484,7 +498,7 @@ class LoopBuilder {
 
   // Of the block being built.
   std::vector<LoopFrame> frames_, before_;  // before_: at the start of the instruction
-  std::string block_code_;
+  loopir::Instructions block_code_;
   std::vector<Edge> block_edges_;
   std::vector<LoopValue> parts_;  // views in use by the instruction, which are in no frame
   bool block_has_arrays_ = false;

@@ -262,7 +262,8 @@ void LoopBuilder::extremum_of_types(bool largest, const std::vector<LoopValue>& 
     for (size_t i : group->second)
       condition += fmt::format("{}{} == {}", condition.empty() ? "" : " || ", which, i);
     const bool is_last = std::next(group) == groups.end();
-    emit(is_last ? jump_to(after) : fmt::format("if ({}) {}", condition, jump_to(after)));
+    loopir::Way way = jump_to(after);
+    emit(is_last ? loopir::go(std::move(way)) : loopir::branch(condition, std::move(way)));
   }
   block_done_ = true;
 }

@@ -38,9 +38,8 @@ void LoopBuilder::note_element(const LoopValue& container, const std::vector<Loo
   for (const LoopValue& index : indices) element.index.push_back(index.affine);
   const std::optional<int64_t> distance = checked_->carried > 0 ? distance_to_stored(element) : std::nullopt;
   if (distance) {
-    const std::string variable = fmt::format("carried{}_{}", checked_->head, *distance);
-    if (stores) place.element += " = " + variable;
-    if (!stores && *distance > 0 && *distance <= checked_->carried) place.element = variable;
+    if (stores || (*distance > 0 && *distance <= checked_->carried))
+      place.variable = fmt::format("carried{}_{}", checked_->head, *distance);
   }
   checked_->elements.push_back(std::move(element));
 }
@@ -133,11 +132,14 @@ std::string LoopBuilder::carried_at_first(std::string* checks) const {
 }
 
 // At the head of a round: what was this round's is the last one's.
-std::string LoopBuilder::carried_on() const {
-  std::string text;
+loopir::Instructions LoopBuilder::carried_on() const {
+  loopir::Instructions code;
+  const auto variable = [&](int64_t distance) {
+    return fmt::format("carried{}_{}", checked_->head, distance);
+  };
   for (int64_t distance = checked_->carried; distance > 0; --distance)
-    text += fmt::format("    carried{0}_{1} = carried{0}_{2};\n", checked_->head, distance, distance - 1);
-  return text;
+    code.push_back(loopir::assign(variable(distance), variable(distance - 1)));
+  return code;
 }
 
 }  // namespace weft::capture

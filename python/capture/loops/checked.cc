@@ -4,26 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "capture/loops/builder.h"
+#include "loopir/unroll.h"
 
 namespace weft::capture {
-
-namespace {
-
-// Where several branches lead back to the head, they meet before it: what differs between them is then
-// computed without jumps.
-std::string with_one_way_back(std::string code, int head) {
-  const std::string back = fmt::format("goto checked{0}_{0};", head),
-                    next = fmt::format("goto next{};", head);
-  const size_t first = code.find(back);
-  if (first == std::string::npos || code.find(back, first + 1) == std::string::npos) return code;
-  for (size_t at = first; at != std::string::npos; at = code.find(back, at))
-    code.replace(at, back.size(), next);
-  return code + fmt::format("next{}:  {{ {} }}\n", head, back);
-}
-
-}  // namespace
 
 const LoopValue* range_at_top(const LoopFrame& frame, bool any_step) {
   if (frame.stack.empty() || frame.stack.back().kind != LoopKind::RangeIter ||
@@ -146,13 +132,14 @@ void LoopBuilder::note_set_by_head(int head, const std::vector<Edge>& edges, Che
 }
 
 // The blocks of the checked version, the head first.
-std::string LoopBuilder::checked_blocks() {
+loopir::Version LoopBuilder::checked_blocks() {
   CheckedLoop& loop = *checked_;
   const int head = loop.head;
   std::vector<int> order(loop.blocks.begin(), loop.blocks.end());
   std::stable_partition(order.begin(), order.end(), [&](int id) { return id == head; });
   const auto first_temporary = num_temporaries_;
-  std::string code;
+  loopir::Version version{head, {}};
+  version.meets = true;
   std::set<std::string> others;  // that are no counters
   loop.moved = 0;
   for (int id : order) {
@@ -161,13 +148,15 @@ std::string LoopBuilder::checked_blocks() {
       for (const auto& [variable, value] : edge.moves)
         if (loop.blocks.count(edge.target) && !value.is_counter && !(value.known && most_of(value)))
           others.insert(variable);
-    code +=
-        fmt::format("checked{}_{}:  {{\n{}{}  }}\n", head, id, id == head ? carried_on() : "", block_code_);
+    loopir::Instructions code;
+    if (id == head) code = carried_on();
+    std::move(block_code_.begin(), block_code_.end(), std::back_inserter(code));
+    version.blocks.push_back({id, std::move(code)});
     if (id == head) note_set_by_head(head, block_edges_, loop);
   }
   bool all_count = true;
   for (const std::string& variable : others) all_count &= loop.counters.erase(variable) == 0;
-  if (all_count) return with_one_way_back(std::move(code), head);
+  if (all_count) return version;
   num_temporaries_ = first_temporary;
   loop.elements.clear();
   return checked_blocks();
@@ -207,37 +196,30 @@ void LoopBuilder::add_checked_loop(int head) {
   marks_ = &loop;
   loop.step = range.items[2].known.value_or(0);
   find_counters();
-  std::string code = checked_blocks();
+  loopir::Version version = checked_blocks();
   find_carried_elements();
-  if (loop.carried > 0) code = checked_blocks();
+  if (loop.carried > 0) version = checked_blocks();
+  version.step = step_of(range);
+  loopir::unroll(version);
   check_counters();
-  const std::string entered = preheader(loop, range);
+  Preheader before = preheader(loop, range);
   checked_ = nullptr;
   marks_ = nullptr;
   Block& block = blocks_[static_cast<size_t>(head)];
-  const bool is_alike = loop.step != 0 && loop.carried == 0 && loop.moved == 0 &&
-                        with_several_rounds(code, head, step_of(range)) == code;
+  const bool is_alike = loop.step != 0 && loop.carried == 0 && loop.moved == 0 && version.rounds == 1;
   block.is_plain = is_alike && !stores_what_it_reads(loop);
   block.sums_in_place = is_alike && !block.is_plain && !loop.has_other_stores;
-  enter_checked(range, std::move(code), entered, loop);
+  enter_checked(loop, std::move(version), std::move(before));
 }
 
-void LoopBuilder::enter_checked(const LoopValue& range, std::string checked, std::string preheader,
-                                const CheckedLoop& loop) {
-  const int head = loop.head;
-  Block& block = blocks_[static_cast<size_t>(head)];
+void LoopBuilder::enter_checked(const CheckedLoop& loop, loopir::Version checked, Preheader preheader) {
+  Block& block = blocks_[static_cast<size_t>(loop.head)];
   block.checked = std::move(checked);
   block.preheader = std::move(preheader);
-  block.step = step_of(range);
-  const std::string from = fmt::format("goto block{};", head), to = fmt::format("goto unchecked{};", head);
-  for (int id : loop.blocks) {
-    std::string& text = blocks_[static_cast<size_t>(id)].code;
-    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-      text.replace(at, from.size(), to);
-  }
+  block.checked_from = loop.blocks;
 }
 
-std::string LoopBuilder::preheader(const CheckedLoop& loop, const LoopValue& range) const {
+LoopBuilder::Preheader LoopBuilder::preheader(const CheckedLoop& loop, const LoopValue& range) const {
   const std::string &current = range.items[0].expr, &stop = range.items[1].expr;
   const std::string step = step_of(range);
   std::string text = "  {\n";
@@ -252,11 +234,11 @@ std::string LoopBuilder::preheader(const CheckedLoop& loop, const LoopValue& ran
   for (const std::string& check : loop.checks) checks += "\n        && " + check;
   const std::string carried = carried_at_first(&checks);
   text += fmt::format("    if ({}) {{\n", checks);
+  std::string entering;
   if (loop.polls)
-    text += fmt::format("      piece_end = ({1} - {0}) / {2} > kPiece ? {0} + kPiece * {2} : {1};\n", current,
-                        stop, step);
-  text += carried;
-  return text + fmt::format("      goto checked{0}_{0};\n    }}\n  }}\n", loop.head);
+    entering = fmt::format("      piece_end = ({1} - {0}) / {2} > kPiece ? {0} + kPiece * {2} : {1};\n",
+                           current, stop, step);
+  return {text, entering + carried};
 }
 
 }  // namespace weft::capture

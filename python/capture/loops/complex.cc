@@ -72,8 +72,9 @@ LoopValue LoopBuilder::new_complex(bool of_numpy, const std::string& real, const
   return loop_complex(of_numpy, re, temporary("f64", imaginary));
 }
 
-LoopValue LoopBuilder::complex_element(const std::string& element) {
-  return new_complex(true, element + ".re", element + ".im");
+LoopValue LoopBuilder::complex_element(const Place& place) {
+  const std::string re = loaded("f64", place, ".re");
+  return loop_complex(true, re, loaded("f64", place, ".im"));
 }
 
 // Is the result NumPy's? complex128 is, and what NumPy's scalar performs: a Python complex on the left takes

@@ -92,7 +92,7 @@ void LoopBuilder::enter(LoopFrame entered, PyObject* defaults, const std::vector
   entered.locals.resize(static_cast<size_t>(code.num_locals - code.num_free));
   entered.locals.insert(entered.locals.end(), cells.begin(), cells.end());
   frames_.push_back(std::move(entered));
-  emit(jump_to(frames_));
+  emit(loopir::go(jump_to(frames_)));
   block_done_ = true;
 }
 

@@ -332,7 +332,7 @@ bool LoopBuilder::execute_names(const Instruction& in) {
 void LoopBuilder::execute_return() {
   if (frames_.size() == 1 && !result_.is_whole) {
     frame().ip -= 1;
-    emit(exit_to(LoopExit::Kind::Leave, frames_));
+    emit(loopir::go(exit_to(LoopExit::Kind::Leave, frames_)));
     block_done_ = true;
     return;
   }
@@ -341,7 +341,7 @@ void LoopBuilder::execute_return() {
   if (frames_.size() == 1) {
     frame().stack = {materialized(top())};
     for (LoopValue& local : frame().locals) local = LoopValue();
-    emit(exit_to(LoopExit::Kind::Return, frames_));
+    emit(loopir::go(exit_to(LoopExit::Kind::Return, frames_)));
     block_done_ = true;
     return;
   }
@@ -349,7 +349,7 @@ void LoopBuilder::execute_return() {
   LoopValue value = pop();
   frames_.pop_back();
   push(std::move(value));
-  emit(jump_to(frames_));
+  emit(loopir::go(jump_to(frames_)));
   block_done_ = true;
 }
 
@@ -362,7 +362,7 @@ void LoopBuilder::branch_on(const LoopValue& value, bool jump_if, int target, bo
   const bool back = target < frame().ip;
   if (back) poll(target);
   if (condition == "true" || condition == "false") {
-    emit(jump_to((condition == "true") == jump_if ? taken : frames_));
+    emit(loopir::go(jump_to((condition == "true") == jump_if ? taken : frames_)));
     block_done_ = true;
     return;
   }
@@ -379,26 +379,17 @@ void LoopBuilder::iterate(const Instruction& in) {
   const LoopValue current = it.items[0], stop = it.items[1], step = it.items[2];
   const bool is_checked = checked_ && block_id_ == checked_->head;
   const char* const before = !step.known || *step.known > 0 ? "<" : ">";
-  std::string more;
-  if (step.known || is_checked)
-    more = fmt::format("{} {} {}", current.expr, before, stop.expr);
-  else
-    more = fmt::format("{0} > 0 ? {1} < {2} : {1} > {2}", step.expr, current.expr, stop.expr);
+  const std::string either_way = step.known || is_checked ? "" : step.expr;
   std::vector<LoopFrame> after = frames_;
   after.back().stack.pop_back();
   after.back().ip = in.arg;
-  if (is_checked) {
-    // Signals are looked for between pieces of the range.
-    if (checked_->polls) {
-      emit(fmt::format("if (!({} {} piece_end)) {{ if (({}) && !poll()) goto block{}; if ({}) {} {} }}",
-                       current.expr, before, more, block_id_, more,
-                       exit_to(LoopExit::Kind::Interrupted, before_), jump_to(after)));
-    } else {
-      emit(fmt::format("if (!({})) {}", more, jump_to(after)));
-    }
-  } else {
-    emit(fmt::format("if (!({})) {}", more, jump_to(after)));
-  }
+  // Signals are looked for between pieces of the range.
+  const bool polls = is_checked && checked_->polls;
+  loopir::Exit interrupted;
+  if (polls) interrupted = exit_to(LoopExit::Kind::Interrupted, before_);
+  loopir::Instruction test = loopir::test(current.expr, before, stop.expr, jump_to(after), either_way);
+  if (polls) loopir::poll_between_pieces(test, block_id_, std::move(interrupted));
+  emit(std::move(test));
   LoopValue next = loop_int(temporary("i64", fmt::format("{} + {}", current.expr, step.expr)),
                             current.nonnegative && (step.known ? *step.known > 0 : is_checked));
   next.affine = affine_sum(current.affine, step.affine, false);
@@ -416,7 +407,7 @@ bool LoopBuilder::execute_control(const Instruction& in) {
       materialize_all();
       if (in.arg <= at) poll(in.arg);
       frame().ip = in.arg;
-      emit(jump_to(frames_));
+      emit(loopir::go(jump_to(frames_)));
       block_done_ = true;
       return true;
     case Op::PopJumpIfTrue:
@@ -427,7 +418,7 @@ bool LoopBuilder::execute_control(const Instruction& in) {
       const LoopValue value = pop();
       const bool is_none = value.kind == LoopKind::Const && value.object == Py_None;
       if (is_none == (in.op == Op::PopJumpIfNone)) frame().ip = in.arg;
-      emit(jump_to(frames_));
+      emit(loopir::go(jump_to(frames_)));
       block_done_ = true;
       return true;
     }

@@ -145,7 +145,7 @@ void LoopBuilder::iterate_rest(const Instruction& in) {
   if (it.items.empty()) {
     pop();
     frame().ip = in.arg;
-    emit(jump_to(frames_));
+    emit(loopir::go(jump_to(frames_)));
     block_done_ = true;
     return;
   }

@@ -29,7 +29,7 @@ void LoopBuilder::store_in_list(const LoopValue& list, const LoopValue& key, con
   const Place found = place(array, key, true);
   materialize_all();
   result_.stored_lists.insert(list.index);
-  emit(fmt::format("{} = {};", found.element, value.expr));
+  store(found, value.expr);
 }
 
 // list.append(value)

@@ -42,7 +42,7 @@ bool LoopBuilder::add_checked_nest(int head) {
   const LoopFrame& frame = frames.back();
   const Block& block = blocks_[static_cast<size_t>(head)];
   if (frame.code->instructions[static_cast<size_t>(frame.ip)].op != Op::ForIter || !range_at_top(frame) ||
-      is_unrolled(*range_at_top(frame)) || !block.checked.empty())
+      is_unrolled(*range_at_top(frame)) || block.checked)
     return false;
   const LoopValue range = *range_at_top(frame);
   CheckedLoop nest;
@@ -76,11 +76,11 @@ bool LoopBuilder::add_checked_nest(int head) {
   const size_t num_blocks = blocks_.size();
   checked_ = &nest;
   marks_ = &nest;
-  std::map<int, std::string> codes;
+  std::map<int, loopir::Instructions> codes;
   std::map<int, std::vector<Edge>> edges;
   for (int id : order) {
     execute_block(id);
-    codes[id] = block_code_;
+    codes[id] = std::move(block_code_);
     if (id == head || std::count(inner.begin(), inner.end(), id) > 0)
       note_set_by_head(id, block_edges_, nest);
     edges[id] = std::move(block_edges_);
@@ -88,29 +88,24 @@ bool LoopBuilder::add_checked_nest(int head) {
   checked_ = nullptr;
   marks_ = nullptr;
   if (blocks_.size() != num_blocks) return false;
-  std::optional<std::string> entered = nest_preheader(nest, range, edges);
-  if (!entered) return false;
-  std::string code, before;
+  std::optional<Preheader> before = nest_preheader(nest, range, edges);
+  if (!before) return false;
+  loopir::Version version{head, {}};
+  std::map<int, std::optional<loopir::Jam>> jams;
   for (int id : order) {
     const bool is_loop = id == head || std::count(inner.begin(), inner.end(), id) > 0;
-    const std::string sides = is_loop ? side_by_side(id, nest, codes, edges, &before) : "";
-    code += fmt::format("checked{}_{}:  {{\n{}{}  }}\n", head, id, sides, codes[id]);
+    if (is_loop) jams[id] = side_by_side(id, nest, codes, edges, &before->entering);
   }
+  for (int id : order) version.blocks.push_back({id, std::move(codes[id]), std::move(jams[id])});
   if (!nest.summing.empty()) return false;
-  entered->insert(entered->find("      goto checked"), before);
-  enter_checked(range, std::move(code), *entered, nest);
+  enter_checked(nest, std::move(version), std::move(*before));
   return true;
 }
 
 void LoopBuilder::drop_checked_nest(int head) {
   Block& block = blocks_[static_cast<size_t>(head)];
-  if (block.checked.empty() || !loop_blocks(head).empty()) return;
-  block.checked.clear();
-  block.preheader.clear();
-  const std::string from = fmt::format("goto unchecked{};", head), to = fmt::format("goto block{};", head);
-  for (Block& other : blocks_)
-    for (size_t at = other.code.find(from); at != std::string::npos; at = other.code.find(from, at))
-      other.code.replace(at, from.size(), to);
+  if (loop_blocks(head).empty()) block.checked.reset();
+  if (!block.checked) block.checked_from.clear();
 }
 
 // False where the loops in the nest are not all ranges by one, or would lose by being in it.
@@ -150,8 +145,8 @@ bool LoopBuilder::find_inner_loops(CheckedLoop& nest) const {
   return !has_others && !nest.inner.empty();
 }
 
-std::optional<std::string> LoopBuilder::nest_preheader(CheckedLoop& nest, const LoopValue& range,
-                                                       const std::map<int, std::vector<Edge>>& edges) const {
+std::optional<LoopBuilder::Preheader> LoopBuilder::nest_preheader(
+    CheckedLoop& nest, const LoopValue& range, const std::map<int, std::vector<Edge>>& edges) const {
   const auto need = [&](const LoopAffineRef& bound) {
     if (bound->degree > 1) nest.bits = 29;
     nest.atoms.insert(bound->atoms.begin(), bound->atoms.end());
@@ -202,10 +197,9 @@ std::optional<std::string> LoopBuilder::nest_preheader(CheckedLoop& nest, const 
   for (const std::string& atom : nest.atoms) checks += ", " + atom;
   checks += ")";
   for (const std::string& check : nest.checks) checks += "\n        && " + check;
-  return fmt::format(
-      "  {{\n    const i64 first = {}, last = {};\n{}    if ({}) {{\n      goto checked{}_{};\n    }}\n  "
-      "}}\n",
-      current, last_of_range(range), inner, checks, nest.head, nest.head);
+  return Preheader{fmt::format("  {{\n    const i64 first = {}, last = {};\n{}    if ({}) {{\n", current,
+                               last_of_range(range), inner, checks),
+                   ""};
 }
 
 }  // namespace weft::capture

@@ -12,6 +12,8 @@
 #include <iterator>
 
 #include "capture/loops/parallel_loop.h"
+#include "loopir/parallelize.h"
+#include "loopir/print.h"
 
 namespace weft::capture {
 
@@ -73,7 +75,7 @@ void LoopBuilder::note_access(const LoopValue& container, const std::vector<Loop
                                           : ParallelLoop::Dims(static_cast<size_t>(container.dims));
   }
   for (const LoopValue& index : indices) dims.push_back(index.affine);
-  if (place.element.empty())
+  if (!place.is_element)
     parallel_->rows[""] = std::move(dims);
   else
     parallel_->accesses.push_back({place.array, stores, std::move(dims)});
@@ -108,9 +110,9 @@ void LoopBuilder::note_read(const LoopValue& view) {
   parallel_->accesses.push_back({view.index, false, std::move(dims)});
 }
 
-void LoopBuilder::note_update(char op, const std::string& result, const std::string& a, const std::string& b,
-                              int mentions) {
-  if (parallel_) parallel_->updates[result] = {op, a, b, mentions};
+void LoopBuilder::note_update(char op, const std::string& result, const std::string& a,
+                              const std::string& b) {
+  if (parallel_) parallel_->updates[result] = {op, a, b};
 }
 
 namespace {
@@ -146,10 +148,10 @@ class Flow {
  private:
   struct Way {
     int target;
-    std::vector<std::pair<std::string, std::string>> moves;
+    std::vector<std::pair<std::string, loopir::Expr>> moves;
   };
   struct Node {
-    const std::string* code;
+    const loopir::Instructions* code;
     std::vector<Way> ways;
   };
 
@@ -161,10 +163,10 @@ class Flow {
   bool reads_first(const std::string& name, int id, std::set<int>& seen) const {
     if (!seen.insert(id).second) return false;
     const Node& node = nodes_.at(id);
-    if (mentions(*node.code, name) > 0) return true;
+    if (reads(*node.code, name) > 0) return true;
     for (const Way& way : node.ways) {
       for (const auto& [target, value] : way.moves)
-        if (mentions(value, name) > 0) return true;
+        if (value.uses(name) > 0) return true;
       if (way.target != head_ && !sets(way, name) && reads_first(name, way.target, seen)) return true;
     }
     return false;
@@ -320,21 +322,22 @@ void LoopBuilder::check_sum(const ParallelLoop& loop, const std::string& name) c
     if (update.a != name && update.b != name) continue;
     if (update.a == update.b || (update.op == '-' && update.b == name)) throw carried;
     ++updates;
-    int elsewhere = -update.mentions;
+    int elsewhere = 0;
     for (const auto& [id, step] : loop.steps) {
-      elsewhere += mentions(step.code, result);
+      elsewhere += reads(step.code, result);
       for (const Edge& edge : step.edges)
         for (const auto& [variable, value] : edge.moves)
-          if (variable != name && loop.blocks.count(edge.target)) elsewhere += mentions(value.expr, result);
+          if (variable != name && loop.blocks.count(edge.target))
+            elsewhere += loopir::Expr(value.expr).uses(result);
     }
     if (elsewhere != 0) throw carried;
   }
   for (const auto& [id, step] : loop.steps) {
-    uses += mentions(step.code, name);
+    uses += reads(step.code, name);
     for (const Edge& edge : step.edges)
       for (const auto& [variable, value] : edge.moves) {
         if (!loop.blocks.count(edge.target)) continue;
-        if (mentions(value.expr, name) > 0) throw carried;
+        if (loopir::Expr(value.expr).uses(name) > 0) throw carried;
         const auto found = loop.updates.find(value.expr);
         if (variable == name &&
             (found == loop.updates.end() || (found->second.a != name && found->second.b != name)))
@@ -489,7 +492,8 @@ std::string LoopBuilder::parallel_entry(ParallelLoop& loop, const std::string& n
       at + 1, at, name);
   text += fmt::format("        {} += job[2] * step;\n{}", current, back);
   text += fmt::format("        in_turn{} = ending == 2;\n", head);
-  text += fmt::format("        if (ending == 3) {}\n", exit_to(LoopExit::Kind::Interrupted, frames));
+  text += fmt::format("        if (ending == 3) {}\n",
+                      loopir::print(exit_to(LoopExit::Kind::Interrupted, frames)));
   return text + "      }\n    }\n  }\n";
 }
 
@@ -498,41 +502,51 @@ std::string LoopBuilder::parallel_entry(ParallelLoop& loop, const std::string& n
 std::string LoopBuilder::print_parallel(const ParallelLoop& loop, const std::string& name) const {
   std::vector<LoopFrame> frames = blocks_[static_cast<size_t>(loop.head)].frames;
   const LoopValue it = iterator_of(frames.back());
-  const char* before = *it.items[2].known > 0 ? "<" : ">";
-  const std::string at_end =
-      fmt::format("    if (!({} {} {})) goto done;\n", it.items[0].expr, before, it.items[1].expr);
-  const auto without_end = [&](std::string text, size_t from) {
-    const size_t begin = text.find("    if (!(", from);
-    return text.replace(begin, text.find('\n', begin) + 1 - begin, at_end);
-  };
-  std::string code;
+  std::set<std::string> sums(loop.carried.begin(), loop.carried.end());
   for (int id : loop.blocks) {
     const Block& block = blocks_[static_cast<size_t>(id)];
-    std::string text = block.code, checked = block.checked;
-    if (id == loop.head) {
-      text = without_end(std::move(text), 0);
-      if (!checked.empty()) checked = without_end(std::move(checked), 0);
-    }
-    code += fmt::format("block{}:\n", id);
-    if (!block.preheader.empty()) code += fmt::format("{}unchecked{}:", block.preheader, id);
-    code +=
-        fmt::format("  {{  // line {}\n{}  }}\n{}", block.frames.back().code->line(block.frames.back().ip),
-                    text, with_several_rounds(checked, id, block.step));
-  }
-  std::vector<std::string> sums = loop.carried;
-  for (int array : loop.counted) add_counts(code, arrays_[static_cast<size_t>(array)].name, sums);
-  code = with_sum_limits(std::move(code), sums);
-  // Labels: those that nothing leads to are dropped, those outside lead away.
-  for (size_t id = 0; id < blocks_.size(); ++id) {
-    const std::string label = fmt::format("block{}", id);
-    const bool inside = loop.blocks.count(static_cast<int>(id)) > 0;
-    if (mentions(code, "goto " + label) > 0) {
-      if (!inside) code += fmt::format("{}: return 0;\n", label);
-    } else if (inside && static_cast<int>(id) != loop.head) {
-      const size_t at = code.find(label + ":\n");
-      code.erase(at, label.size() + 2);
+    for (int array : loop.counted) {
+      const std::string& counted = arrays_[static_cast<size_t>(array)].name;
+      add_counts(block.code, counted, sums);
+      if (!block.checked) continue;
+      for (const loopir::BasicBlock& one : block.checked->blocks) add_counts(one.code, counted, sums);
     }
   }
+  // Where the rounds end, and with the limits of sums.
+  const auto as_rounds = [&](loopir::Instructions code, bool is_head) {
+    if (is_head) loopir::end_at_test(code);
+    loopir::limit_sums(code, sums);
+    return code;
+  };
+  std::map<int, std::string> texts;
+  std::set<int> targets;  // blocks of the function's own
+  // `id` is none for code of a checked version.
+  const auto add_targets = [&](const loopir::Instructions& code, int id) {
+    for (const loopir::Instruction& in : code)
+      if (const loopir::Jump* jump = loopir::jump_of(in))
+        if (jump->version < 0 && jump->target >= 0 && (id < 0 || !skips_preheader(*jump, id)))
+          targets.insert(jump->target);
+  };
+  for (int id : loop.blocks) {
+    const Block& block = blocks_[static_cast<size_t>(id)];
+    const loopir::Instructions code = as_rounds(block.code, id == loop.head);
+    std::string& printed = texts[id] = print_preheader(id) + print_block(id, code);
+    add_targets(code, id);
+    if (!block.checked) continue;
+    loopir::Version checked = *block.checked;
+    for (loopir::BasicBlock& one : checked.blocks) {
+      one.code = as_rounds(std::move(one.code), one.id == loop.head);
+      if (one.jam) loopir::limit_sums(*one.jam, sums);
+      add_targets(one.code, -1);
+    }
+    printed += loopir::print(checked);
+  }
+  // Labels: those outside lead away.
+  std::string code;
+  for (const auto& [id, printed] : texts)
+    code += (id == loop.head || targets.count(id) ? fmt::format("block{}:\n", id) : "") + printed;
+  for (int target : targets)
+    if (!loop.blocks.count(target)) code += fmt::format("block{}: return 0;\n", target);
   std::string text = fmt::format(
       "static i64 {}(i64* io, const i64* arrays, const void* const* functions, Poll poll) {{\n", name);
   text += prologue(false);
@@ -551,19 +565,6 @@ std::string LoopBuilder::print_parallel(const ParallelLoop& loop, const std::str
   });
   text += fmt::format("  goto block{};\n", loop.head);
   return text + code + "done:\n" + results + "  return -1;\n}\n";
-}
-
-// Sums must stay so small that no order of the rounds meets the limit of 64 bits.
-std::string LoopBuilder::with_sum_limits(std::string code, const std::vector<std::string>& carried) {
-  const std::string call = "__builtin_", tail = "_overflow(";
-  for (size_t at = code.find(tail); at != std::string::npos; at = code.find(tail, at + 1)) {
-    const size_t begin = at + tail.size(), comma = code.find(", ", begin), second = code.find(", &", comma);
-    const std::string a = code.substr(begin, comma - begin), b = code.substr(comma + 2, second - comma - 2);
-    if (!contains(carried, a) && !contains(carried, b)) continue;
-    const size_t start = code.rfind(call, at);
-    code.replace(start, call.size(), "limited_");
-  }
-  return code;
 }
 
 // The outermost loops that can.

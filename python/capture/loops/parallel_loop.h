@@ -15,10 +15,9 @@ struct LoopBuilder::ParallelLoop : LoopMarks {
   struct Update {
     char op;
     std::string a, b;
-    int mentions;  // of the result where it is computed
   };
   struct Step {  // one execution of a block
-    std::string code;
+    loopir::Instructions code;
     std::vector<Edge> edges;
   };
   std::map<int, Step> steps;
@@ -34,8 +33,5 @@ struct LoopBuilder::ParallelLoop : LoopMarks {
   std::set<std::string> atoms, checks, conflicts;
   int bits = 60;
 };
-
-// How often a text has the name.
-int mentions(const std::string& text, const std::string& name);
 
 }  // namespace weft::capture

@@ -140,8 +140,9 @@ void LoopBuilder::push_item(const LoopValue& list, const LoopValue& key, bool re
     if (types.size() == 1) return push(std::move(value));
     std::vector<LoopFrame> after = frames_;
     after.back().stack.push_back(std::move(value));
-    const std::string next = jump_to(after);
-    emit(i + 1 < types.size() ? fmt::format("if ({} == {}) {}", tag, i, next) : next);
+    loopir::Way next = jump_to(after);
+    emit(i + 1 < types.size() ? loopir::branch(fmt::format("{} == {}", tag, i), std::move(next))
+                              : loopir::go(std::move(next)));
   }
   block_done_ = true;
 }
@@ -218,7 +219,7 @@ void LoopBuilder::iterate_resized(const Instruction& in, LoopValue list) {
     require(fmt::format("{}->size == 0", list_text(list)));
     pop();
     frame().ip = in.arg;
-    emit(jump_to(frames_));
+    emit(loopir::go(jump_to(frames_)));
     block_done_ = true;
     return;
   }
@@ -226,7 +227,7 @@ void LoopBuilder::iterate_resized(const Instruction& in, LoopValue list) {
   std::vector<LoopFrame> after = frames_;
   after.back().stack.pop_back();
   after.back().ip = in.arg;
-  emit(fmt::format("if (!({} < {}->size)) {}", current.expr, list_text(list), jump_to(after)));
+  emit(loopir::branch(fmt::format("!({} < {}->size)", current.expr, list_text(list)), jump_to(after)));
   top().items[0] = loop_int(temporary("i64", fmt::format("{} + 1", current.expr)), true);
   LoopValue at = current;
   at.nonnegative = true;

@@ -105,7 +105,7 @@ void LoopBuilder::iterate_unrolled(const Instruction& in) {
   }
   pop();
   frame().ip = in.arg;
-  emit(jump_to(frames_));
+  emit(loopir::go(jump_to(frames_)));
   block_done_ = true;
 }
 

@@ -114,7 +114,7 @@ LoopValue LoopBuilder::count_binary(int op, DType dtype, const LoopValue& a, con
   if (dtype != DType::I64 || (!is_sum && (op != NB_SUBTRACT || !is_element(a) || !is_step(b)))) return result;
   result =
       loop_numpy(dtype, temporary("i64", fmt::format("{} {} {}", a.expr, op == NB_ADD ? "+" : "-", b.expr)));
-  note_update(op == NB_ADD ? '+' : '-', result.expr, a.expr, b.expr, 1);
+  note_update(op == NB_ADD ? '+' : '-', result.expr, a.expr, b.expr);
   result.counts_of = std::max(a.counts_of, b.counts_of);
   result.is_count = true;
   return result;
