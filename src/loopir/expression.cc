@@ -67,7 +67,12 @@ bool Expr::calls_any(const std::set<std::string>& names) const {
 
 bool Expr::is_word() const {
   const size_t begin = text_.size() > 1 && text_[0] == '-' ? 1 : 0;
-  return !text_.empty() && std::all_of(text_.begin() + static_cast<std::ptrdiff_t>(begin), text_.end(), is_of_word);
+  return !text_.empty() &&
+         std::all_of(text_.begin() + static_cast<std::ptrdiff_t>(begin), text_.end(), is_of_word);
+}
+
+bool Expr::begins_with_number() const {
+  return !text_.empty() && std::isdigit(static_cast<unsigned char>(text_[0])) != 0;
 }
 
 Expr Expr::renamed(const std::set<std::string>& names, const std::string& suffix) const {

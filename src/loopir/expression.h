@@ -27,6 +27,7 @@ class Expr {
   bool calls_any(const std::set<std::string>& names) const;
   // One name or number.
   bool is_word() const;
+  bool begins_with_number() const;
   Expr renamed(const std::set<std::string>& names, const std::string& suffix) const;
   // With expressions, in brackets, in the place of names.
   Expr with(const std::map<std::string, Expr>& values) const;

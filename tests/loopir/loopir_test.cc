@@ -38,6 +38,9 @@ TEST(LoopExpr, OneWord) {
   EXPECT_FALSE(Expr("a_s0 * 2L").is_word());
   EXPECT_FALSE(Expr("-").is_word());
   EXPECT_FALSE(Expr("").is_word());
+  EXPECT_TRUE(Expr("4L * a_n0").begins_with_number());
+  EXPECT_FALSE(Expr("a_n0 * 4L").begins_with_number());
+  EXPECT_FALSE(Expr("").begins_with_number());
 }
 
 TEST(LoopMoves, ValuesAreReadBeforeTheirVariablesChange) {

@@ -10,7 +10,7 @@ arctan sinh cosh tanh arcsinh arccosh arctanh floor ceil trunc rint sign signbit
 logical_not""".split()
 BINARY = """arctan2 hypot copysign fmod remainder floor_divide power maximum fmin logaddexp heaviside logical_and logical_or
 logical_xor less not_equal""".split()
-FORMS = ["a ** 3", "a ** -1", "a ** 0.5", "2.0 ** a", "abs(a) ** b", "np.clip(a, -1, 1)", "a.clip(None, 0.25)",
+FORMS = ["a ** 3", "a ** -1", "a ** -1.0", "a ** 0.5", "2.0 ** a", "abs(a) ** b", "np.clip(a, -1, 1)", "a.clip(None, 0.25)",
          "np.round(a)", "np.sin(a * 2 + b) * a", "np.where(np.isnan(a), 0, np.cos(a))", "a * np.linalg.norm(b)"]  # fmt: skip
 INTEGERS = ["a // 3", "a % 7", "np.fmod(a, 3)", "np.sign(a)", "a ** 2", "np.invert(a)", "a << 2", "a >> 1", "np.sin(a)",
             "abs(a)", "np.clip(a, -3, 5)", "np.hypot(a, 1.5)", "np.logical_not(a)"]  # fmt: skip

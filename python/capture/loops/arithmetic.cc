@@ -329,6 +329,7 @@ LoopValue LoopBuilder::unary(Op op, const LoopValue& a) {
   LoopValue result = a.kind == LoopKind::Bool ? loop_int("") : a;
   result.nonnegative = result.is_counter = false;
   result.known.reset();
+  result.known_float.reset();
   result.affine.reset();
   result.most.reset();
   result.remainder.clear();

@@ -359,18 +359,8 @@ LoopCode LoopBuilder::build() {
 
 std::string LoopBuilder::prologue(bool makes_arrays) const {
   std::string text;
-  for (const auto& [name, k] : function_of_) {
-    const bool binary =
-        name == "pow" || name == "powf" || name == "fmod" || name == "atan2" || name == "hypot";
-    const std::string own = math_function_type(name);
-    const std::string type = !own.empty()                  ? own
-                             : loop_library_function(name) ? name + "_function"
-                             : name.starts_with("ufunc_")  ? "UfuncLoop"
-                             : name == "powf"              ? "Function2f"
-                             : binary                      ? "Function2"
-                                                           : "Function1";
-    text += fmt::format("  const {} c_{} = ({})functions[{}];\n", type, name, type, k);
-  }
+  for (const auto& [name, of] : function_of_)
+    text += fmt::format("  const {0} c_{1} = ({0})functions[{2}];\n", of.second, name, of.first);
   size_t k = 0;
   for (size_t i = 0; i < arrays_.size(); ++i) {
     const LoopArray& array = arrays_[i];

@@ -366,7 +366,8 @@ class LoopBuilder {
   LoopValue allocated(DType dtype, const std::vector<std::string>& sizes, const std::string& condition = "",
                       const std::string& otherwise = "", bool is_fortran = false);
   LoopValue in_new_memory(const LoopValue& value, bool is_fortran);
-  std::string order_vote(const LoopValue& value, int i, int j, const std::vector<std::string>& sizes);
+  std::string order_vote(const LoopValue& value, int i, int j, const std::vector<std::string>& sizes,
+                         std::set<std::string>& heard);
   bool is_in_fortran_order(const LoopValue& value);
   LoopValue materialized(const LoopValue& value, bool always = false);
   void materialize_all();
@@ -462,9 +463,10 @@ class LoopBuilder {
   bool call_numpy(const std::string& name, const std::vector<LoopValue>& args);
   LoopValue to_int(const LoopValue& value);
   LoopValue absolute(const LoopValue& value);
-  std::string function(const std::string& name);  // of the C library: what to call in the code
-  std::function<std::string(const std::string&)> function_names() {
-    return [this](const std::string& name) { return function(name); };
+  std::string function(const LibraryFunction& called);  // what to call in the code
+  std::string function(const std::string& name);
+  std::function<std::string(const LibraryFunction&)> function_names() {
+    return [this](const LibraryFunction& called) { return function(called); };
   }
 
   LoopFrame& frame() { return frames_.back(); }
@@ -492,7 +494,7 @@ class LoopBuilder {
   std::unordered_map<std::string, int> exit_of_;
   std::map<std::string, std::string> variables_;  // place -> name
   std::map<std::string, std::string> variable_types_;
-  std::map<std::string, int> function_of_;
+  std::map<std::string, std::pair<int, std::string>> function_of_;  // place and type
   std::set<const Code*> entered_;
   std::set<scalar::Prim> elementary_;
 

@@ -17,7 +17,7 @@ namespace {
 
 struct MathFunction {
   const char* name;
-  // Of the argument x and the result r: where Python would raise or warn, it performs the call.
+  // Of the argument {0} and the result {1}: where Python would raise or warn, it performs the call.
   const char* allowed;
   const void* address;
 };
@@ -31,35 +31,22 @@ using F1 = double(double);
 using F2 = double(double, double);
 
 const MathFunction kFunctions[] = {
-    {"exp", "is_finite(r) || !is_finite(x)", address_of<F1>(std::exp)},
-    {"expm1", "is_finite(r) || !is_finite(x)", address_of<F1>(std::expm1)},
-    {"log", "!(x <= 0)", address_of<F1>(std::log)},
-    {"log2", "!(x <= 0)", address_of<F1>(std::log2)},
-    {"log10", "!(x <= 0)", address_of<F1>(std::log10)},
-    {"log1p", "!(x <= -1)", address_of<F1>(std::log1p)},
-    {"sin", "is_finite(x)", address_of<F1>(std::sin)},
-    {"cos", "is_finite(x)", address_of<F1>(std::cos)},
-    {"tan", "is_finite(x)", address_of<F1>(std::tan)},
-    {"asin", "x >= -1 && x <= 1", address_of<F1>(std::asin)},
-    {"acos", "x >= -1 && x <= 1", address_of<F1>(std::acos)},
+    {"exp", "is_finite({1}) || !is_finite({0})", address_of<F1>(std::exp)},
+    {"expm1", "is_finite({1}) || !is_finite({0})", address_of<F1>(std::expm1)},
+    {"log", "!({0} <= 0)", address_of<F1>(std::log)},
+    {"log2", "!({0} <= 0)", address_of<F1>(std::log2)},
+    {"log10", "!({0} <= 0)", address_of<F1>(std::log10)},
+    {"log1p", "!({0} <= -1)", address_of<F1>(std::log1p)},
+    {"sin", "is_finite({0})", address_of<F1>(std::sin)},
+    {"cos", "is_finite({0})", address_of<F1>(std::cos)},
+    {"tan", "is_finite({0})", address_of<F1>(std::tan)},
+    {"asin", "{0} >= -1 && {0} <= 1", address_of<F1>(std::asin)},
+    {"acos", "{0} >= -1 && {0} <= 1", address_of<F1>(std::acos)},
     {"atan", "true", address_of<F1>(std::atan)},
-    {"sinh", "is_finite(r) || !is_finite(x)", address_of<F1>(std::sinh)},
-    {"cosh", "is_finite(r) || !is_finite(x)", address_of<F1>(std::cosh)},
+    {"sinh", "is_finite({1}) || !is_finite({0})", address_of<F1>(std::sinh)},
+    {"cosh", "is_finite({1}) || !is_finite({0})", address_of<F1>(std::cosh)},
     {"tanh", "true", address_of<F1>(std::tanh)},
 };
-
-const void* library_function(const std::string& name) {
-  for (const MathFunction& f : kFunctions)
-    if (name == f.name) return f.address;
-  if (name == "pow") return address_of<F2>(std::pow);
-  if (name == "fmod") return address_of<F2>(std::fmod);
-  if (name == "atan2") return address_of<F2>(std::atan2);
-  if (name == "hypot") return address_of<F2>(std::hypot);
-  if (name.starts_with("ufunc_")) return ufunc_loop(name.substr(6));
-  if (name == "powf") return address_of<float(float, float)>(std::pow);
-  if (const void* function = math_function_address(name)) return function;
-  return loop_library_function(name);
-}
 
 // "sqrt" of math.sqrt and numpy.sqrt; NumPy's other names for the C library's functions.
 std::string library_name(const std::string& name) {
@@ -73,16 +60,6 @@ const MathFunction* find_function(const std::string& name) {
   for (const MathFunction& f : kFunctions)
     if (library_name(name) == f.name) return &f;
   return nullptr;
-}
-
-std::string substitute(std::string text, const std::string& x, const std::string& r) {
-  std::string result;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool alone = (i == 0 || !isalnum(static_cast<unsigned char>(text[i - 1]))) &&
-                       (i + 1 == text.size() || !isalnum(static_cast<unsigned char>(text[i + 1])));
-    result += alone && text[i] == 'x' ? x : alone && text[i] == 'r' ? r : std::string(1, text[i]);
-  }
-  return result;
 }
 
 std::optional<DType> scalar_type(PyObject* object) {
@@ -104,6 +81,17 @@ std::optional<DType> scalar_type(PyObject* object) {
 
 }  // namespace
 
+LibraryFunction library_function(const std::string& name) {
+  for (const MathFunction& f : kFunctions)
+    if (name == f.name) return {name, f.address, "Function1"};
+  if (name == "pow") return {name, address_of<F2>(std::pow), "Function2"};
+  if (name == "fmod") return {name, address_of<F2>(std::fmod), "Function2"};
+  if (name == "atan2") return {name, address_of<F2>(std::atan2), "Function2"};
+  if (name == "hypot") return {name, address_of<F2>(std::hypot), "Function2"};
+  if (name == "powf") return {name, address_of<float(float, float)>(std::pow), "Function2f"};
+  return {name, loop_library_function(name), name + "_function"};
+}
+
 std::string plain_name(PyObject* object) {
   Ref name = Ref::steal(PyObject_GetAttrString(object, "__name__"));
   PyErr_Clear();
@@ -115,11 +103,14 @@ bool makes_array(const std::string& name) {
          name == "numpy.zeros_like" || name == "numpy.ones_like" || name == "numpy.empty_like";
 }
 
-std::string LoopBuilder::function(const std::string& name) {
-  auto [found, is_new] = function_of_.try_emplace(name, static_cast<int>(result_.functions.size()));
-  if (is_new) result_.functions.push_back(library_function(name));
-  return "c_" + name;
+std::string LoopBuilder::function(const LibraryFunction& called) {
+  const int number = static_cast<int>(result_.functions.size());
+  if (function_of_.try_emplace(called.name, number, called.type).second)
+    result_.functions.push_back(called.address);
+  return "c_" + called.name;
 }
+
+std::string LoopBuilder::function(const std::string& name) { return function(library_function(name)); }
 
 // numpy.zeros(shape), numpy.zeros_like(array) and the like; a second argument is the type.
 LoopValue LoopBuilder::made_array(const std::string& name, const std::vector<LoopValue>& args) {
@@ -151,7 +142,7 @@ LoopValue LoopBuilder::made_array(const std::string& name, const std::vector<Loo
     dtype = *given;
   }
   for (std::string& size : sizes)
-    if (isdigit(static_cast<unsigned char>(size[0]))) size = temporary("i64", size);
+    if (loopir::Expr(size).begins_with_number()) size = temporary("i64", size);
   if (is_performed_once())
     return array_of_call(dtype, sizes, name.starts_with("empty") ? "" : name.starts_with("ones") ? "1" : "0");
   const LoopValue result = allocated(dtype, sizes);
@@ -358,7 +349,7 @@ bool LoopBuilder::call_math(const std::string& name, const std::vector<LoopValue
   const MathFunction* found = find_function(name);
   if (!found || name.starts_with("arc")) return false;
   const std::string r = temporary("f64", fmt::format("{}({})", function(found->name), x));
-  require(substitute(found->allowed, x, r));
+  require(fmt::format(fmt::runtime(found->allowed), x, r));
   push(loop_float(r));
   return true;
 }
@@ -410,7 +401,7 @@ bool LoopBuilder::call_numpy(const std::string& name, const std::vector<LoopValu
   const MathFunction* found = find_function(name);
   if (!found || is_f32) return false;
   const std::string r = temporary("f64", fmt::format("{}({})", function(found->name), x));
-  require(substitute(found->allowed, x, r));
+  require(fmt::format(fmt::runtime(found->allowed), x, r));
   push(loop_numpy(DType::F64, r));
   return true;
 }
@@ -429,7 +420,7 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
     const Ref number = Ref::steal(PyFloat_FromString(args[0].object));
     PyErr_Clear();
     if (!number) return false;
-    return push(loop_float(float_literal(PyFloat_AS_DOUBLE(number.get())))), true;
+    return push(loop_known_float(PyFloat_AS_DOUBLE(number.get()))), true;
   }
   if (is_type(PyFloat_Type) && one_number) return push(loop_float(temporary("f64", as_float(args[0])))), true;
   if (is_type(PyBool_Type) && one_number) return push(loop_bool(temporary("bool", truth(args[0])))), true;

@@ -70,12 +70,17 @@ struct LoopName {
   PyObject* object;
 };
 
-// The functions of math.cc, which generated code calls by these names: on one or two numbers. Null and empty
-// for other names.
+// What generated code calls in the library.
+struct LibraryFunction {
+  std::string name;
+  const void* address;
+  std::string type;  // of loop_prelude.inc
+};
+// Of the C library, and of memory.h.
+LibraryFunction library_function(const std::string& name);
+// Of math.cc, on one or two numbers, where has_number_function says that there is one.
 bool has_number_function(scalar::Prim prim, DType dtype);
-std::string number_function_name(scalar::Prim prim, DType dtype, size_t num_args);
-const void* math_function_address(const std::string& name);
-std::string math_function_type(const std::string& name);
+LibraryFunction number_function(scalar::Prim prim, DType dtype, size_t num_args);
 
 struct LoopCode {
   std::string name, source, body;

@@ -209,7 +209,8 @@ bool LoopBuilder::call_complex(const std::string& module, const std::string& nam
       *new std::set<std::string>{"exp", "sqrt", "log", "sin", "cos", "absolute"};
   if (!complex_ufuncs.count(name)) return false;
   // NumPy's own loop over one element: its vector code rounds as no function of the C library does.
-  const std::string x = temporary("c128", element_of_complex(args[0])), call = function("ufunc_" + name);
+  const std::string x = temporary("c128", element_of_complex(args[0])),
+                    call = function(LibraryFunction{"ufunc_" + name, ufunc_loop(name), "UfuncLoop"});
   const bool is_real = name == "absolute";
   const std::string r = fresh_name("t");
   emit(fmt::format("{} {}; (*{})(&{}, &{});", is_real ? "f64" : "c128", r, call, x, r));

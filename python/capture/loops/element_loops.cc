@@ -165,7 +165,7 @@ void ElementLoops::go_by_columns() {
 }
 
 std::string ElementLoops::copied(const std::string& name, const std::string& type, const std::string& expr) {
-  const bool is_literal = isdigit(static_cast<unsigned char>(expr[0])) != 0;
+  const bool is_literal = loopir::Expr(expr).begins_with_number();
   if (!is_literal) line(fmt::format("{} const {} = {};", type, name, expr));
   return is_literal ? expr : name;
 }

@@ -16,8 +16,9 @@ namespace weft::capture {
 // Statements that compute one element.
 class ElementPrinter {
  public:
-  // `function`: what to call a function of math.cc in the code.
-  ElementPrinter(std::set<scalar::Prim>& elementary, std::function<std::string(const std::string&)> function)
+  // `function`: what to call it in the code.
+  ElementPrinter(std::set<scalar::Prim>& elementary,
+                 std::function<std::string(const LibraryFunction&)> function)
       : elementary_(elementary), function_(std::move(function)) {}
   std::string text;
 
@@ -32,7 +33,7 @@ class ElementPrinter {
   std::string apply(const scalar::ExprNode& node, const std::vector<std::string>& args);
 
   std::set<scalar::Prim>& elementary_;
-  std::function<std::string(const std::string&)> function_;
+  std::function<std::string(const LibraryFunction&)> function_;
   int count_ = 0;
 };
 

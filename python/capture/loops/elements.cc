@@ -109,7 +109,7 @@ std::string ElementPrinter::apply(const scalar::ExprNode& node, const std::vecto
   if (is_floating(dtype) && (node.prim == Prim::Mod || node.prim == Prim::FloorDiv)) {
     const bool is_rest = node.prim == Prim::Mod;
     return fmt::format("{}<{}>({}, {}, {})", is_rest ? "float_remainder" : "numpy_quotient", c_type(dtype),
-                       args[0], args[1], function_("fmod"));
+                       args[0], args[1], function_(library_function("fmod")));
   }
   if (!nest::is_printable(node.prim, dtype)) throw LoopUnsupported{"an operation on arrays of this type"};
   if (is_floating(dtype) && scalar::is_elementary(node.prim)) {
@@ -117,7 +117,7 @@ std::string ElementPrinter::apply(const scalar::ExprNode& node, const std::vecto
     return fmt::format("elementary::{}({})", scalar::prim_name(node.prim), fmt::join(args, ", "));
   }
   if (is_floating(dtype) && has_number_function(node.prim, dtype))
-    return fmt::format("{}({})", function_(number_function_name(node.prim, dtype, args.size())),
+    return fmt::format("{}({})", function_(number_function(node.prim, dtype, args.size())),
                        fmt::join(args, ", "));
   const char* function =
       dtype == DType::Bool ? nest::mask_function(node.prim) : nest::prelude_function(node.prim, dtype);
@@ -171,7 +171,7 @@ const std::string& LoopBuilder::size_name(const std::string& size) const {
 void LoopBuilder::require_equal_sizes(const std::string& a, const std::string& b) {
   std::string first = size_name(a), second = size_name(b);
   if (first == second) return;
-  if (isdigit(static_cast<unsigned char>(second[0]))) std::swap(first, second);
+  if (loopir::Expr(second).begins_with_number()) std::swap(first, second);
   require(fmt::format("{} == {}", first, second));
   for (auto& [size, name] : size_names_)
     if (name == second) name = first;

@@ -43,7 +43,7 @@ LoopValue LoopBuilder::constant(PyObject* object) {
     if (overflow) unsupported("an int of more than 64 bits");
     return loop_known_int(number);
   }
-  if (PyFloat_CheckExact(object)) return loop_float(float_literal(PyFloat_AS_DOUBLE(object)));
+  if (PyFloat_CheckExact(object)) return loop_known_float(PyFloat_AS_DOUBLE(object));
   if (PyComplex_CheckExact(object))
     return loop_complex(false, float_literal(PyComplex_RealAsDouble(object)),
                         float_literal(PyComplex_ImagAsDouble(object)));

@@ -12,52 +12,16 @@ namespace weft::capture {
 
 using scalar::Prim;
 
-namespace {
-
-// A function of one number ("unary_i0_f64"), or of two.
-struct FunctionName {
-  std::string kind;
-  Prim prim;
-  DType dtype;
-};
-
-std::string name_of(const char* kind, Prim prim, DType dtype) {
-  return fmt::format("{}_{}_{}", kind, scalar::prim_name(prim), c_type(dtype));
-}
-
-std::optional<FunctionName> parse(const std::string& name) {
-  const size_t first = name.find('_'), last = name.rfind('_');
-  if (first == std::string::npos || last <= first) return {};
-  const std::string kind = name.substr(0, first), prim = name.substr(first + 1, last - first - 1);
-  if (kind != "unary" && kind != "binary") return {};
-  for (int k = 0; k <= static_cast<int>(Prim::Hypot); ++k)
-    if (scalar::prim_name(static_cast<Prim>(k)) == prim)
-      return FunctionName{kind, static_cast<Prim>(k),
-                          name.substr(last + 1) == "f32" ? DType::F32 : DType::F64};
-  return {};
-}
-
-}  // namespace
-
 bool has_number_function(Prim prim, DType dtype) {
   return (dtype == DType::F32 || dtype == DType::F64) && !scalar::is_elementary(prim) &&
          scalar::math_function(prim, dtype);
 }
 
-std::string number_function_name(Prim prim, DType dtype, size_t num_args) {
-  return name_of(num_args == 1 ? "unary" : "binary", prim, dtype);
-}
-
-const void* math_function_address(const std::string& name) {
-  const auto parsed = parse(name);
-  return parsed ? scalar::math_function(parsed->prim, parsed->dtype)->address : nullptr;
-}
-
-std::string math_function_type(const std::string& name) {
-  const auto parsed = parse(name);
-  if (!parsed) return "";
-  const std::string type = c_type(parsed->dtype);
-  return fmt::format("NumberFunction<{}>", parsed->kind == "unary" ? type : type + ", " + type);
+LibraryFunction number_function(Prim prim, DType dtype, size_t num_args) {
+  const std::string type = c_type(dtype);
+  return {fmt::format("{}_{}_{}", num_args == 1 ? "unary" : "binary", scalar::prim_name(prim), type),
+          scalar::math_function(prim, dtype)->address,
+          fmt::format("NumberFunction<{}>", num_args == 1 ? type : type + ", " + type)};
 }
 
 // What NumPy looks at in integers before it computes: zero as a divisor, negative exponents.
@@ -70,17 +34,12 @@ void LoopBuilder::check_integers(const std::string& op, const std::vector<LoopVa
 
 // base ** exponent; NumPy has shorter ways for some numbers.
 LoopValue LoopBuilder::power_of_array(const LoopValue& base, const LoopValue& exponent) {
-  std::optional<double> known;
+  std::optional<double> known = exponent.known_float;
   if (exponent.known) known = static_cast<double>(*exponent.known);
-  if (exponent.kind == LoopKind::Float && !exponent.expr.empty()) {
-    char* end = nullptr;
-    const double number = strtod(exponent.expr.c_str(), &end);
-    if (*end == '\0') known = number;
-  }
   const bool is_array_of_floats = is_arraylike(base) && is_floating(base.dtype);
   if (is_arraylike(base) && known == 2 && base.dtype != DType::Bool) return pending("square", {base});
   if (is_array_of_floats && known == 0.5) return pending("sqrt", {base});
-  if (is_array_of_floats && known == -1) return pending("divide", {loop_float("1.0"), base});
+  if (is_array_of_floats && known == -1) return pending("divide", {loop_known_float(1.0), base});
   if (base.dtype == DType::C128 || exponent.dtype == DType::C128)
     throw LoopUnsupported{"a power of complex arrays"};
   if (is_array_of_floats && exponent.is_number() && !known) require(exponent.expr + " != 0.5");

@@ -1,5 +1,8 @@
 // The memory order of arrays that native loops make: as NumPy orders them, by the strides of the operands.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "capture/loops/builder.h"
 
@@ -12,9 +15,10 @@ bool is_one(const std::string& expr) { return expr == "1L"; }
 }  // namespace
 
 // Dimensions i and j of the value, counted from the last and i further out: C++ that is 1 where it has them
-// as C does, 2 where as Fortran does, 0 where it says nothing. `sizes` is the result's shape.
+// as C does, 2 where as Fortran does, 0 where it says nothing. `sizes` is the result's shape. Added to
+// `heard`: the votes that decide it, as far as they are C++; one of them says nothing more beside it.
 std::string LoopBuilder::order_vote(const LoopValue& value, int i, int j,
-                                    const std::vector<std::string>& sizes) {
+                                    const std::vector<std::string>& sizes, std::set<std::string>& heard) {
   const int dims = num_dims(value);
   if (i > dims || !is_arraylike(value)) return "0";
   const std::vector<std::string> shape = shape_of(value);
@@ -28,21 +32,26 @@ std::string LoopBuilder::order_vote(const LoopValue& value, int i, int j,
     if (outer == "0L" || inner == "0L") return "0";
     if (is_whole && dims == 2 && is_one(inner)) return "1";
     if (is_whole && dims == 2 && is_one(outer)) return "2";
-    return fmt::format("order_vote({}, {}, {}, {})", rows, columns, outer, inner);
+    return *heard.insert(fmt::format("order_vote({}, {}, {}, {})", rows, columns, outer, inner)).first;
   }
   // An array of its own, of an order that is chosen in the same way.
-  std::string votes;
+  std::vector<std::string> all;
   for (const LoopValue& item :
        value.operation == kGather ? std::vector<LoopValue>{value.items[1]} : value.items) {
-    const std::string vote = order_vote(item, i, j, shape);
+    std::set<std::string> of_item;
+    const std::string vote = order_vote(item, i, j, shape, of_item);
     if (vote == "1") return is_whole ? "1" : fmt::format("order_vote({}, {}, 2, 1)", rows, columns);
-    if (vote != "0" && votes.find(vote) == std::string::npos) votes += (votes.empty() ? "" : " | ") + vote;
+    if (vote != "0" && !heard.count(vote) && std::count(all.begin(), all.end(), vote) == 0)
+      all.push_back(vote);
+    heard.merge(of_item);
   }
+  const std::string votes = fmt::format("{}", fmt::join(all, " | "));
   if (votes.empty() || votes == "2") {
     if (is_whole) return votes.empty() ? "1" : "2";
     return fmt::format("order_vote({}, {}, {})", rows, columns, votes.empty() ? "2, 1" : "1, 2");
   }
-  return fmt::format("({0} > 1 && {1} > 1 ? (({2}) == 2 ? 2 : 1) : 0)", rows, columns, votes);
+  return *heard.insert(fmt::format("({0} > 1 && {1} > 1 ? (({2}) == 2 ? 2 : 1) : 0)", rows, columns, votes))
+              .first;
 }
 
 // Is what NumPy makes of the value in Fortran order? Known when the loop is built; where the strides are
@@ -54,7 +63,8 @@ bool LoopBuilder::is_in_fortran_order(const LoopValue& value) {
   bool is_fortran = false;
   for (int i = dims; i > 1; --i) {
     for (int j = i - 1; j > 0; --j) {
-      const std::string vote = order_vote(value, i, j, sizes);
+      std::set<std::string> heard;
+      const std::string vote = order_vote(value, i, j, sizes, heard);
       if (vote == "0" || vote == "1") continue;
       if (dims == 2 && vote == "2")
         is_fortran = true;

@@ -89,7 +89,7 @@ class SideBySide {
 
   bool take_blocks_apart() {
     loopir::Barred barred;
-    for (const auto& [name, k] : builder_.function_of_) barred.functions.insert("c_" + name);
+    for (const auto& [name, of] : builder_.function_of_) barred.functions.insert("c_" + name);
     for (const auto& [variable, type] : builder_.variable_types_)
       if (type == "ResizedList*") barred.lists.insert(variable);
     for (size_t i = 0; i < builder_.result_.objects.num_entry_lists(); ++i)

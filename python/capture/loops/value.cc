@@ -77,6 +77,12 @@ LoopValue loop_float(std::string expr) {
   return value;
 }
 
+LoopValue loop_known_float(double number) {
+  LoopValue value = loop_float(float_literal(number));
+  value.known_float = number;
+  return value;
+}
+
 LoopValue loop_bool(std::string expr) {
   LoopValue value;
   value.kind = LoopKind::Bool;
@@ -224,6 +230,7 @@ LoopValue generalized(LoopValue value) {
   if (value.pinned) return value;
   if (value.is_leaf()) {
     value.known.reset();
+    value.known_float.reset();
     value.affine.reset();
     value.most.reset();
     value.remainder.clear();

@@ -76,14 +76,15 @@ LoopAffineRef affine_product(const LoopAffineRef& a, const LoopAffineRef& b);
 struct LoopValue {
   LoopKind kind = LoopKind::Unbound;
   DType dtype = DType::F64;
-  bool nonnegative = false;      // Int
-  PyObject* object = nullptr;    // Const; kept alive by the program
-  int index = -1, dims = 0;      // Object, Array, Row
-  std::vector<LoopValue> items;  // Tuple, Range, RangeIter
-  std::optional<int64_t> known;  // Int: the value, if it is known here
-  bool pinned = false;           // Int: its value is part of its type, no variable (unrolled.cc)
-  LoopAffineRef affine;          // Int, in a loop's checked version
-  std::optional<int64_t> most;   // Int, Numpy: where it is known to be from 0 to this, by a mask or a divisor
+  bool nonnegative = false;           // Int
+  PyObject* object = nullptr;         // Const; kept alive by the program
+  int index = -1, dims = 0;           // Object, Array, Row
+  std::vector<LoopValue> items;       // Tuple, Range, RangeIter
+  std::optional<int64_t> known;       // Int: the value, if it is known here
+  std::optional<double> known_float;  // Float: the same
+  bool pinned = false;                // Int: its value is part of its type, no variable (unrolled.cc)
+  LoopAffineRef affine;               // Int, in a loop's checked version
+  std::optional<int64_t> most;  // Int, Numpy: where it is known to be from 0 to this, by a mask or a divisor
   std::string remainder;    // Int, Numpy: C++ that is zero where this is, of a division that rounds to zero
   bool is_counter = false;  // in a loop's checked version: moved by little in a round (counters.cc)
   // Numpy: an element of array `counts_of`, which is only counted in (whole.cc); with is_count, one more or
@@ -118,6 +119,7 @@ struct LoopValue {
 LoopValue loop_int(std::string expr, bool nonnegative = false);
 LoopValue loop_known_int(int64_t value);
 LoopValue loop_float(std::string expr);
+LoopValue loop_known_float(double value);
 LoopValue loop_bool(std::string expr);
 LoopValue loop_numpy(DType dtype, std::string expr);
 LoopValue loop_either(std::string number, std::string is_numpy);

@@ -1,6 +1,9 @@
 // Views in native loops: slices of arrays whose sizes are known at run time only, and assignment to them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <opcode.h>
+
+#include <algorithm>
 
 #include "capture/loops/builder.h"
 
@@ -26,6 +29,8 @@ std::string extent(const LoopValue& view) {
   return fmt::format("{0}{1}, {0}{2}", view.items[0].expr, low, high);
 }
 
+std::string size_of_array(const LoopArray& array, int d) { return fmt::format("{}_n{}", array.name, d); }
+
 }  // namespace
 
 int LoopBuilder::num_dims(const LoopValue& value) const {
@@ -37,7 +42,7 @@ int LoopBuilder::num_dims(const LoopValue& value) const {
 
 std::string LoopBuilder::size_text(const LoopValue& array, int d) const {
   if (array.kind == LoopKind::View) return array.size(d).expr;
-  return fmt::format("{}_n{}", array_of(array).name, d + (array.kind == LoopKind::Row ? array.dims : 0));
+  return size_of_array(array_of(array), d + (array.kind == LoopKind::Row ? array.dims : 0));
 }
 
 std::string LoopBuilder::stride_text(const LoopValue& array, int d) const {
@@ -59,7 +64,11 @@ bool LoopBuilder::is_writable(const LoopValue& array) const {
 // Does the loop leave the variable as it is? The sizes of the entry's arrays are no variables.
 bool LoopBuilder::is_fixed(const std::string& expr) const {
   if (variable_types_.count(expr)) return checked_ && !checked_->changed.count(expr);
-  return expr.find("_n") != std::string::npos;
+  return std::any_of(arrays_.begin(), arrays_.end(), [&](const LoopArray& array) {
+    for (int d = 0; d < array.dim; ++d)
+      if (expr == size_of_array(array, d)) return true;
+    return false;
+  });
 }
 
 LoopValue LoopBuilder::stride_value(std::string expr) const {
@@ -172,12 +181,12 @@ LoopValue LoopBuilder::view_subscript(const LoopValue& container, const std::vec
     if (start != "0L") pointer += fmt::format(" + {}", times(start, stride));
     sizes.push_back(loop_int(length, true));
     strides.push_back(stride_value(times(stride, step)));
-    if (strides.back().expr.find(' ') != std::string::npos)
+    if (!loopir::Expr(strides.back().expr).is_word())
       strides.back().expr = temporary("i64", strides.back().expr);
   }
   if (sizes.empty()) throw LoopUnsupported{"an array without dimensions"};
   const DType dtype = container.dtype;
-  if (pointer.find(' ') != std::string::npos) pointer = temporary(element_type(dtype) + "*", pointer);
+  if (!loopir::Expr(pointer).is_word()) pointer = temporary(element_type(dtype) + "*", pointer);
   LoopValue view = loop_view(dtype, container.index, pointer, std::move(sizes), std::move(strides));
   note_view(container, indices, pointer);
   note_read(view);
@@ -237,12 +246,12 @@ void LoopBuilder::store_view(const LoopValue& view, const LoopValue& value, bool
   }
   std::vector<LoopValue> operands;
   collect_views(source, operands);
-  std::string conflict;
+  std::vector<std::string> conflicts;
   for (const LoopValue& operand : operands) {
     const std::string one = is_conflict(view, operand);
-    if (one.empty() || conflict.find(one) != std::string::npos) continue;
-    conflict += (conflict.empty() ? "" : " || ") + one;
+    if (!one.empty() && std::count(conflicts.begin(), conflicts.end(), one) == 0) conflicts.push_back(one);
   }
+  const std::string conflict = fmt::format("{}", fmt::join(conflicts, " || "));
   if (conflict.empty()) return emit_elements(source, view.dtype, target);
   // Another memory for the result first; the loops over it are the same.
   const std::string apart = temporary("bool", conflict);
