@@ -1,9 +1,10 @@
 """Functions and names of torch.nn.functional that programs seldom call."""
 
 import enum
+import importlib
 
 import weft as _weft
-from weft import Tensor, _autocast
+from weft import _autocast
 
 from ._types import BroadcastingList1, BroadcastingList2, BroadcastingList3
 
@@ -54,33 +55,26 @@ class SwizzleType(enum.IntEnum):
 # ---- overriding ----------------------------------------------------------------------------------------------
 
 
-def _overrides(value):
-    kind = type(value)
-    return hasattr(kind, "__torch_function__") and not isinstance(value, Tensor)
+def _overrides():
+    return importlib.import_module("weft.torch.overrides")
 
 
 def has_torch_function(relevant_args):
-    """Has any of the arguments a __torch_function__ of its own?"""
-    return any(_overrides(value) for value in relevant_args)
+    """torch.overrides.has_torch_function."""
+    return _overrides().has_torch_function(relevant_args)
 
 
 def has_torch_function_unary(value):
-    return _overrides(value)
+    return has_torch_function((value,))
 
 
 def has_torch_function_variadic(*values):
-    return any(_overrides(value) for value in values)
+    return has_torch_function(values)
 
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):
-    """What the first argument with a __torch_function__ of its own makes of the call."""
-    overriding = [value for value in relevant_args if _overrides(value)]
-    classes = tuple(dict.fromkeys(type(value) for value in overriding))
-    for value in overriding:
-        result = type(value).__torch_function__(public_api, classes, args, kwargs)
-        if result is not NotImplemented:
-            return result
-    raise TypeError(f"no implementation found for '{public_api}' on types that implement __torch_function__")
+    """torch.overrides.handle_torch_function."""
+    return _overrides().handle_torch_function(public_api, relevant_args, *args, **kwargs)
 
 
 def assert_int_or_pair(arg, arg_name, message):

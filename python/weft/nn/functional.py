@@ -394,11 +394,11 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 
 def tanh(input: Tensor) -> Tensor:
-    return _weft.tanh(input)
+    return input.tanh()
 
 
 def sigmoid(input: Tensor) -> Tensor:
-    return _weft.sigmoid(input)
+    return input.sigmoid()
 
 
 def softmax(

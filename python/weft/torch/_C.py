@@ -17,11 +17,6 @@ def _get_accelerator(check=False):
     return device("cpu")
 
 
-def _disabled_torch_function_impl(func, types, args=(), kwargs=None):
-    """The __torch_function__ of classes that want none: the function, called."""
-    return func(*args, **(kwargs or {}))
-
-
 def _are_functorch_transforms_active():
     """False: torch.vmap and its like call operators of batches, and no mode is on."""
     return False
@@ -46,7 +41,9 @@ _TensorMeta = type(weft.Tensor)  # of which programs ask whether a class is a te
 
 def __getattr__(name):
     if name in ("DisableTorchFunctionSubclass", "DisableTorchFunction"):
-        return importlib.import_module("weft.torch._wrapper").DisableTorchFunctionSubclass
+        return getattr(importlib.import_module("weft.torch._overriding"), name)
+    if name == "_disabled_torch_function_impl":
+        return importlib.import_module("weft.torch._overriding").disabled_torch_function_impl
     if not name.startswith("__"):
         value = getattr(importlib.import_module("weft.torch"), name, None)
         if value is not None:

@@ -41,6 +41,8 @@ def __getattr__(name):
     if value is None:
         raise AttributeError(_names.FUNCTIONS.why_missing(name), name=name, obj=_sys.modules[__package__])
     globals()[name] = value
+    if _table.on_found is not None:
+        _table.on_found(name, value)
     return value
 
 

@@ -35,8 +35,6 @@ REGROUPED = {
     "distributed.c10d_logger": "weft.torch.distributed",
     "distributed._tensor": "weft.torch.distributed.tensor",
     "distributed.tensor.placement_types": "weft.torch.distributed.tensor",
-    "fx._compatibility": "weft.torch.fx",
-    "fx.graph_module": "weft.torch.fx",
     "fx.experimental.proxy_tensor": "weft.torch._proxy_tensor",
     "jit._script": "weft.torch.jit weft.jit",
     "jit.annotations": "weft.torch.jit weft.jit typing",

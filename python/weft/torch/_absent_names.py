@@ -319,19 +319,6 @@ MODULES = {
             warn_on_static_input_change""",
         "onnx.operators": "",
         "onnx.errors": "OnnxExporterWarning SymbolicValueError UnsupportedOperatorError",
-        "fx": """
-            CodeGen Graph Interpreter Node Proxy ProxyableClassMeta Tracer Transformer
-            has_side_effect map_arg replace_pattern symbolic_trace wrap""",
-        "fx.proxy": """
-            Attribute GraphAppendingTracer MetaProxy ParameterProxy Proxy Scope ScopeContextManager
-            TraceError TracerBase assert_fn""",
-        "fx.node": "Node has_side_effect map_aggregate map_arg",
-        "fx.graph": "CodeGen Graph PythonCode",
-        "fx.graph_module": "reduce_graph_module reduce_package_graph_module",
-        "fx.interpreter": "Interpreter Transformer",
-        "fx.passes": "",
-        "fx.passes.shape_prop": "ShapeProp TensorMetadata",
-        "fx.experimental": "",
         "fx.experimental.proxy_tensor": """
             DecompositionInterpreter PreDispatchTorchFunctionMode ProxyTorchDispatchMode
             PythonKeyTracer TorchFunctionMetadataMode decompose disable_autocast_cache
@@ -362,23 +349,14 @@ MODULES = {
             resolve_unbacked_bindings safe_expand statically_known_false statically_known_true
             sym_and sym_eq sym_or uninteresting_files""",
         "fx.experimental.optimization": """
-            MklSubgraph UnionFind extract_subgraph fuse gen_mkl_autotuner matches_module_pattern
-            modules_to_mkldnn optimize_for_inference remove_dropout replace_node_module
+            MklSubgraph UnionFind gen_mkl_autotuner modules_to_mkldnn optimize_for_inference
             reset_modules use_mkl_length""",
-        "fx.immutable_collections": "immutable_dict immutable_list",
         "fx.traceback": """
             NodeSource NodeSourceAction annotate annotate_fn format_stack get_current_meta
             get_current_replay_node get_graph_provenance_json has_preserved_node_meta
             preserve_node_meta reset_grad_fn_seq_nr set_current_meta set_current_replay_node
             set_grad_fn_seq_nr set_stack_trace""",
-        "fx.subgraph_rewriter": "Match ReplacedPatterns replace_pattern replace_pattern_with_filters",
-        "fx._symbolic_trace": """
-            Graph GraphModule PHBase PHWithMeta ParameterProxy Proxy ProxyableClassMeta Scope
-            ScopeContextManager Tracer TracerBase compatibility is_fx_symbolic_tracing is_fx_tracing
-            is_fx_tracing_warning map_aggregate symbolic_trace wrap""",
-        "fx.operator_schemas": """
-            ArgsKwargsPair check_for_mutable_operation create_type_hint get_signature_for_torch_op
-            normalize_function normalize_module type_matches""",
+        "fx.operator_schemas": "create_type_hint type_matches",
         "package": """
             Directory EmptyMatchError GlobGroup Importer ObjMismatchError ObjNotFoundError
             OrderedImporter PackageExporter PackageImporter PackagingError is_from_package""",

@@ -35,7 +35,13 @@ class _Packet:
             raise AttributeError(name)
         return self
 
+    offer = None  # what calls are offered to before they run, while anything may take them over (`_overriding`)
+
     def __call__(self, *args, **kwargs):
+        if self.offer is not None:
+            result = type(self).offer(self, args, kwargs)
+            if result is not NotImplemented:
+                return result
         return self._function(*args, **kwargs)
 
     def __repr__(self):

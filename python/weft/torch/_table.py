@@ -7,6 +7,8 @@ TORCH_VERSION = "2.15.0"
 
 NOT_YET = "not written yet"
 
+on_found = None  # called with each name of torch, and what it is, once it is looked up (`_overriding`)
+
 
 def find(where, name):
     """The object called `name` of the module `where`; "module:other" calls it `other` there."""

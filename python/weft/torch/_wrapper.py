@@ -5,25 +5,13 @@ and leave it to __weft_operator__; its methods are replaced here. A call goes to
 torch, and from there, under DisableTorchFunctionSubclass, to its __torch_dispatch__ with the operator of torch.ops.aten.
 """
 
-import contextlib
 import copy
 import functools
-import threading
 
 import weft
 from weft.nn.parameter import PackedWeight
 
-_state = threading.local()
-
-
-class DisableTorchFunctionSubclass(contextlib.ContextDecorator):
-    """Meanwhile calls with such tensors go to __torch_dispatch__, not to __torch_function__."""
-
-    def __enter__(self):
-        _state.depth = getattr(_state, "depth", 0) + 1
-
-    def __exit__(self, *error):
-        _state.depth -= 1
+from . import _overriding
 
 
 def is_wrapper(value):
@@ -64,10 +52,8 @@ def dispatch(function, name, args, kwargs):
     found = list(_wrappers((*args, *kwargs.values())))
     kind, kinds = type(found[0]), tuple(dict.fromkeys(map(type, found)))
     override = getattr(kind, "__torch_function__", None)
-    if override is not None and not getattr(_state, "depth", 0):
-        from weft.torch import _C
-
-        if override is not _C._disabled_torch_function_impl:
+    if override is not None and not _overriding.is_disabled():
+        if override is not _overriding.disabled_torch_function_impl:
             return override(function, kinds, args, kwargs)
     override = getattr(kind, "__torch_dispatch__", None)
     if override is None:

@@ -1,66 +1,104 @@
-"""torch.overrides' names. Tensors have no __torch_function__: functions are what they are."""
+"""torch.overrides: which calls classes and modes take over, and how (`_overriding`)."""
 
 import contextlib
 import functools
+import types
 
+import weft
 
-def has_torch_function(relevant_args):
-    return False
-
-
-def has_torch_function_unary(relevant_arg):
-    return False
-
-
-def has_torch_function_variadic(*relevant_args):
-    return False
+from . import _overriding
+from ._overriding import (  # noqa: F401
+    has_torch_function,
+    has_torch_function_unary,
+    has_torch_function_variadic,
+)
 
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):
-    """What the first argument that has a __torch_function__ makes of the call. raises: TypeError where none has."""
-    for argument in relevant_args:
-        override = getattr(type(argument), "__torch_function__", None)
-        if override is not None:
-            result = argument.__torch_function__(public_api, (type(argument),), args, kwargs)
-            if result is not NotImplemented:
-                return result
-    raise TypeError(
-        f"no implementation found for '{getattr(public_api, '__name__', public_api)}' on types that implement __torch_function__: "
-        f"{[type(argument) for argument in relevant_args]}"
-    )
+    """What the innermost mode, or the first argument that has an answer, makes of the call. raises: TypeError where none has."""
+    return _overriding.handle(public_api, _overriding.overriding(relevant_args), args, kwargs)
 
 
 def wrap_torch_function(dispatcher):
-    return lambda function: function
+    """A decorator: dispatcher(*args, **kwargs) gives the arguments whose classes may take the function over."""
+
+    def wrap(function):
+        @functools.wraps(function)
+        def wrapped(*args, **kwargs):
+            relevant = dispatcher(*args, **kwargs)
+            if has_torch_function(relevant):
+                return handle_torch_function(wrapped, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        return wrapped
+
+    return wrap
 
 
 def is_tensor_like(inp):
-    from weft import Tensor
-
-    return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
+    """Is it a tensor, or of a class with a __torch_function__?"""
+    return isinstance(inp, weft.Tensor) or hasattr(inp, "__torch_function__")
 
 
 def is_tensor_method_or_property(func):
-    from weft import Tensor
-
-    return getattr(Tensor, getattr(func, "__name__", ""), None) is func
+    """Is it a method of Tensor's, or a property's getter?"""
+    return _overriding.is_method(func) or getattr(func, "__name__", None) == "__get__"
 
 
 @functools.cache
 def get_ignored_functions():
-    return set()
+    """The functions that no __torch_function__ is asked about: those with no tensor among their arguments."""
+    from weft import torch
+
+    found = {
+        getattr(torch, name)
+        for name in _overriding.IGNORED
+        if hasattr(torch, name) and callable(getattr(torch, name))
+    }
+    return found | {
+        getattr(weft.Tensor, name)
+        for name in ("__new__", "__init__", "as_subclass")
+        if hasattr(weft.Tensor, name)
+    }
 
 
+@functools.cache
 def get_overridable_functions():
-    return {}
+    """From each namespace to its functions that a __torch_function__ is asked about."""
+    from weft import torch
+    from weft.torch import _names, fft, linalg, special
+
+    ignored = get_ignored_functions()
+    found = {}
+    for module, names in (
+        (torch, [name for name in _names.FUNCTIONS.found if not name.startswith("_")]),
+        (torch.nn.functional, dir(torch.nn.functional)), (linalg, dir(linalg)), (fft, dir(fft)), (special, dir(special)),
+    ):  # fmt: skip
+        values = [getattr(module, name, None) for name in names if not name.startswith("_")]
+        found[module] = [value for value in values if _overriding.public_name(value) and value not in ignored]
+    found[weft.Tensor] = [
+        getattr(weft.Tensor, name)
+        for name in dir(weft.Tensor)
+        if callable(getattr(weft.Tensor, name)) and _overriding.is_method(getattr(weft.Tensor, name))
+    ]
+    return found
 
 
+@functools.cache
 def get_testing_overrides():
-    return {}
+    """From each overridable function to one with its parameters that gives -1."""
+    return {
+        function: (lambda *args, **kwargs: -1)
+        for values in get_overridable_functions().values()
+        for function in values
+    }
 
 
 def resolve_name(f):
-    return getattr(f, "__qualname__", None)
+    """The dotted name of a function; None of one that is not torch's."""
+    if isinstance(f, (str, types.ModuleType)):
+        return None
+    return _overriding.public_name(f)
 
 
 def enable_reentrant_dispatch():
@@ -68,19 +106,47 @@ def enable_reentrant_dispatch():
 
 
 class TorchFunctionMode:
-    """raises: NotImplementedError when it is entered: weft's functions are not overridden."""
+    """Within, each call of a function of torch is given to __torch_function__(func, types, args, kwargs), which subclasses have;
+    meanwhile the mode is not on. The innermost mode comes first."""
 
     def __init__(self):
         pass
 
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        raise NotImplementedError
+
     def __enter__(self):
-        raise NotImplementedError(
-            "torch.overrides.TorchFunctionMode is PyTorch's, but not weft's: functions are not overridden"
-        )
+        _overriding.push_mode(self)
+        return self
 
     def __exit__(self, *error):
-        pass
+        _overriding.pop_mode()
+
+    @classmethod
+    def push(cls, *args, **kwargs):
+        return cls(*args, **kwargs)
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    pass
+    """The mode that calls the functions."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+def _get_current_function_mode():
+    return next(reversed(_overriding.modes()), None)
+
+
+def _get_current_function_mode_stack():
+    return list(_overriding.modes())
+
+
+def _len_torch_function_stack():
+    return len(_overriding.modes())
+
+
+@contextlib.contextmanager
+def _pop_mode_temporarily():
+    with _overriding.without_innermost() as mode:
+        yield mode

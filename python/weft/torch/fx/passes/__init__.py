@@ -1,0 +1,1 @@
+"""Passes over graphs: shapes of values, graphs split into submodules, matching."""
