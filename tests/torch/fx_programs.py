@@ -4,6 +4,7 @@
 
 import copy
 import enum
+import hashlib
 import io
 import math
 import operator
@@ -733,3 +734,17 @@ def functions_as_values(torch):
         overrides.has_torch_function((n,)), overrides.has_torch_function((t,)), overrides.is_tensor_like(n),
         overrides.is_tensor_like(t), overrides.is_tensor_like(3),
     ]  # fmt: skip
+
+
+MODELS = """resnet18 resnet50 swin_t swin_v2_t vit_b_16 mobilenet_v2 mobilenet_v3_small efficientnet_b0 densenet121 googlenet
+    inception_v3 shufflenet_v2_x0_5 squeezenet1_0 convnext_tiny regnet_y_400mf mnasnet0_5 alexnet vgg11""".split()
+
+
+def node_names(torchvision, name):
+    """What get_graph_node_names gives for a model: the number of names and a digest in each mode; resnet18's whole."""
+    arguments = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
+    model = getattr(torchvision.models, name)(weights=None, **arguments)
+    names = torchvision.models.feature_extraction.get_graph_node_names(model, suppress_diff_warning=True)
+    if name == "resnet18":
+        return list(names)
+    return [[len(each), hashlib.sha256("\n".join(each).encode()).hexdigest()] for each in names]

@@ -14,6 +14,7 @@ import torch
 import torch.fx.experimental.optimization
 import torch.fx.passes.shape_prop
 import torch.fx.passes.split_module
+import torchvision.models.feature_extraction
 
 ANSWERS = Path(__file__).parent / "test_fx.json"
 
@@ -24,6 +25,9 @@ def main():
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     found = {name: program(torch) for name, program in fx_programs.PROGRAMS.items()}
+    found["names of torchvision's models"] = {
+        name: fx_programs.node_names(torchvision, name) for name in fx_programs.MODELS
+    }
     text = json.dumps(found, indent=1) + "\n"
     if options.check:
         assert ANSWERS.read_text() == text

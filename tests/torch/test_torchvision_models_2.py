@@ -181,7 +181,7 @@ def test_arguments_that_are_refused():
         models.ConvNeXt([1])
     with pytest.raises(ValueError, match="indivisible"):
         models.VisionTransformer(30, 8, 1, 1, 8, 8)
-    with pytest.raises(ValueError, match="Wrong image height! Expected 8 but got 16"):
+    with pytest.raises(AssertionError, match="Wrong image height! Expected 8 but got 16"):
         models.VisionTransformer(8, 8, 1, 1, 8, 8)(torch.ones(1, 3, 16, 8))
     with pytest.raises(ValueError, match="alpha should be greater"):
         models.MNASNet(0.0)

@@ -247,7 +247,13 @@ class _Identity:
 
 _ORIGINS = {
     kind: getattr(typing, name)
-    for kind, name in ((list, "List"), (dict, "Dict"), (set, "Set"), (frozenset, "FrozenSet"), (tuple, "Tuple"))
+    for kind, name in (
+        (list, "List"),
+        (dict, "Dict"),
+        (set, "Set"),
+        (frozenset, "FrozenSet"),
+        (tuple, "Tuple"),
+    )
 }
 
 

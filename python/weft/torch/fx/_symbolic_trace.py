@@ -145,6 +145,10 @@ def _autowrap_check(patcher, scope, ids):
     for name, value in list(scope.items()):
         if not name.startswith("_") and callable(value) and id(value) in ids:
             patcher.patch(scope, name, _recording(value))
+    for name in scope.get(
+        "_WRAPPED_FOR_FX", ()
+    ):  # wrap(name), of weft's own modules, which do not import torch.fx
+        patcher.patch(scope, name, _recording(scope[name]))
 
 
 # ---- placeholders for arguments that are known ---------------------------------------------------------------

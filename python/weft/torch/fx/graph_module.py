@@ -12,6 +12,8 @@ from weft import nn
 
 from .graph import Graph, _PyTreeCodeGen
 
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
+
 __all__ = ["GraphModule", "reduce_deploy_graph_module", "reduce_graph_module", "reduce_package_graph_module"]
 
 _numbers = itertools.count()

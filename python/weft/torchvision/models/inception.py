@@ -100,10 +100,11 @@ class InceptionC(_Branches):
         self.branch_pool = block(in_channels, 192, **_POINT)
 
     def _forward(self, x):
+        single, once = self.branch1x1(x), self.branch7x7_3(self.branch7x7_2(self.branch7x7_1(x)))
         twice = self.branch7x7dbl_3(self.branch7x7dbl_2(self.branch7x7dbl_1(x)))
         return [
-            self.branch1x1(x),
-            self.branch7x7_3(self.branch7x7_2(self.branch7x7_1(x))),
+            single,
+            once,
             self.branch7x7dbl_5(self.branch7x7dbl_4(twice)),
             self.branch_pool(F.avg_pool2d(x, kernel_size=3, stride=1, padding=1)),
         ]
@@ -123,9 +124,10 @@ class InceptionD(_Branches):
         self.branch7x7x3_4 = block(192, 192, **_HALVING)
 
     def _forward(self, x):
+        once = self.branch3x3_2(self.branch3x3_1(x))
         crossed = self.branch7x7x3_3(self.branch7x7x3_2(self.branch7x7x3_1(x)))
         return [
-            self.branch3x3_2(self.branch3x3_1(x)),
+            once,
             self.branch7x7x3_4(crossed),
             F.max_pool2d(x, kernel_size=3, stride=2),
         ]
@@ -148,11 +150,12 @@ class InceptionE(_Branches):
         self.branch_pool = block(in_channels, 192, **_POINT)
 
     def _forward(self, x):
-        once = self.branch3x3_1(x)
+        single, once = self.branch1x1(x), self.branch3x3_1(x)
+        both = weft.cat([self.branch3x3_2a(once), self.branch3x3_2b(once)], 1)
         twice = self.branch3x3dbl_2(self.branch3x3dbl_1(x))
         return [
-            self.branch1x1(x),
-            weft.cat([self.branch3x3_2a(once), self.branch3x3_2b(once)], 1),
+            single,
+            both,
             weft.cat([self.branch3x3dbl_3a(twice), self.branch3x3dbl_3b(twice)], 1),
             self.branch_pool(F.avg_pool2d(x, kernel_size=3, stride=1, padding=1)),
         ]

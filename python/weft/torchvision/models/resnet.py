@@ -77,10 +77,9 @@ class BasicBlock(nn.Module):
         self.stride = stride
 
     def forward(self, x):
-        shortcut = x if self.downsample is None else self.downsample(x)
         y = self.relu(self.bn1(self.conv1(x)))
         y = self.bn2(self.conv2(y))
-        y += shortcut
+        y += x if self.downsample is None else self.downsample(x)
         return self.relu(y)
 
 
@@ -114,11 +113,10 @@ class Bottleneck(nn.Module):
         self.stride = stride
 
     def forward(self, x):
-        shortcut = x if self.downsample is None else self.downsample(x)
         y = self.relu(self.bn1(self.conv1(x)))
         y = self.relu(self.bn2(self.conv2(y)))
         y = self.bn3(self.conv3(y))
-        y += shortcut
+        y += x if self.downsample is None else self.downsample(x)
         return self.relu(y)
 
 

@@ -20,7 +20,7 @@ __all__ = [
 
 def channel_shuffle(x, groups):
     """[n, c, h, w] with the channels of the groups in turn: the first of each group, then the second of each."""
-    batch, channels, height, width = x.shape
+    batch, channels, height, width = x.size()
     grouped = x.view(batch, groups, channels // groups, height, width)
     return grouped.transpose(1, 2).contiguous().view(batch, channels, height, width)
 

@@ -32,7 +32,11 @@ __all__ = [
 F = nn.functional
 
 
-def _neighbours(x):
+# What torch.fx does not trace into: calls of these are nodes.
+_WRAPPED_FOR_FX = ("_patch_merging_pad", "_get_relative_position_bias", "shifted_window_attention")
+
+
+def _patch_merging_pad(x):
     """[..., h, w, c] to [..., h/2, w/2, 4c]: the pixels of each 2×2 square side by side, by columns; odd sizes get zeros."""
     height, width = x.shape[-3:-1]
     x = F.pad(x, (0, 0, 0, width % 2, 0, height % 2))
@@ -50,7 +54,7 @@ class PatchMerging(nn.Module):
         self.norm = norm_layer(4 * dim)
 
     def forward(self, x):
-        return self.reduction(self.norm(_neighbours(x)))
+        return self.reduction(self.norm(_patch_merging_pad(x)))
 
 
 class PatchMergingV2(nn.Module):
@@ -63,7 +67,14 @@ class PatchMergingV2(nn.Module):
         self.norm = norm_layer(2 * dim)
 
     def forward(self, x):
-        return self.norm(self.reduction(_neighbours(x)))
+        return self.norm(self.reduction(_patch_merging_pad(x)))
+
+
+def _get_relative_position_bias(relative_position_bias_table, relative_position_index, window_size):
+    """[positions, heads] as [1, heads, pixels, pixels] of a window."""
+    pixels = window_size[0] * window_size[1]
+    bias = relative_position_bias_table[relative_position_index].view(pixels, pixels, -1)
+    return bias.permute(2, 0, 1).contiguous().unsqueeze(0)
 
 
 def _windows(x, window):
@@ -171,22 +182,16 @@ class ShiftedWindowAttention(nn.Module):
         columns = column.reshape(-1, 1) - column + width - 1
         self.register_buffer("relative_position_index", (rows * (2 * width - 1) + columns).flatten())
 
-    def _weft_bias_of(self, table):
-        pixels = self.window_size[0] * self.window_size[1]
-        bias = table[self.relative_position_index].view(pixels, pixels, -1)
-        return bias.permute(2, 0, 1).contiguous().unsqueeze(0)
-
     def get_relative_position_bias(self):
-        return self._weft_bias_of(self.relative_position_bias_table)
-
-    def _weft_attention(self, x, logit_scale):
-        return shifted_window_attention(
-            x, self.qkv.weight, self.proj.weight, self.get_relative_position_bias(), self.window_size, self.num_heads,
-            self.shift_size, self.attention_dropout, self.dropout, self.qkv.bias, self.proj.bias, logit_scale,
-            self.training)  # fmt: skip
+        return _get_relative_position_bias(
+            self.relative_position_bias_table, self.relative_position_index, self.window_size
+        )
 
     def forward(self, x):
-        return self._weft_attention(x, None)
+        bias = self.get_relative_position_bias()
+        return shifted_window_attention(
+            x, self.qkv.weight, self.proj.weight, bias, self.window_size, self.num_heads, self.shift_size,
+            self.attention_dropout, self.dropout, self.qkv.bias, self.proj.bias, None, self.training)  # fmt: skip
 
 
 class ShiftedWindowAttentionV2(ShiftedWindowAttention):
@@ -217,12 +222,15 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
         self.register_buffer("relative_coords_table", table.unsqueeze(0))
 
     def get_relative_position_bias(self):
-        return 16 * weft.sigmoid(
-            self._weft_bias_of(self.cpb_mlp(self.relative_coords_table).view(-1, self.num_heads))
-        )
+        table = self.cpb_mlp(self.relative_coords_table).view(-1, self.num_heads)
+        bias = _get_relative_position_bias(table, self.relative_position_index, self.window_size)
+        return 16 * weft.sigmoid(bias)
 
     def forward(self, x):
-        return self._weft_attention(x, self.logit_scale)
+        bias = self.get_relative_position_bias()
+        return shifted_window_attention(
+            x, self.qkv.weight, self.proj.weight, bias, self.window_size, self.num_heads, self.shift_size,
+            self.attention_dropout, self.dropout, self.qkv.bias, self.proj.bias, self.logit_scale, self.training)  # fmt: skip
 
 
 class SwinTransformerBlock(nn.Module):

@@ -67,7 +67,7 @@ class MLPBlock(MLP):
 class EncoderBlock(nn.Module):
     """Attention, then an MLP, each of the normalized input and added to it; [n, s, hidden_dim] to the same shape.
 
-    raises: ValueError for another rank.
+    raises: AssertionError for another rank.
     """
 
     def __init__(self, num_heads, hidden_dim, mlp_dim, dropout, attention_dropout,
@@ -83,8 +83,7 @@ class EncoderBlock(nn.Module):
         self.mlp = MLPBlock(hidden_dim, mlp_dim, dropout)
 
     def forward(self, input):
-        if input.dim() != 3:
-            raise ValueError(f"Expected (batch_size, seq_length, hidden_dim) got {tuple(input.shape)}")
+        torch._assert(input.dim() == 3, f"Expected (batch_size, seq_length, hidden_dim) got {input.shape}")
         normalized = self.ln_1(input)
         attended, _ = self.self_attention(normalized, normalized, normalized, need_weights=False)
         x = self.dropout(attended) + input
@@ -94,7 +93,7 @@ class EncoderBlock(nn.Module):
 class Encoder(nn.Module):
     """Positions added, blocks, and a normalization; [n, seq_length, hidden_dim] to the same shape.
 
-    raises: ValueError for another rank.
+    raises: AssertionError for another rank.
     """
 
     def __init__(self, seq_length, num_layers, num_heads, hidden_dim, mlp_dim, dropout, attention_dropout,
@@ -111,8 +110,7 @@ class Encoder(nn.Module):
         self.ln = norm_layer(hidden_dim)
 
     def forward(self, input):
-        if input.dim() != 3:
-            raise ValueError(f"Expected (batch_size, seq_length, hidden_dim) got {tuple(input.shape)}")
+        torch._assert(input.dim() == 3, f"Expected (batch_size, seq_length, hidden_dim) got {input.shape}")
         return self.ln(self.layers(self.dropout(input + self.pos_embedding)))
 
 
@@ -185,16 +183,18 @@ class VisionTransformer(nn.Module):
         nn.init.zeros_(self.heads.head.bias)
 
     def _process_input(self, x):
-        """Images [n, 3, h, w] as patches [n, patches, hidden_dim]. raises: ValueError for another size of images."""
-        for name, given in (("height", x.shape[2]), ("width", x.shape[3])):
-            if given != self.image_size:
-                raise ValueError(f"Wrong image {name}! Expected {self.image_size} but got {given}!")
-        return self.conv_proj(x).flatten(2).permute(0, 2, 1)
+        """Images [n, 3, h, w] as patches [n, patches, hidden_dim]. raises: AssertionError for another size of images."""
+        n, _, height, width = x.shape
+        torch._assert(height == self.image_size, f"Wrong image height! Expected {self.image_size} but got {height}!")
+        torch._assert(width == self.image_size, f"Wrong image width! Expected {self.image_size} but got {width}!")
+        rows, columns = height // self.patch_size, width // self.patch_size
+        return self.conv_proj(x).reshape(n, self.hidden_dim, rows * columns).permute(0, 2, 1)
 
     def forward(self, x):
         patches = self._process_input(x)
-        token = self.class_token.expand(patches.shape[0], -1, -1)
-        encoded = self.encoder(weft.cat([token, patches], 1))
+        n = patches.shape[0]
+        token = self.class_token.expand(n, -1, -1)
+        encoded = self.encoder(torch.cat([token, patches], dim=1))
         return self.heads(encoded[:, 0])
 
 
