@@ -62,11 +62,14 @@ void bind_exported(nb::module_& parent) {
              return ranges;
            })
       .def("module", [](const Program& self) { return self.module(); })
-      .def("optimize_for_inference", [](const Program& self, nb::handle dtype, const std::string& mode) {
-        const std::optional<DType> wanted = optional_dtype(dtype);
-        const GilRelease no_gil;
-        return self.optimize_for_inference(wanted, mode);
-      });
+      .def(
+          "optimize_for_inference",
+          [](const Program& self, nb::handle dtype, const std::string& mode) {
+            const std::optional<DType> wanted = optional_dtype(dtype);
+            const GilRelease no_gil;
+            return self.optimize_for_inference(wanted, mode);
+          },
+          nb::arg("dtype").none(), nb::arg("mode"));
   m.def("load", [](const std::string& path, bool verify) {
     const GilRelease no_gil;
     return exported::load(path, verify);

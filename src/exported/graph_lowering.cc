@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "exported/lower.h"
+#include "ops/autocast.h"
 #include "script/builtins/builtin.h"
 #include "script/builtins/prim.h"
 #include "script/emit/overload.h"
@@ -208,27 +209,43 @@ void GraphLowering::lower_node(const Json& node) {
   std::vector<Argument> arguments;
   for (const Json& input : list(node, "inputs", where_))
     arguments.push_back({text(input, "name", where_), &field(input, "arg", where_)});
-  const Json& outputs = list(node, "outputs", where_);
+  lower_target(target, arguments, list(node, "outputs", where_));
+}
+
+void GraphLowering::lower_target(const std::string& target, const std::vector<Argument>& arguments, const Json& outputs) {
   const std::optional<Target> parts = operator_target(target);
   if (!parts) return lower_python(target, arguments, outputs);
   if (parts->space == "higher_order") return lower_region(parts->name, arguments, outputs);
   if (parts->space == "aten" && lower_check(parts->name, arguments)) return;
+  if (parts->space == "aten" && parts->name.starts_with("sym_") && jit::find_builtins("aten::" + parts->name).empty())
+    return lower_operator("aten::" + parts->name.substr(4), parts->overload, arguments, outputs);
   lower_operator(fmt::format("{}::{}", parts->space, parts->name), parts->overload, arguments, outputs);
 }
 
 void GraphLowering::lower_operator(const std::string& name, const std::string& overload,
                                    const std::vector<Argument>& arguments, const Json& outputs) {
   const std::string exact = overload.empty() ? name : name + "." + overload;
+  if (std::any_of(arguments.begin(), arguments.end(), [&](const Argument& each) { return is_unknown(*each.value); }))
+    return bind_unknown(outputs);
   std::vector<const jit::Builtin*> candidates;
   const auto overloads = jit::find_builtins(name);
+  if (overloads.empty() && lower_copy(name, overload, arguments, outputs)) return;
   // The overload itself first; a number that is one of the graph's values may need that of numbers.
+  const auto takes_tensors = [](const jit::Builtin* builtin) {
+    const auto& formals = builtin->schema.arguments;
+    return std::any_of(formals.begin(), formals.end(), [](const auto& formal) {
+      const jit::TypePtr type = jit::without_none(formal.type);
+      return type->is(jit::TypeKind::Tensor) || (type->is(jit::TypeKind::List) && type->element()->is(jit::TypeKind::Tensor));
+    });
+  };
   for (const bool is_named : {true, false})
     for (const jit::Builtin* builtin : overloads)
-      if ((builtin->overload == overload) == is_named) candidates.push_back(builtin);
+      if ((builtin->overload == overload) == is_named &&
+          (candidates.empty() || takes_tensors(builtin) || !takes_tensors(candidates[0])))
+        candidates.push_back(builtin);
   if (candidates.empty()) {
     missing_.emplace(exact, "");
-    for (const Json& output : outputs) bind_output(output, emitter_.none(range_));
-    return;
+    return bind_unknown(outputs);
   }
   std::vector<const jit::Schema*> schemas;
   for (const jit::Builtin* builtin : candidates) schemas.push_back(&builtin->schema);
@@ -244,7 +261,10 @@ void GraphLowering::lower_operator(const std::string& name, const std::string& o
     const auto& formals = candidates[0]->schema.arguments;
     is_positional = is_positional && place < formals.size() && !formals[place].keyword_only &&
                     (argument.name.empty() || formals[place].name == argument.name || !has_argument(argument.name));
-    given.push_back({is_positional ? "" : argument.name, value_of(*argument.value, where_), range_});
+    ir::Value* value = in_region(name, arguments, argument, value_of(*argument.value, where_));
+    const bool is_first = place == 0 && !formals.empty() && formals[0].type->is(jit::TypeKind::Tensor);
+    if (is_first && jit::is_number_type(type_of(value))) value = as_tensor(value, arguments);
+    given.push_back({is_positional ? "" : argument.name, value, range_});
   }
   try {
     jit::Overload chosen = jit::select_overload(emitter_, exact, schemas, given, range_);
@@ -254,8 +274,82 @@ void GraphLowering::lower_operator(const std::string& name, const std::string& o
     bind_outputs(outputs, {made->outputs.begin(), made->outputs.end()});
   } catch (const Error& error) {
     missing_.emplace(exact, error.what());
-    for (const Json& output : outputs) bind_output(output, emitter_.none(range_));
+    bind_unknown(outputs);
   }
+}
+
+std::optional<DType> GraphLowering::dtype_of_argument(const Argument& argument) const {
+  const auto [kind, value] = choice(*argument.value, where_);
+  if (kind == "as_optional_tensor" && value.is_object() && value.contains("as_tensor"))
+    return dtype_of(field(tensor_meta(text(value["as_tensor"], "name", where_)), "dtype", where_), where_);
+  if (kind != "as_tensor") return std::nullopt;
+  return dtype_of(field(tensor_meta(text(value, "name", where_)), "dtype", where_), where_);
+}
+
+ir::Value* GraphLowering::as_tensor(ir::Value* number, const std::vector<Argument>& arguments) {
+  DType dtype = DType::F32;
+  const bool is_integer = !type_of(number)->is(jit::TypeKind::Float) && !type_of(number)->is(jit::TypeKind::Complex);
+  for (const Argument& argument : arguments) {
+    const std::optional<DType> other = dtype_of_argument(argument);
+    if (!other) continue;
+    if (is_floating(*other) || is_complex(*other) || (is_integer && *other != DType::Bool)) dtype = *other;
+    else if (is_integer) dtype = type_of(number)->is(jit::TypeKind::Bool) ? DType::Bool : DType::I64;
+    break;
+  }
+  const jit::CallArguments given = {{"", number, range_}, {"dtype", constant(dtype), range_}};
+  return emitter_.call_builtin("aten::scalar_tensor", given, range_)->value();
+}
+
+ir::Value* GraphLowering::in_region(const std::string& name, const std::vector<Argument>& arguments,
+                                    const Argument& argument, ir::Value* value) {
+  const std::optional<DType> own = dtype_of_argument(argument);
+  const auto casts = [](DType dtype) { return is_floating(dtype) && dtype != DType::F64; };
+  if (autocast_.empty() || !autocast_.back() || !own || !casts(*own)) return value;
+  const bool has_float32 = std::any_of(arguments.begin(), arguments.end(),
+                                       [&](const Argument& each) { return dtype_of_argument(each) == DType::F32; });
+  const auto wanted = ops::autocast_dtype(std::string_view(name).substr(name.find("::") + 2), has_float32, *autocast_.back());
+  if (!wanted || *wanted == *own) return value;
+  return call("aten::to", {value, constant(*wanted), constant(false), constant(false)});
+}
+
+// What decompositions name: a copy in place of a view.
+bool GraphLowering::lower_copy(const std::string& name, const std::string& overload,
+                               const std::vector<Argument>& arguments, const Json& outputs) {
+  constexpr std::string_view suffix = "_copy";
+  if (name == "aten::lift" || name == "aten::lift_fresh")
+    return lower_operator("aten::alias", overload, arguments, outputs), true;
+  if (!name.ends_with(suffix)) return false;
+  const bool is_lift = name == "aten::lift_fresh_copy";
+  const std::string view = is_lift ? "aten::alias" : name.substr(0, name.size() - suffix.size());
+  if (jit::find_builtins(view).empty()) return false;
+  lower_operator(view, overload, arguments, outputs);
+  const auto copy = [&](const Json& named) {
+    const std::string& result = text(named, "name", where_);
+    if (!type_of(find(result))->is(jit::TypeKind::None)) bind(result, call("aten::clone", {find(result)}));
+  };
+  for (const Json& output : outputs) {
+    const auto [kind, value] = choice(output, where_);
+    if (kind == "as_tensor") copy(value);
+    if (kind == "as_tensors")
+      for (const Json& part : items(value, where_)) copy(part);
+  }
+  return true;
+}
+
+// The results of an operator that is missing are None's constant.
+bool GraphLowering::is_unknown(const Json& argument) {
+  if (missing_.empty()) return false;
+  const auto [kind, value] = choice(argument, where_);
+  const auto is_none = [&](const Json& named) {
+    return named.is_object() && named.contains("name") &&
+           type_of(find(text(named, "name", where_)))->is(jit::TypeKind::None);
+  };
+  if (kind == "as_tensor") return is_none(value);
+  return kind == "as_tensors" && value.is_array() && std::any_of(value.begin(), value.end(), is_none);
+}
+
+void GraphLowering::bind_unknown(const Json& outputs) {
+  for (const Json& output : outputs) bind_output(output, emitter_.none(range_));
 }
 
 void GraphLowering::lower_python(const std::string& name, const std::vector<Argument>& arguments, const Json& outputs) {
@@ -281,8 +375,7 @@ void GraphLowering::lower_python(const std::string& name, const std::vector<Argu
                                    [&](const PythonFunction& function) { return name == function.name; });
   if (found == kPythonFunctions.end() || inputs.empty()) {
     missing_.emplace(name, "");
-    for (const Json& output : outputs) bind_output(output, emitter_.none(range_));
-    return;
+    return bind_unknown(outputs);
   }
   bind_outputs(outputs, {*found->builtin ? call(found->builtin, inputs) : inputs[0]});
 }

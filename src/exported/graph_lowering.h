@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -51,8 +52,20 @@ class GraphLowering {
 
   void lower_nodes();
   void lower_node(const Json& node);
+  void lower_target(const std::string& target, const std::vector<Argument>& arguments, const Json& outputs);
   void lower_operator(const std::string& name, const std::string& overload, const std::vector<Argument>& arguments,
                       const Json& outputs);
+  bool lower_copy(const std::string& name, const std::string& overload, const std::vector<Argument>& arguments,
+                  const Json& outputs);
+  // A number in a tensor's place: a tensor without dimensions, of the dtype that leaves the others' as it is.
+  ir::Value* as_tensor(ir::Value* number, const std::vector<Argument>& arguments);
+  // Operands as an autocast region casts them.
+  ir::Value* in_region(const std::string& name, const std::vector<Argument>& arguments, const Argument& argument,
+                       ir::Value* value);
+  // Of a tensor's argument; nullopt of any other.
+  std::optional<DType> dtype_of_argument(const Argument& argument) const;
+  bool is_unknown(const Json& argument);
+  void bind_unknown(const Json& outputs);
   void lower_python(const std::string& name, const std::vector<Argument>& arguments, const Json& outputs);
   bool lower_check(const std::string& name, const std::vector<Argument>& arguments);
   void check_metadata(const std::vector<Argument>& arguments);
@@ -62,6 +75,8 @@ class GraphLowering {
 
   // --- regions.cc: operators that take graphs
   void lower_region(const std::string& name, const std::vector<Argument>& arguments, const Json& outputs);
+  void lower_autocast(const std::vector<Argument>& arguments, const Json& outputs);
+  void lower_effects(const std::vector<Argument>& arguments, const Json& outputs);
   void lower_cond(const std::vector<Argument>& arguments, const Json& outputs);
   void lower_while(const std::vector<Argument>& arguments, const Json& outputs);
   void lower_map(const std::vector<Argument>& arguments, const Json& outputs);
@@ -85,6 +100,7 @@ class GraphLowering {
   std::vector<Graph> graphs_;  // from the outermost
   std::map<std::string, ir::Value*> objects_;
   std::map<std::string, std::string> missing_;  // from an operator to why
+  std::vector<std::optional<DType>> autocast_;  // of the regions around: the narrow dtype, nullopt where it is off
   int counter_ = 0;
 };
 

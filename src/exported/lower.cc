@@ -55,6 +55,7 @@ struct Signature {
   };
   std::vector<Update> updates;
   std::vector<const Json*> outputs;
+  std::vector<std::string> tokens;  // what orders effects: nothing here
 };
 
 const std::string& argument_name(const Json& spec, const std::string& where) {
@@ -84,6 +85,8 @@ Signature read_signature(const Json& graph_module, const Tensors& weights, const
     } else if (kind == "buffer") {
       const bool is_persistent = truth(field(spec, "persistent", where), where);
       add(is_persistent || !constants.contains(text(spec, "buffer_name", where)) ? weights : constants, text(spec, "buffer_name", where), spec, false, is_persistent);
+    } else if (kind == "token") {
+      result.tokens.push_back(argument_name(spec, where));
     } else if (kind == "tensor_constant") {
       add(constants, text(spec, "tensor_constant_name", where), spec, false, false);
     } else {
@@ -99,7 +102,7 @@ Signature read_signature(const Json& graph_module, const Tensors& weights, const
                                 text(spec, kind == "buffer_mutation" ? "buffer_name" : "parameter_name", where), true});
     else if (kind == "user_input_mutation")
       result.updates.push_back({argument_name(spec, where), text(spec, "user_input_name", where), false});
-    else
+    else if (kind != "token")
       fail(fmt::format("an output is a '{}', which weft does not know", printable(kind)));
   }
   return result;
@@ -160,6 +163,8 @@ Lowered lower(const Json& graph_module, const Tensors& weights, const Tensors& c
   }
   for (const Attribute& attribute : signature.attributes)
     lowering.bind(attribute.name, lowering.read_attribute(self, attribute.path));
+
+  for (const std::string& token : signature.tokens) lowering.bind(token, lowering.constant(IValue()));
 
   lowering.run();
   for (const Signature::Update& update : signature.updates) {

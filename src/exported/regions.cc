@@ -67,8 +67,10 @@ void GraphLowering::lower_region(const std::string& name, const std::vector<Argu
   if (name == "wrap_with_set_grad_enabled") return need(2), lower_inline(arguments, 1, outputs);
   if (name == "invoke_subgraph") return need(2), lower_inline(arguments, 0, outputs);
   if (name == "strict_mode") return need(1), lower_inline(arguments, 0, outputs);
+  if (name == "wrap_with_autocast") return need(5), lower_autocast(arguments, outputs);
+  if (name == "with_effects") return need(2), lower_effects(arguments, outputs);
   missing_.emplace("higher_order::" + name, "");
-  for (const Json& output : outputs) bind_output(output, emitter_.none(range_));
+  bind_unknown(outputs);
 }
 
 void GraphLowering::lower_inline(const std::vector<Argument>& arguments, size_t graph, const Json& outputs) {
@@ -79,6 +81,26 @@ void GraphLowering::lower_inline(const std::vector<Argument>& arguments, size_t 
   }
   const Values results = inline_graph(graph_argument(arguments[graph]), inputs);
   bind_outputs(outputs, results);
+}
+
+// (device, dtype, is it on?, are casts kept?, graph, operands…)
+void GraphLowering::lower_autocast(const std::vector<Argument>& arguments, const Json& outputs) {
+  const IValue device = constant_value(*arguments[0].value), dtype = constant_value(*arguments[1].value);
+  const IValue enabled = constant_value(*arguments[2].value);
+  const bool is_on = enabled.is_bool() && enabled.to_bool() && device.is_string() && device.to_string() == "cpu";
+  autocast_.push_back(!is_on ? std::nullopt : std::optional(dtype.is_none() ? DType::BF16 : dtype.to_dtype()));
+  lower_inline(arguments, 4, outputs);
+  autocast_.pop_back();
+}
+
+// (token, operator, its arguments…): what is ordered by tokens is in the graph's order already.
+void GraphLowering::lower_effects(const std::vector<Argument>& arguments, const Json& outputs) {
+  const auto [kind, target] = choice(*arguments[1].value, where_);
+  if (kind != "as_operator" || outputs.empty()) fail(where_ + ": expected an operator and a token");
+  bind_output(outputs[0], emitter_.none(range_));
+  Json results = Json::array();
+  for (size_t i = 1; i < outputs.size(); ++i) results.push_back(outputs[i]);
+  lower_target(text(target, where_), {arguments.begin() + 2, arguments.end()}, results);
 }
 
 // (predicate, graph, graph, operands)

@@ -186,4 +186,14 @@ void autocast_operands(const OpDef& op, std::vector<Operand>& operands, const At
   }
 }
 
+std::optional<DType> autocast_dtype(std::string_view name, bool has_float32, DType narrow) {
+  const auto rule = rules().find(name);
+  if (rule == rules().end()) return std::nullopt;
+  switch (rule->second) {
+    case Rule::Float32: return DType::F32;
+    case Rule::Widest: return has_float32 ? DType::F32 : narrow;
+    default: return narrow;
+  }
+}
+
 }  // namespace weft::ops

@@ -2,6 +2,8 @@
 // much there in float32.
 #pragma once
 
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "ops/registry.h"
@@ -22,5 +24,10 @@ void set_autocast(const Autocast& state);
 // Operators that are called by their own name are given operands of the dtypes that PyTorch's lists say.
 // Those of float64 and of integers stay as they are. Only where autocast is enabled.
 void autocast_operands(const OpDef& op, std::vector<Operand>& operands, const Attrs& attrs);
+
+// The dtype that a region casts the floating point operands of the operator of that name to, where they have
+// less than 64 bits; nullopt where it leaves them. For programs whose dtypes are known: `has_float32` of the
+// operands.
+std::optional<DType> autocast_dtype(std::string_view name, bool has_float32, DType narrow);
 
 }  // namespace weft::ops

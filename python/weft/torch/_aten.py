@@ -1,6 +1,8 @@
 """PyTorch's operators that are no functions of torch, under their names in torch.ops.aten."""
 
 import weft
+from weft._composed import internal
+from weft._composed.internal import max_pool2d_with_indices_backward, native_dropout_backward  # noqa: F401
 
 from ._functions._numeric import HALF
 from ._functions.layers import native_batch_norm
@@ -43,20 +45,7 @@ def alias(self):
 
 def _chunk_cat(tensors, dim, num_chunks, *, out=None):
     """The tensors, each continued by zeros along dim and cut into num_chunks, beside each other."""
-    if num_chunks < 1:
-        raise RuntimeError("_chunk_cat expects positive num_chunks")
-    if not tensors:
-        raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
-    if not all(tensor.numel() for tensor in tensors):
-        raise RuntimeError("_chunk_cat expects non-empty tensor")
-    parts = []
-    for tensor in tensors:
-        first = dim % tensor.dim()
-        short = -tensor.shape[first] % num_chunks
-        behind = [0, 0] * (tensor.dim() - 1 - first)
-        whole = weft.nn.functional.pad(tensor, [*behind, 0, short]) if short else tensor
-        parts.append(whole.reshape(*tensor.shape[:first], num_chunks, -1))
-    return weft.concatenate(parts, dim % tensors[0].dim() + 1, out=out)
+    return weft.concatenate([internal.chunk_cat(tensors, dim, num_chunks)], 0, out=out)
 
 
 def _clamped(input, indices):
@@ -91,23 +80,9 @@ def _batch_norm_with_update(input, weight, bias, running_mean, running_var, mome
     return *results, weft.empty((0,), dtype=weft.uint8)
 
 
-# Steps backwards that programs call by name.
-def native_dropout_backward(grad_output, mask, scale):
-    """grad_output where mask holds, times the scale."""
-    return grad_output * mask * scale
-
-
 def _softmax_backward_data(grad_output, output, dim, input_dtype):
     """The gradient of softmax's input."""
     if output.dtype in HALF:
         grad_output, output = grad_output.float(), output.float()
     product = grad_output * output
     return (product - output * product.sum(dim, keepdim=True)).to(input_dtype)
-
-
-def max_pool2d_with_indices_backward(
-    grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
-):
-    """The gradient of max_pool2d's input: each element at the place that its index names."""
-    flat = weft.zeros_like(self).flatten(-2)
-    return weft.scatter_add(flat, -1, indices.flatten(-2), grad_output.flatten(-2)).reshape(self.shape)
