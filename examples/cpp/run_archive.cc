@@ -1,7 +1,8 @@
-// Runs a TorchScript archive that PyTorch or weft saved: run_archive MODEL.pt [INPUTS.npz]
+// Runs a program that torch.export.save wrote, or a TorchScript archive: run_archive MODEL.pt2 [INPUTS.npz]
 //
 // The arrays of the .npz are named after forward's arguments; without it, forward gets a grey image.
 #include <weft/error.h>
+#include <weft/exported.h>
 #include <weft/jit.h>
 #include <weft/npz.h>
 #include <weft/ops.h>
@@ -10,11 +11,11 @@
 
 int main(int argc, char** argv) {
   if (argc < 2 || argc > 3) {
-    std::fprintf(stderr, "Usage: run_archive MODEL.pt [INPUTS.npz]\n");
+    std::fprintf(stderr, "Usage: run_archive MODEL.pt2|MODEL.pt [INPUTS.npz]\n");
     return 2;
   }
   try {
-    weft::jit::Module module = weft::jit::load(argv[1]);
+    weft::jit::Module module = weft::exported::load_module(argv[1]);
     module = weft::jit::optimize_for_inference(module);
 
     weft::IValue output;

@@ -54,7 +54,7 @@ class Program {
   std::vector<IValue> run_leaves(std::vector<IValue> leaves) const;
 
   // forward over the leaves that are no constants, by their names; its result is the only leaf, or a tuple. Sizes
-  // are not checked there.
+  // are checked there, too.
   const jit::Module& module() const;
   const std::vector<Input>& inputs() const;
   const Tree& arguments() const;  // a tuple of positional arguments' tuple and keywords' dictionary
@@ -77,6 +77,8 @@ class Program {
 // NotImplementedError listing the operators that weft does not have.
 Program load(const std::string& path, bool verify = false);
 Program load_bytes(std::string bytes, bool verify = false);
+// The module of an exported program, or of a TorchScript archive: what can be called by names of arguments.
+jit::Module load_module(const std::string& path, Device device = {});
 // Does the file look like one? By its entries; false for what is no zip file.
 bool is_program(const std::string& path);
 

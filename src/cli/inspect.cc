@@ -10,6 +10,7 @@
 #include "io/arguments.h"
 #include "io/pickle.h"
 #include "weft/error.h"
+#include "weft/exported.h"
 #include "weft/jit.h"
 
 namespace weft::cli {
@@ -55,10 +56,17 @@ Json constants_json(const jit::ArchiveReader& archive) {
   return {{"tensors", count}, {"bytes", bytes}};
 }
 
-Json describe_module(const jit::ArchiveReader& archive, const InspectOptions& options) {
-  const jit::Module module = jit::load(options.model);
+Json ranges_json(const exported::Program& program) {
+  Json ranges = Json::object();
+  for (const exported::SizeRange& range : program.ranges())
+    ranges[range.symbol] = {{"min", range.min}, {"max", range.max ? Json(*range.max) : Json()}};
+  return ranges;
+}
+
+Json describe_module(const jit::ArchiveReader& archive, bool is_program, const InspectOptions& options) {
+  const jit::Module module = exported::load_module(options.model);
   Json all = {{"model", options.model},
-              {"kind", "TorchScript module"},
+              {"kind", is_program ? "exported program" : "TorchScript module"},
               {"version", archive.version()},
               {"class", module.type_name()},
               {"training", module.has_attribute("training") && module.is_training()},
@@ -181,14 +189,16 @@ int inspect(const InspectOptions& options) {
     throw_error(ErrorKind::Value,
                 fmt::format("inspect: '{}' is no archive: inspect reads .pt and .pth files{}", options.model,
                             options.verify ? "; safetensors files hold no checksums to verify" : ""));
-  const auto archive = jit::ArchiveReader::open(options.model);
+  const bool is_program = exported::is_program(options.model);
+  const auto archive = jit::ArchiveReader::open(options.model, is_program ? jit::ArchiveLayout::Flat : jit::ArchiveLayout::Pt);
   const std::vector<std::string> damaged = options.verify ? archive->damaged() : std::vector<std::string>();
   if (!damaged.empty()) {
     if (options.json) print_json({{"model", options.model}, {"verified", verified_json(*archive, damaged)}});
     archive->fail_damaged(damaged);
   }
-  const bool is_module = archive->has("constants.pkl");
-  Json all = is_module ? describe_module(*archive, options) : describe_values(*archive, options);
+  const bool is_module = is_program || archive->has("constants.pkl");
+  Json all = is_module ? describe_module(*archive, is_program, options) : describe_values(*archive, options);
+  if (is_program) all["ranges"] = ranges_json(exported::load(options.model));
   if (options.verify) all["verified"] = verified_json(*archive, damaged);
   if (options.json) {
     print_json(all);

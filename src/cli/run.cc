@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "io/arguments.h"
 #include "weft/error.h"
+#include "weft/exported.h"
 #include "weft/jit.h"
 #include "weft/npz.h"
 #include "weft/parallel.h"
@@ -146,7 +147,7 @@ int run(const RunOptions& options) {
   if (options.interop_threads > 0) set_num_interop_threads(options.interop_threads);
   Timing timing;
   const Clock::time_point start = Clock::now();
-  jit::Module module = jit::load(options.model);
+  jit::Module module = exported::load_module(options.model);
   timing.load = milliseconds_since(start);
   const jit::Keywords arguments =
       io::arguments_of_arrays(module.method(options.method)->schema(), read_inputs(options.inputs));

@@ -7,6 +7,7 @@
 
 #include "cli/serve.h"
 #include "serve/module_service.h"
+#include "weft/exported.h"
 #include "weft/jit.h"
 #include "weft/parallel.h"
 
@@ -16,7 +17,7 @@ int ServeCommand::serve_archive() const {
   const serve::ApiServiceOptions options = api(archive_);
   if (model_.threads > 0) set_num_threads(model_.threads);
   const Device device = model_.device_of_model();
-  jit::Module module = jit::load(archive_, nullptr, false, device);
+  jit::Module module = exported::load_module(archive_, device);
   module.method(method_);  // before the module is optimized: an error names those that there are
   if (optimize_)
     module = jit::optimize_for_inference(

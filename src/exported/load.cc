@@ -9,6 +9,7 @@
 #include "io/archive.h"
 #include "io/pickle.h"
 #include "io/unpickle_call.h"
+#include "script/program/function.h"
 
 namespace weft::exported {
 namespace {
@@ -181,13 +182,23 @@ Program load_entries(const Entries& entries) {
     add_places(impl->arguments.children[1].children[i], fmt::format("**kwargs['{}']", impl->arguments.children[1].keys[i]), places);
   if (places.size() != impl->inputs.size())
     fail(fmt::format("its arguments have {} leaves, and its graph {} inputs", places.size(), impl->inputs.size()));
+  Sizes sizes;
+  sizes.ranges = impl->ranges;
   for (size_t i = 0; i < places.size(); ++i) {
     Input& input = impl->inputs[i];
     input.place = places[i];
-    impl->sizes.emplace_back();
-    for (const std::string& text : lowered.size_texts[i]) impl->sizes.back().push_back(size_of(text));
-    for (const SizeExpr& size : impl->sizes.back()) input.sizes.push_back(size.str());
+    std::vector<SizeExpr> own;
+    for (const std::string& text : lowered.size_texts[i]) own.push_back(size_of(text));
+    for (const SizeExpr& size : own) input.sizes.push_back(size.str());
+    if (input.is_constant) continue;
+    sizes.inputs.push_back(input);
+    sizes.sizes.push_back(std::move(own));
   }
+  // Behind the module itself.
+  impl->module.method("forward")->impl().precondition =
+      [sizes = std::make_shared<const Sizes>(std::move(sizes))](std::span<const IValue> arguments) {
+        sizes->check(arguments.subspan(1));
+      };
   return Program(std::move(impl));
 }
 
@@ -205,6 +216,13 @@ Program load(const std::string& path, bool verify) {
 }
 Program load_bytes(std::string bytes, bool verify) {
   return load_archive(jit::ArchiveReader::from_bytes(std::move(bytes), "<bytes>", jit::ArchiveLayout::Flat), verify);
+}
+
+jit::Module load_module(const std::string& path, Device device) {
+  if (!is_program(path)) return jit::load(path, nullptr, false, device);
+  const jit::Module module = load(path).module();
+  if (device != Device()) module.to(device);
+  return module;
 }
 
 bool is_program(const std::string& path) {

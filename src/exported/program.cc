@@ -26,7 +26,7 @@ bool is_same(const IValue& constant, const IValue& value) {
 
 }  // namespace
 
-void Program::Impl::check(const std::vector<IValue>& leaves) const {
+void Sizes::check(std::span<const IValue> leaves) const {
   SymbolValues symbols;
   const auto each_size = [&](const auto& handle) {
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -37,15 +37,7 @@ void Program::Impl::check(const std::vector<IValue>& leaves) const {
   };
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Input& input = inputs[i];
-    if (!input.is_tensor) {
-      if (input.is_constant && !is_same(input.constant, leaves[i]))
-        throw_error(ErrorKind::Value, fmt::format("Expected input at {} to be equal to {}, but got {}", input.place,
-                                                  input.constant.repr(), leaves[i].repr()));
-      continue;
-    }
-    if (!leaves[i].is_tensor())
-      throw_error(ErrorKind::Type,
-                  fmt::format("Expected input at {} to be a tensor, but got {}", input.place, leaves[i].type()->str()));
+    if (!input.is_tensor) continue;
     const int64_t rank = leaves[i].to_tensor().dim(), expected = static_cast<int64_t>(sizes[i].size());
     if (rank != expected)
       throw_error(ErrorKind::Value, fmt::format("Expected input at {} to have {} dimensions, but got {}", input.place,
@@ -81,10 +73,15 @@ std::vector<IValue> Program::run_leaves(std::vector<IValue> leaves) const {
   const Impl& program = *impl_;
   if (leaves.size() != program.inputs.size())
     throw_error(ErrorKind::Type, fmt::format("the program takes {} arguments' leaves, got {}", program.inputs.size(), leaves.size()));
-  program.check(leaves);
   std::vector<IValue> arguments;
-  for (size_t i = 0; i < leaves.size(); ++i)
-    if (!program.inputs[i].is_constant) arguments.push_back(std::move(leaves[i]));
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const Input& input = program.inputs[i];
+    if (!input.is_constant)
+      arguments.push_back(std::move(leaves[i]));
+    else if (!is_same(input.constant, leaves[i]))
+      throw_error(ErrorKind::Value, fmt::format("Expected input at {} to be equal to {}, but got {}", input.place,
+                                                input.constant.repr(), leaves[i].repr()));
+  }
   IValue result = program.module.forward(std::move(arguments));
   const size_t count = program.results.num_leaves();
   if (count == 1) return {std::move(result)};

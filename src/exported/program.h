@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "exported/symbols.h"
@@ -7,15 +8,21 @@
 
 namespace weft::exported {
 
+// The sizes that a program takes.
+struct Sizes {
+  std::vector<Input> inputs;  // those that are no constants
+  std::vector<std::vector<SizeExpr>> sizes;  // of each, where it is a tensor
+  std::vector<SizeRange> ranges;
+
+  // raises: ValueError, TypeError for values of the inputs that the program does not take.
+  void check(std::span<const IValue> values) const;
+};
+
 struct Program::Impl {
   jit::Module module;
   std::vector<Input> inputs;
-  std::vector<std::vector<SizeExpr>> sizes;  // of each input, where it is a tensor
   Tree arguments, results;
   std::vector<SizeRange> ranges;
-
-  // Holds the leaves to the sizes and ranges that the program was exported with.
-  void check(const std::vector<IValue>& leaves) const;
 };
 
 }  // namespace weft::exported

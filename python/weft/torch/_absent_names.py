@@ -300,9 +300,8 @@ MODULES = {
     GRAPHS: {
         "export": """
             AdditionalInputs CustomDecompTable Dim ExportBackwardSignature ExportGraphSignature
-            ExportedProgram FlatArgsAdapter ModuleCallEntry ModuleCallSignature ShapesCollection
-            UnflattenedModule default_decompositions dims draft_export export load
-            register_dataclass save unflatten""",
+            FlatArgsAdapter ModuleCallEntry ModuleCallSignature ShapesCollection
+            UnflattenedModule default_decompositions dims draft_export export save unflatten""",
         "export.dynamic_shapes": """
             AdditionalInputs Dim ShapesCollection dims refine_dynamic_shapes_from_suggested_fixes""",
         "onnx": """

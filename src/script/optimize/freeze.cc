@@ -286,9 +286,10 @@ class Freezer {
       method.graph->inputs()[0]->type.script = type;
       Schema schema = method.original->schema();
       schema.arguments[0].type = type;
-      type->add_method(std::make_shared<Function>(type->name() + "." + method.original->name(),
-                                                  std::move(schema),
-                                                  [graph = method.graph] { return graph->clone(); }));
+      const auto made = std::make_shared<Function>(type->name() + "." + method.original->name(), std::move(schema),
+                                                   [graph = method.graph] { return graph->clone(); });
+      made->impl().precondition = method.original->impl().precondition;
+      type->add_method(made);
     }
     return Module(std::move(object), unit);
   }
@@ -313,6 +314,7 @@ Module with_graphs(const Module& module, const std::string& mode,
                                                       [graph] { return graph->clone(); });
     rewritten->impl().compile_at_once = true;
     rewritten->impl().mode = mode;
+    rewritten->impl().precondition = method->impl().precondition;
     type->add_method(rewritten);
   }
   return module;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 
 #include "ir/graph.h"
@@ -20,6 +21,8 @@ struct FunctionImpl {
   std::function<std::unique_ptr<ir::Graph>()> define;
   bool compile_at_once = false;         // at the first call rather than after a profiling run
   std::string mode = "default";         // that its stretches are compiled in (weft::CompileOptions)
+  // What arguments must be beyond their types: raises before each call that comes from outside. May be null.
+  std::function<void(std::span<const IValue> arguments)> precondition;
   std::weak_ptr<CompilationUnit> unit;  // the program it belongs to, if any
 
   std::recursive_mutex mutex;  // of what follows, while it is made

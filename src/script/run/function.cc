@@ -26,6 +26,7 @@ const ir::Graph& Function::graph() const { return impl_->get_graph(); }
 
 IValue Function::operator()(std::vector<IValue> arguments, const Keywords& keywords) const {
   std::vector<IValue> bound = bind_arguments(impl_->schema, std::move(arguments), keywords);
+  if (impl_->precondition) impl_->precondition(bound);
   return run_code(code_to_call(*impl_), bound);
 }
 
