@@ -12,7 +12,7 @@ namespace weft::python {
 
 namespace {
 
-constexpr uint32_t kMaxDepth =
+constexpr uint32_t kMaxTupleDepth =
     1000;  // of tuples, which are hashed, and so walked, without a limit of Python's
 constexpr size_t kMaxItems = size_t{1} << 32;
 
@@ -86,8 +86,8 @@ class ObjectUnpickler : private jit::PickleMachine<ObjectUnpickler, PickledObjec
       result.has_names |= parts[i].has_names;
       PyTuple_SET_ITEM(result.object.ptr(), static_cast<Py_ssize_t>(i), parts[i].object.release().ptr());
     }
-    if (++result.depth > kMaxDepth)
-      jit::fail_unpickling(fmt::format("tuples are nested deeper than {}", kMaxDepth));
+    if (++result.depth > kMaxTupleDepth)
+      jit::fail_unpickling(fmt::format("tuples are nested deeper than {}", kMaxTupleDepth));
     return result;
   }
   static PickledObject list() { return made(PyList_New(0)); }

@@ -30,12 +30,6 @@ bool may_alias(const PlanStep& step) {
   return kind != ops::OpKind::Pointwise && kind != ops::OpKind::Reduction && kind != ops::OpKind::Creation;
 }
 
-std::vector<int> filled_by(const PlanStep& step) {
-  std::vector<int> slots = step.results;
-  for (const PlannedOutput& output : step.outputs) slots.push_back(output.slot);
-  return slots;
-}
-
 // Free ranges of the arena, which grows at its end.
 class Ranges {
  public:

@@ -26,12 +26,6 @@ bool has_parts(const PlanStep& step) {
          !step.prepared && step.device.type == DeviceType::CPU && !contains(step.inputs, -1);
 }
 
-std::vector<int> filled_by(const PlanStep& step) {
-  std::vector<int> slots = step.results;
-  for (const PlannedOutput& output : step.outputs) slots.push_back(output.slot);
-  return slots;
-}
-
 class Overlap {
  public:
   explicit Overlap(Program& program) : program_(program) {}

@@ -100,6 +100,12 @@ bool replaces_part(const PlanStep& step) {
          (step.node->is("scatter_nd") && !step.node->attrs.get_bool("accumulate"));
 }
 
+std::vector<int> filled_by(const PlanStep& step) {
+  std::vector<int> slots = step.results;
+  for (const PlannedOutput& output : step.outputs) slots.push_back(output.slot);
+  return slots;
+}
+
 void release_slots(Program& program) {
   std::set<int> kept(program.output_slots.begin(), program.output_slots.end());
   for (const PlannedWriteBack& write : program.write_backs) kept.insert(write.slot);

@@ -101,6 +101,8 @@ struct PlannedWriteBack {
 // Of an operator that gives its first operand with another one in place of a part: slice_update, or
 // scatter_nd that does not add.
 bool replaces_part(const PlanStep& step);
+// The slots of its results and of what its kernel writes.
+std::vector<int> filled_by(const PlanStep& step);
 
 inline bool contains(const std::vector<int>& slots, int slot) {
   return std::find(slots.begin(), slots.end(), slot) != slots.end();

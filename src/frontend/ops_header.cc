@@ -14,7 +14,7 @@ using Type = ops::Param::Type;
 bool is_tensor(const Param& param) { return param.is_tensor(); }
 
 // Of several operands, each may be a number; a function of one number would hide those of <cmath>.
-bool takes_numbers(const ops::OpDef& op) {
+bool may_take_numbers(const ops::OpDef& op) {
   size_t operands = 0;
   for (const Param& param : op.params) operands += is_tensor(param);
   return operands > 1 && (op.kind == ops::OpKind::Pointwise || op.name == "div" || op.name == "float_power" ||
@@ -26,7 +26,7 @@ std::string type_of(const ops::OpDef& op, const Param& param) {
     return param.optional ? fmt::format("std::optional<{}>", type) : std::string(type);
   };
   switch (param.type) {
-    case Type::Tensor: return takes_numbers(op) ? "const Operand&" : "const Tensor&";
+    case Type::Tensor: return may_take_numbers(op) ? "const Operand&" : "const Tensor&";
     case Type::TensorList: return "const std::vector<Tensor>&";
     case Type::Bool: return maybe("bool");
     case Type::Int: return maybe("int64_t");

@@ -102,7 +102,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
 
 bool is_cast(DType dtype) { return is_floating(dtype) && dtype != DType::F64; }
 
-void cast_to(std::span<Operand> operands, DType dtype) {
+void cast_operands(std::span<Operand> operands, DType dtype) {
   for (Operand& operand : operands) {
     Tensor* const tensor = std::get_if<Tensor>(&operand);
     if (tensor && tensor->defined() && is_cast(tensor->dtype()) && tensor->dtype() != dtype)
@@ -133,9 +133,9 @@ void cast_beside_states(const OpDef& op, std::vector<Operand>& operands) {
   }
   const DType kept = std::get<Tensor>(operands.at(first)).dtype();
   const std::span<Operand> all(operands);
-  cast_to(all.first(first), state.dtype);
-  cast_to(all.subspan(first + count), state.dtype);
-  if (is_cast(kept)) cast_to(all, kept);
+  cast_operands(all.first(first), state.dtype);
+  cast_operands(all.subspan(first + count), state.dtype);
+  if (is_cast(kept)) cast_operands(all, kept);
 }
 
 // Are dimensions that two operands share summed over? What is only multiplied, or summed by itself, keeps its
@@ -169,20 +169,20 @@ void set_autocast(const Autocast& wanted) { state = wanted; }
 void autocast_operands(const OpDef& op, std::vector<Operand>& operands, const Attrs& attrs) {
   if (!state.enabled) return;
   if (op.name == "einsum") {
-    if (contracts(attrs.get<std::string>("equation"))) cast_to(operands, state.dtype);
+    if (contracts(attrs.get<std::string>("equation"))) cast_operands(operands, state.dtype);
     return;
   }
   if (op.name == "pad") {
-    if (pads_in_float32(attrs)) cast_to(operands, DType::F32);
+    if (pads_in_float32(attrs)) cast_operands(operands, DType::F32);
     return;
   }
   const auto rule = rules().find(op.name);
   if (rule == rules().end()) return;
   switch (rule->second) {
-    case Rule::Narrow: return cast_to(operands, state.dtype);
-    case Rule::Float32: return cast_to(operands, DType::F32);
+    case Rule::Narrow: return cast_operands(operands, state.dtype);
+    case Rule::Float32: return cast_operands(operands, DType::F32);
     case Rule::Recurrent: return cast_beside_states(op, operands);
-    case Rule::Widest: return cast_to(operands, widest(op, operands));
+    case Rule::Widest: return cast_operands(operands, widest(op, operands));
   }
 }
 

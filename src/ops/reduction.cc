@@ -431,7 +431,7 @@ bool are_rows_transposed(ReduceOp op, const Tensor& x, const std::vector<int64_t
 
 // Dimensions from the one that lies widest in memory to the one that lies densest; those of one element stay
 // where they are, and all do where elements are repeated.
-std::vector<size_t> memory_order(const Tensor& x) {
+std::vector<size_t> axes_in_memory(const Tensor& x) {
   std::vector<size_t> order(x.shape().size()), sorted;
   std::iota(order.begin(), order.end(), size_t{0});
   for (const size_t d : order) {
@@ -484,7 +484,7 @@ Tensor run_reduction(ReduceOp op, const Tensor& given, const std::vector<int64_t
   }
   if (weft::numel(shape) == 0) return Tensor::empty(shape, result);
   // Positions count along the reduced dimensions as they are.
-  const std::vector<size_t> order = memory_order(x);
+  const std::vector<size_t> order = axes_in_memory(x);
   if (!is_rounded && !std::is_sorted(order.begin(), order.end()) && x.numel() > 0 &&
       (!is_arg || axes.size() == 1))
     return reduce_in_order(op, x, axes, shape, result, order);

@@ -9,13 +9,13 @@
 namespace weft::ops {
 namespace {
 
-std::vector<TensorType> infer(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
+std::vector<TensorType> infer_require(const OpDef& op, std::span<const TensorType> operands, const Attrs&) {
   WEFT_CHECK_TYPE(operands[1].dtype == DType::Bool, fmt::format("{}: expected a condition of dtype bool{}",
                                                                 op.name, describe_operands(op, operands)));
   return {operands[0]};
 }
 
-std::vector<Tensor> eager(const OpDef&, std::span<const Tensor> operands, const Attrs& attrs) {
+std::vector<Tensor> eager_require(const OpDef&, std::span<const Tensor> operands, const Attrs& attrs) {
   const Tensor condition = operands[1].contiguous();
   const bool* const values = condition.data_as<bool>();
   const bool holds = std::all_of(values, values + condition.numel(), [](bool value) { return value; });
@@ -32,8 +32,8 @@ std::vector<Tensor> eager(const OpDef&, std::span<const Tensor> operands, const 
          .doc =
              "A copy of `x`, provided that all elements of the boolean `condition` are true.\n"
              "raises: ValueError where they are not; RuntimeError with the text `error` where it is given.",
-         .infer = infer,
-         .eager = eager}),
+         .infer = infer_require,
+         .eager = eager_require}),
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace weft::capture {
 
 namespace {
 
-constexpr int64_t kMostCounted = 16;  // by which an element is moved at once
+constexpr int64_t kMostMoved = 16;  // by which an element is moved at once
 
 bool has_view(const LoopValue& value) {
   return value.kind == LoopKind::View || std::any_of(value.items.begin(), value.items.end(), has_view);
@@ -99,7 +99,7 @@ void LoopBuilder::note_stored(const LoopValue& container, const LoopValue* value
   if (!is_of_call || !array_of(container).is_counted_in) return;
   const bool is_counted =
       value && container.kind == LoopKind::Array &&
-      (value->counts_of == container.index || (value->known && std::abs(*value->known) <= kMostCounted));
+      (value->counts_of == container.index || (value->known && std::abs(*value->known) <= kMostMoved));
   if (!is_counted) throw LoopNotCountedIn{array_of(container).place};
 }
 
@@ -107,7 +107,7 @@ void LoopBuilder::note_stored(const LoopValue& container, const LoopValue* value
 LoopValue LoopBuilder::count_binary(int op, DType dtype, const LoopValue& a, const LoopValue& b) {
   const auto is_element = [](const LoopValue& value) { return value.counts_of >= 0 && !value.is_count; };
   const auto is_step = [](const LoopValue& value) {
-    return value.kind == LoopKind::Int && value.known && std::abs(*value.known) <= kMostCounted;
+    return value.kind == LoopKind::Int && value.known && std::abs(*value.known) <= kMostMoved;
   };
   const bool is_sum = op == NB_ADD && (is_element(a) ? is_step(b) : is_element(b) && is_step(a));
   LoopValue result;
