@@ -33,6 +33,14 @@ std::string TensorType::str() const {
 
 std::string str(const Attr& attr) { return std::visit(AttrPrinter{}, attr); }
 
+Attrs::Attrs() = default;
+Attrs::Attrs(std::initializer_list<std::pair<std::string_view, Attr>> items) : items_(items) {}
+Attrs::Attrs(const Attrs&) = default;
+Attrs::Attrs(Attrs&&) noexcept = default;
+Attrs& Attrs::operator=(const Attrs&) = default;
+Attrs& Attrs::operator=(Attrs&&) noexcept = default;
+Attrs::~Attrs() = default;
+
 const Attr* Attrs::find(std::string_view name) const {
   const auto found =
       std::find_if(items_.begin(), items_.end(), [&](const auto& item) { return is_same(item.first, name); });

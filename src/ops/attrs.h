@@ -31,8 +31,14 @@ std::string str(const Attr& attr);
 // Attributes by parameter name. The names live as long as the operator table.
 class Attrs {
  public:
-  Attrs() = default;
-  Attrs(std::initializer_list<std::pair<std::string_view, Attr>> items) : items_(items) {}
+  // Not in the header: calls with attributes are thousands.
+  Attrs();
+  Attrs(std::initializer_list<std::pair<std::string_view, Attr>> items);
+  Attrs(const Attrs& other);
+  Attrs(Attrs&& other) noexcept;
+  Attrs& operator=(const Attrs& other);
+  Attrs& operator=(Attrs&& other) noexcept;
+  ~Attrs();
   const Attr* find(std::string_view name) const;
   const Attr& at(std::string_view name) const;  // internal error when absent
   bool is_none(std::string_view name) const;    // absent or None
