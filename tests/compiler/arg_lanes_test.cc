@@ -2,7 +2,7 @@
 // chunks.
 #include "compare.h"
 
-namespace weft::compiler::testing {
+namespace weft::compiler::harness {
 namespace {
 
 using Tensors = std::vector<Tensor>;
@@ -58,4 +58,4 @@ TEST(ArgLanes, OneValueOnly) {
 }
 
 }  // namespace
-}  // namespace weft::compiler::testing
+}  // namespace weft::compiler::harness

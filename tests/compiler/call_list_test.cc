@@ -8,7 +8,7 @@
 #include "weft/allocator.h"
 #include "weft/error.h"
 
-namespace weft::compiler::testing {
+namespace weft::compiler::harness {
 namespace {
 
 using Tensors = std::vector<Tensor>;
@@ -315,4 +315,4 @@ TEST(CallList, WithoutItNothingIsKept) {
 }
 
 }  // namespace
-}  // namespace weft::compiler::testing
+}  // namespace weft::compiler::harness

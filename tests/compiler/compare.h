@@ -13,7 +13,7 @@
 #include "ir/trace.h"
 #include "ops/build.h"
 
-namespace weft::compiler::testing {
+namespace weft::compiler::harness {
 
 // Runs of sizes that came before are lists of calls.
 inline CompileOptions preparing() {
@@ -105,4 +105,4 @@ inline void run_case(const Case& c, const CompileOptions& options = {}, bool sym
   }
 }
 
-}  // namespace weft::compiler::testing
+}  // namespace weft::compiler::harness

@@ -4,7 +4,7 @@
 #include "runtime/toolchain.h"
 #include "weft/parallel.h"
 
-namespace weft::compiler::testing {
+namespace weft::compiler::harness {
 namespace {
 
 using namespace ops::build;
@@ -345,4 +345,4 @@ TEST(Differential, WidthsAndToolchains) {
 }
 
 }  // namespace
-}  // namespace weft::compiler::testing
+}  // namespace weft::compiler::harness

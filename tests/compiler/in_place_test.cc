@@ -7,7 +7,7 @@
 #include "core/allocation_failure.h"
 #include "weft/allocator.h"
 
-namespace weft::compiler::testing {
+namespace weft::compiler::harness {
 namespace {
 
 using Tensors = std::vector<Tensor>;
@@ -38,7 +38,7 @@ Tensors after(const std::string& text, const Tensors& given, bool compiled) {
       given);
 }
 
-void expect_same(const std::string& text, const Tensors& given) {
+void expect_same_in_place(const std::string& text, const Tensors& given) {
   SCOPED_TRACE(text);
   const Tensors want = after(text, given, false), got = after(text, given, true);
   ASSERT_EQ(want.size(), got.size());
@@ -217,8 +217,8 @@ Shape shape_of_inputs(const std::string& text) {
 
 TEST(InPlace, GivesWhatTheInterpreterGives) {
   for (const char* text : kGraphs)
-    expect_same(text,
-                {sample(shape_of_inputs(text), DType::F64, 1), sample(shape_of_inputs(text), DType::F64, 2)});
+    expect_same_in_place(
+        text, {sample(shape_of_inputs(text), DType::F64, 1), sample(shape_of_inputs(text), DType::F64, 2)});
 }
 
 // Kernels over a product that nothing else needs, and over products that they read elsewhere too, that they read
@@ -274,7 +274,7 @@ const char* const kOverwritten[] = {
 };
 
 TEST(InPlace, OperandsThatNothingElseNeeds) {
-  for (const char* text : kOverwritten) expect_same(text, {sample({40, 40}, DType::F64, 3)});
+  for (const char* text : kOverwritten) expect_same_in_place(text, {sample({40, 40}, DType::F64, 3)});
   const auto compiled = compile(ir::parse_graph(kOverwritten[0]));
   const Tensor a = sample({40, 40}, DType::F64, 3);
   const auto requests = allocator_stats().num_requests;
@@ -405,4 +405,4 @@ TEST(InPlace, ACacheIsNotCopied) {
 }
 
 }  // namespace
-}  // namespace weft::compiler::testing
+}  // namespace weft::compiler::harness

@@ -4,27 +4,27 @@
 
 #include "compare.h"
 
-namespace weft::compiler::testing {
+namespace weft::compiler::harness {
 namespace {
 
 using Tensors = std::vector<Tensor>;
 
-Tensor reduce(std::string_view name, const Tensor& x, const SymShape& dims, bool keepdim) {
+Tensor nested_reduce(std::string_view name, const Tensor& x, const SymShape& dims, bool keepdim) {
   return ops::call1(name, {x}, {{"dim", dims}, {"keepdim", keepdim}});
 }
 
-Tensor pointwise(std::string_view name, const Tensor& a, const Tensor& b) {
+Tensor nested_pointwise(std::string_view name, const Tensor& a, const Tensor& b) {
   return ops::call1(name, {a, b}, {});
 }
 
 TEST(NestedReductions, ALoopIsNotSharedThroughAnother) {
   const auto f = [](const Tensors& in) {
     const Tensor& x = in[0];
-    const Tensor first = reduce("sum", x, {0}, false);
-    const Tensor centered = pointwise("sub", x, first);
-    const Tensor second = reduce("sum", pointwise("mul", centered, centered), {0}, false);
-    const Tensor third = reduce("amax", x, {0}, false);
-    const Tensor fourth = reduce("sum", pointwise("mul", x, third), {0}, false);
+    const Tensor first = nested_reduce("sum", x, {0}, false);
+    const Tensor centered = nested_pointwise("sub", x, first);
+    const Tensor second = nested_reduce("sum", nested_pointwise("mul", centered, centered), {0}, false);
+    const Tensor third = nested_reduce("amax", x, {0}, false);
+    const Tensor fourth = nested_reduce("sum", nested_pointwise("mul", x, third), {0}, false);
     return Tensors{second, third, fourth};
   };
   for (int64_t n : {20, 1000, 40000})
@@ -32,7 +32,7 @@ TEST(NestedReductions, ALoopIsNotSharedThroughAnother) {
 }
 
 // Integers: the order of sums does not matter.
-Tensors random_program(unsigned seed, const Tensors& in) {
+Tensors nested_program(unsigned seed, const Tensors& in) {
   std::mt19937_64 random(seed);
   Tensors full = in, small;  // arrays of the inputs' shape; reduced ones, with dimensions of 1
   static constexpr const char* kPointwise[] = {"add", "sub", "maximum", "minimum"};
@@ -45,11 +45,12 @@ Tensors random_program(unsigned seed, const Tensors& in) {
   for (int step = 0; step < 12; ++step) {
     if (random() % 2 == 0 || small.empty()) {
       const bool everything = style == 0 || (style == 2 && random() % 2 == 0);
-      small.push_back(reduce(kReduce[random() % 3], pick(full), everything ? all : one, true));
+      small.push_back(nested_reduce(kReduce[random() % 3], pick(full), everything ? all : one, true));
     } else if (random() % 4 == 0) {
-      small.push_back(pointwise(kPointwise[random() % 4], pick(small), pick(small)));
+      small.push_back(nested_pointwise(kPointwise[random() % 4], pick(small), pick(small)));
     } else {
-      full.push_back(pointwise(kPointwise[random() % 4], pick(full), pick(random() % 4 == 0 ? full : small)));
+      full.push_back(
+          nested_pointwise(kPointwise[random() % 4], pick(full), pick(random() % 4 == 0 ? full : small)));
     }
   }
   Tensors results;
@@ -68,7 +69,7 @@ TEST(NestedReductions, RandomPrograms) {
     static const std::vector<Shape> kShapes = {{50}, {40, 4}, {4, 40}, {100, 100}, {3, 5, 70}, {20000}};
     const Shape& shape = kShapes[seed % kShapes.size()];
     run_case({"seed " + std::to_string(seed),
-              [=](const Tensors& in) { return random_program(seed, in); },
+              [=](const Tensors& in) { return nested_program(seed, in); },
               {sample(shape, DType::I64, seed), sample(shape, DType::I64, seed + 1)}},
              {}, seed / 6 % 2 == 1);
     if (::testing::Test::HasFailure()) return;
@@ -76,4 +77,4 @@ TEST(NestedReductions, RandomPrograms) {
 }
 
 }  // namespace
-}  // namespace weft::compiler::testing
+}  // namespace weft::compiler::harness

@@ -201,20 +201,20 @@ TEST_P(OverlapRuns, GiveWhatTheInterpreterGives) {
   for (unsigned seed = 0; seed < 25; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Shape shape = {12, 12};
-    const Tensors inputs = {testing::sample(shape, DType::F32, seed),
-                            testing::sample(shape, DType::F32, seed + 100)};
+    const Tensors inputs = {harness::sample(shape, DType::F32, seed),
+                            harness::sample(shape, DType::F32, seed + 100)};
     doubling();
     std::unique_ptr<ir::Graph> graph =
-        testing::trace("f", [=](const Tensors& in) { return random_program(seed, in); }, inputs, symbolic);
+        harness::trace("f", [=](const Tensors& in) { return random_program(seed, in); }, inputs, symbolic);
     events().clear();
     const Tensors expected = ir::interpret(*graph, inputs);
     const auto calls = static_cast<std::ptrdiff_t>(events().size());
-    const auto compiled = compile(std::move(graph), testing::preparing());
+    const auto compiled = compile(std::move(graph), harness::preparing());
     for (int run = 0; run < 3; ++run) {  // the third is a list of calls
       events().clear();
       const Tensors found = compiled->run(inputs);
       for (size_t i = 0; i < found.size(); ++i)
-        testing::expect_equal(found[i], expected[i], 1e-5, "result " + std::to_string(i));
+        harness::expect_equal(found[i], expected[i], 1e-5, "result " + std::to_string(i));
       const auto count = [](const char* event) {
         return std::count(events().begin(), events().end(), event);
       };
@@ -232,13 +232,13 @@ INSTANTIATE_TEST_SUITE_P(Sizes, OverlapRuns, ::testing::Bool(),
 
 TEST(OverlapRuns, FailAsTheWholeCallDoes) {
   doubling();
-  const Tensors inputs = {testing::sample({12, 12}, DType::F32, 1)};
+  const Tensors inputs = {harness::sample({12, 12}, DType::F32, 1)};
   const auto f = [](const Tensors& in) -> Tensors {
     const Tensor sum = ops::call(doubling(), {{in[0]}, {}})[0];
     const Tensor other = call("matmul", {in[0], in[0]});
     return {call("matmul", {sum, other})};
   };
-  const auto compiled = compile(testing::trace("f", f, inputs, false), testing::preparing());
+  const auto compiled = compile(harness::trace("f", f, inputs, false), harness::preparing());
   for (int run = 0; run < 3; ++run) {
     fails() = true;
     events().clear();
@@ -257,12 +257,12 @@ TEST(OverlapRuns, FailAsTheWholeCallDoes) {
 // An error between the parts: the call is waited for before its memory goes.
 TEST(OverlapRuns, AnErrorBetweenThePartsEndsTheCall) {
   doubling();
-  const Tensors inputs = {testing::sample({12, 12}, DType::F32, 1), Tensor::of(std::vector<int64_t>{99})};
+  const Tensors inputs = {harness::sample({12, 12}, DType::F32, 1), Tensor::of(std::vector<int64_t>{99})};
   const auto compiled =
       compile(ir::parse_graph(
                   "graph f(%x: f32[12, 12], %i: i64[1]) {\n  %s: f32[12, 12] = _test_doubling(%x)\n"
                   "  %g: f32[1, 12] = embedding(%i, %x)\n  %b: f32[12, 12] = add(%s, %g)\n  return %b\n}\n"),
-              testing::preparing());
+              harness::preparing());
   for (int run = 0; run < 3; ++run) {
     events().clear();
     EXPECT_THROW(compiled->run(inputs), Error);

@@ -32,7 +32,7 @@ std::string run(const RandomGraph& sample, const ir::Graph& graph) {
 }
 
 // WEFT_TEST_SEEDS=first:last runs others than the usual ones.
-void expect_same(RandomGraphOptions options, uint64_t first, uint64_t last) {
+void expect_same_results(RandomGraphOptions options, uint64_t first, uint64_t last) {
   if (const char* seeds = std::getenv("WEFT_TEST_SEEDS")) {
     char* rest = nullptr;
     first = std::strtoull(seeds, &rest, 10);
@@ -55,16 +55,16 @@ void expect_same(RandomGraphOptions options, uint64_t first, uint64_t last) {
 bool is_exact(const ops::OpDef& op) { return op.name != "sum" && op.name != "prod"; }
 
 TEST(RandomGraphs, Integers) {
-  expect_same({.dtypes = {DType::I32, DType::I64, DType::Bool, DType::U8, DType::I16}}, 0, 30);
+  expect_same_results({.dtypes = {DType::I32, DType::I64, DType::Bool, DType::U8, DType::I16}}, 0, 30);
 }
 
-TEST(RandomGraphs, Floating) { expect_same({.accept = is_exact}, 1000, 1030); }
+TEST(RandomGraphs, Floating) { expect_same_results({.accept = is_exact}, 1000, 1030); }
 
 TEST(RandomGraphs, LargerSizes) {
-  expect_same({.dtypes = {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I64},
-               .sizes = {1, 4, 33, 70},
-               .accept = is_exact},
-              2000, 2020);
+  expect_same_results({.dtypes = {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I64},
+                       .sizes = {1, 4, 33, 70},
+                       .accept = is_exact},
+                      2000, 2020);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // do.
 #include "compare.h"
 
-namespace weft::compiler::testing {
+namespace weft::compiler::harness {
 namespace {
 
 using Tensors = std::vector<Tensor>;
@@ -27,4 +27,4 @@ TEST(RowReductions, NumbersOfEachRow) {
 }
 
 }  // namespace
-}  // namespace weft::compiler::testing
+}  // namespace weft::compiler::harness

@@ -2,13 +2,13 @@
 #include "compare.h"
 #include "ops/registry.h"
 
-namespace weft::compiler::testing {
+namespace weft::compiler::harness {
 namespace {
 
 using namespace ops::build;
 using Tensors = std::vector<Tensor>;
 
-Tensor op(std::string_view name, Tensors operands) { return ops::call1(name, std::move(operands), {}); }
+Tensor operate(std::string_view name, Tensors operands) { return ops::call1(name, std::move(operands), {}); }
 Tensor part(const Tensor& x, int64_t dim, Sym start, Sym stop) { return slice(x, dim, start, stop, 1); }
 Tensor update(const Tensor& base, const Tensor& source, int64_t dim, Sym start, Sym stop) {
   return ops::call1("slice_update", {base, source},
@@ -22,8 +22,9 @@ Tensor smoothed(const Tensor& u) {
   const auto at = [&](int64_t i, int64_t j) {
     return part(part(u, 0, Sym(1 + i), n - Sym(1) + Sym(i)), 1, Sym(1 + j), m - Sym(1) + Sym(j));
   };
-  const Tensor sum = op("add", {op("add", {at(-1, 0), at(1, 0)}), op("add", {at(0, -1), at(0, 1)})});
-  const Tensor mean = op("mul", {sum, Tensor::scalar(0.25, u.dtype())});
+  const Tensor sum =
+      operate("add", {operate("add", {at(-1, 0), at(1, 0)}), operate("add", {at(0, -1), at(0, 1)})});
+  const Tensor mean = operate("mul", {sum, Tensor::scalar(0.25, u.dtype())});
   const Tensor rows = update(part(u, 0, Sym(1), n - Sym(1)), mean, 1, Sym(1), m - Sym(1));
   return update(u, rows, 0, Sym(1), n - Sym(1));
 }
@@ -31,24 +32,24 @@ Tensor smoothed(const Tensor& u) {
 Tensors stencil(const Tensors& in) { return {smoothed(in[0])}; }
 Tensors three_steps(const Tensors& in) {
   const Tensor u = smoothed(smoothed(smoothed(in[0])));
-  return {u, op("add", {u, in[0]})};
+  return {u, operate("add", {u, in[0]})};
 }
 Tensors rows_and_columns(const Tensors& in) {
-  const Tensor &x = in[0], twice = op("add", {x, x});
-  const Tensor rows = update(x, part(op("mul", {x, twice}), 0, Sym(0), Sym(3)), 0, Sym(2), Sym(5));
-  const Tensor doubled = op("add", {part(rows, 1, Sym(0), Sym(2)), part(x, 1, Sym(1), Sym(3))});
+  const Tensor &x = in[0], twice = operate("add", {x, x});
+  const Tensor rows = update(x, part(operate("mul", {x, twice}), 0, Sym(0), Sym(3)), 0, Sym(2), Sym(5));
+  const Tensor doubled = operate("add", {part(rows, 1, Sym(0), Sym(2)), part(x, 1, Sym(1), Sym(3))});
   return {update(rows, doubled, 1, Sym(2), Sym(4)), rows};
 }
 // The source has other uses, and one part of a source is itself the base of an update.
 Tensors shared(const Tensors& in) {
-  const Tensor &x = in[0], square = op("mul", {part(x, 0, Sym(1), Sym(4)), part(x, 0, Sym(2), Sym(5))});
+  const Tensor &x = in[0], square = operate("mul", {part(x, 0, Sym(1), Sym(4)), part(x, 0, Sym(2), Sym(5))});
   const Tensor first = update(x, square, 0, Sym(0), Sym(3)),
                second = update(first, square, 0, Sym(2), Sym(5));
-  return {second, op("sub", {square, part(second, 0, Sym(0), Sym(3))})};
+  return {second, operate("sub", {square, part(second, 0, Sym(0), Sym(3))})};
 }
 Tensors reduced(const Tensors& in) {
   const Tensor total = ops::call1("sum", {in[0]}, {{"dim", SymShape{Sym(0)}}, {"keepdim", true}});
-  return {update(op("add", {in[0], in[0]}), total, 0, Sym(3), Sym(4))};
+  return {update(operate("add", {in[0], in[0]}), total, 0, Sym(3), Sym(4))};
 }
 
 TEST(Updates, PartsOfArrays) {
@@ -84,4 +85,4 @@ TEST(Updates, OnlyThePartIsWrittenBack) {
 }
 
 }  // namespace
-}  // namespace weft::compiler::testing
+}  // namespace weft::compiler::harness

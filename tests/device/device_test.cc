@@ -16,10 +16,10 @@
 namespace weft {
 namespace {
 
-using ops::testing::error_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing_support::difference;
+using testing_support::error_of;
 using testing_support::far_counts;
 using testing_support::far_type;
 using testing_support::moved;

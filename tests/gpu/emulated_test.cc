@@ -22,9 +22,9 @@
 namespace weft {
 namespace {
 
-using ops::testing::error_of;
 using testing::HasSubstr;
 using testing_support::difference;
+using testing_support::error_of;
 using testing_support::moved;
 using testing_support::random_tensor;
 
@@ -45,12 +45,12 @@ class PointwiseOnGpu : public ::testing::TestWithParam<std::string> {};
 TEST_P(PointwiseOnGpu, EqualsTheHost) {
   using namespace ops;
   const OpDef& op = get_op(GetParam());
-  const Attrs attrs = ops::testing::default_attrs(op);
-  for (DType dtype : ops::testing::dtypes_in(op.dtypes)) {
+  const Attrs attrs = ops::harness::default_attrs(op);
+  for (DType dtype : ops::harness::dtypes_in(op.dtypes)) {
     for (bool special : {false, true}) {
       std::vector<Tensor> operands;
-      for (size_t i = 0; i < ops::testing::operand_count(op); ++i)
-        operands.push_back(ops::testing::sample({300}, i == 0 && op.name == "where" ? DType::Bool : dtype,
+      for (size_t i = 0; i < ops::harness::operand_count(op); ++i)
+        operands.push_back(ops::harness::sample({300}, i == 0 && op.name == "where" ? DType::Bool : dtype,
                                                 op.sample_low, op.sample_high,
                                                 static_cast<unsigned>(17 * i + 1), special));
       const Tensor want = call(op, {operands, attrs})[0];
@@ -66,7 +66,7 @@ std::vector<std::string> pointwise_names() {
   std::vector<std::string> names;
   for (const auto& [name, op] : ops::all_ops())
     if (op->kind == ops::OpKind::Pointwise && op->semantics != nullptr &&
-        ops::testing::operand_count(*op) > 0)
+        ops::harness::operand_count(*op) > 0)
       names.push_back(name);
   return names;
 }

@@ -12,9 +12,9 @@
 
 namespace weft::gpu_testing {
 
-using ops::testing::error_of;
 using ::testing::HasSubstr;
 using testing_support::difference;
+using testing_support::error_of;
 using testing_support::random_tensor;
 
 [[maybe_unused]] inline const int emulates =

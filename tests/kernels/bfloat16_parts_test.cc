@@ -20,7 +20,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-std::vector<const BFloat16Kernels*> engines() {
+std::vector<const BFloat16Kernels*> engines_here() {
   std::vector<const BFloat16Kernels*> all;
   for (const char* name : {"avx512-bf16", "amx-bf16"})
     if (const BFloat16Kernels* engine = bfloat16_kernels_of(name)) all.push_back(engine);
@@ -40,7 +40,7 @@ TEST(BFloat16Parts, AddUpToTheNumber) {
   for (const float each : {0.0f, 1.0f, 1.00390625f, 0x1.ffp0f, 0x1.fffffep0f, 0x1p-100f, 0x1.23456p-100f,
                            0x1.fep127f, 0x1.ffp127f, std::numeric_limits<float>::max()})
     x.push_back(each), x.push_back(-each);
-  for (const BFloat16Kernels* engine : engines())
+  for (const BFloat16Kernels* engine : engines_here())
     for (const int64_t count : {1, 15, 16, 17, 31, static_cast<int>(x.size())}) {
       std::vector<uint16_t> high(x.size() + 1, 77), low(x.size() + 1, 77);
       const float* const from = x.data() + static_cast<int64_t>(x.size()) - count;
@@ -62,7 +62,7 @@ TEST(BFloat16Parts, AddUpToTheNumber) {
 TEST(BFloat16Parts, WhatIsNoNumberIsInTheFirst) {
   const float x[] = {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN(),
                      std::bit_cast<float>(0x7f800001u), 1.0f};
-  for (const BFloat16Kernels* engine : engines()) {
+  for (const BFloat16Kernels* engine : engines_here()) {
     uint16_t high[5], low[5];
     engine->split(x, 5, high, low);
     EXPECT_EQ(widened(high[0]), kInfinity);
@@ -95,7 +95,7 @@ TEST(BFloat16Parts, OfInt4Weights) {
     const int q = (within % 8 < 4 ? byte : byte >> 4) & 15;
     return double{static_cast<float>(scale)} * (q - 8) + double{static_cast<float>(zero)};
   };
-  for (const BFloat16Kernels* engine : engines())
+  for (const BFloat16Kernels* engine : engines_here())
     for (const bool both : {false, true}) {
       std::vector<uint16_t> high(kPadded * kPanel, 77), low(kPadded * kPanel, 77);
       engine->expand_int4({.weights = bytes.data(),

@@ -24,13 +24,13 @@ struct Result {
   std::vector<std::byte> keys, values;
 };
 
-struct Case {
+struct CacheCase {
   DType cache;
   int64_t tokens, position;
   std::optional<int64_t> sliding_window;
 };
 
-Result run(const Case& c, bool may_round) {
+Result run(const CacheCase& c, bool may_round) {
   std::mt19937 random(11);
   std::normal_distribution<float> normal;
   const auto numbers = [&](int64_t count) {
@@ -77,7 +77,7 @@ TEST(CachedAttention, RoundsManyTokensAndNotTheCache) {
     for (const int64_t tokens : {1, 16, 17, 48, 49})
       for (const int64_t position : {0, 31})
         for (const std::optional<int64_t> window : {std::optional<int64_t>(), std::optional<int64_t>(9)}) {
-          const Case c{cache, tokens, position, window};
+          const CacheCase c{cache, tokens, position, window};
           SCOPED_TRACE(std::string(name(cache)) + ", tokens: " + std::to_string(tokens) + " after " +
                        std::to_string(position) + (window ? ", a window" : ""));
           const Result plain = run(c, false);

@@ -307,7 +307,7 @@ TEST(QuantizedLinear, Errors) {
 // ---------------------------------------------------------------------------------------------
 namespace k = kernels;
 
-std::vector<const k::QuantizedKernels*> kernels_of_this_machine() {
+std::vector<const k::QuantizedKernels*> quantized_kernels_here() {
   std::vector<const k::QuantizedKernels*> all{&k::kQuantizedBaseline};
 #if defined(__x86_64__)
   const std::string level = runtime::host_cpu_name();
@@ -370,7 +370,7 @@ struct PanelSample {
 };
 
 TEST(QuantizedKernels, EveryInstructionSet) {
-  for (const k::QuantizedKernels* kernels : kernels_of_this_machine()) {
+  for (const k::QuantizedKernels* kernels : quantized_kernels_here()) {
     for (int format = 0; format < k::kNumWeightFormats; ++format) {
       for (const int64_t group : {32, 128}) {
         const int64_t inputs = 256 + group;
@@ -420,7 +420,7 @@ TEST(QuantizedKernels, IntegerProducts) {
                               int4 ? groups * group : inputs, group);
       const Tensor x = sample({rows, inputs}, 3);
       for (const int planes : {1, 2}) {
-        for (const k::QuantizedKernels* kernels : kernels_of_this_machine()) {
+        for (const k::QuantizedKernels* kernels : quantized_kernels_here()) {
           SCOPED_TRACE(std::string(kernels->name) + (int4 ? " int4" : " int8") + " planes " +
                        std::to_string(planes));
           std::vector<int8_t> values(static_cast<size_t>(rows * 2 * inputs));
@@ -482,7 +482,7 @@ TEST(QuantizedKernels, IntegerProducts) {
 
 // Tiles of many rows give what few rows give, to the bit.
 TEST(QuantizedKernels, TilesOfManyRows) {
-  for (const k::QuantizedKernels* kernels : kernels_of_this_machine()) {
+  for (const k::QuantizedKernels* kernels : quantized_kernels_here()) {
     for (const int64_t group : {32, 64, 128, 256}) {
       for (const bool int4 : {false, true}) {
         for (const int planes : {1, 2}) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "support/error_of.h"
 #include "support/tests_dir.h"
 #include "weft/error.h"
 #include "weft/models/config.h"
@@ -52,15 +53,7 @@ class Folder {
   std::string path_;
 };
 
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using testing_support::error_of;
 
 inline std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

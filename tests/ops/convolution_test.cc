@@ -8,8 +8,8 @@
 namespace weft::ops {
 namespace {
 
-using testing::error_of;
-using testing::sample;
+using harness::sample;
+using testing_support::error_of;
 
 struct Case {
   size_t dims = 2;
@@ -117,8 +117,8 @@ Attrs attrs_of(const Case& c) {
 }
 
 // |got - wanted| <= (number of products + 2) * eps * sum of |products|, and half a unit of a 16-bit result.
-void check(const Case& c, DType dtype, unsigned seed, testing::Layout layout = testing::Layout::Contiguous) {
-  SCOPED_TRACE(c.text() + " " + std::string(name(dtype)) + " " + testing::layout_name(layout));
+void check(const Case& c, DType dtype, unsigned seed, harness::Layout layout = harness::Layout::Contiguous) {
+  SCOPED_TRACE(c.text() + " " + std::string(name(dtype)) + " " + harness::layout_name(layout));
   const Tensor x =
       with_layout(sample(shape_of(c, c.batch, c.in_channels, c.input), dtype, -2, 2, seed), layout);
   const Shape weight_shape = c.transposed ? shape_of(c, c.in_channels, c.out_channels / c.groups, c.kernel)
@@ -251,9 +251,9 @@ TEST(Convolution, EveryLayout) {
                .input = {1, 8, 9},
                .kernel = {1, 3, 3},
                .padding = {0, 1, 1}};
-  for (int layout = 0; layout < static_cast<int>(testing::Layout::kCount); ++layout) {
-    check(c, DType::F32, 3, static_cast<testing::Layout>(layout));
-    check(c, DType::F64, 3, static_cast<testing::Layout>(layout));
+  for (int layout = 0; layout < static_cast<int>(harness::Layout::kCount); ++layout) {
+    check(c, DType::F32, 3, static_cast<harness::Layout>(layout));
+    check(c, DType::F64, 3, static_cast<harness::Layout>(layout));
   }
 }
 
@@ -266,7 +266,7 @@ TEST(Convolution, ChannelsLastIsKept) {
     last.copy_from(x);
     const Tensor y = call1("conv2d", {last, w, Tensor()}, {{"groups", Sym(groups)}});
     EXPECT_EQ(y.strides(), (Strides{180, 1, 60, 12}));
-    EXPECT_TRUE(testing::same_tensor(y, call1("conv2d", {x, w, Tensor()}, {{"groups", Sym(groups)}})));
+    EXPECT_TRUE(harness::same_tensor(y, call1("conv2d", {x, w, Tensor()}, {{"groups", Sym(groups)}})));
   }
 }
 
@@ -276,7 +276,7 @@ TEST(Convolution, UnbatchedIsABatchOfOne) {
   EXPECT_EQ(y.shape(), (Shape{5, 7, 7}));
   const Tensor batched = call1("conv2d", {x.as_strided({1, 3, 9, 8}, {216, 72, 8, 1}, 0), w, Tensor()});
   EXPECT_EQ(batched.shape(), (Shape{1, 5, 7, 7}));
-  EXPECT_TRUE(testing::same_tensor(y, batched.as_strided(y.shape(), y.strides(), 0)));
+  EXPECT_TRUE(harness::same_tensor(y, batched.as_strided(y.shape(), y.strides(), 0)));
 }
 
 TEST(Convolution, PaddingWords) {
@@ -286,9 +286,9 @@ TEST(Convolution, PaddingWords) {
   // One row before, two after: the rows of a convolution padded by two on both sides, without its first.
   const Tensor wide = call1("conv2d", {x, w, Tensor()}, {{"padding", SymShape{2, 1}}});
   ASSERT_EQ(wide.shape(), (Shape{1, 3, 10, 8}));
-  EXPECT_TRUE(testing::same_tensor(same, wide.as_strided({1, 3, 9, 8}, wide.strides(), 8)));
+  EXPECT_TRUE(harness::same_tensor(same, wide.as_strided({1, 3, 9, 8}, wide.strides(), 8)));
   const Tensor valid = call1("conv2d", {x, w, Tensor()}, {{"padding", std::string("valid")}});
-  EXPECT_TRUE(testing::same_tensor(valid, call1("conv2d", {x, w, Tensor()})));
+  EXPECT_TRUE(harness::same_tensor(valid, call1("conv2d", {x, w, Tensor()})));
 }
 
 TEST(Convolution, ErrorsSayWhatIsWrong) {

@@ -12,8 +12,9 @@
 
 #include "ops/registry.h"
 #include "scalar/evaluate.h"
+#include "support/error_of.h"
 
-namespace weft::ops::testing {
+namespace weft::ops::harness {
 
 inline std::vector<DType> dtypes_in(DTypeSet set) {
   std::vector<DType> dtypes;
@@ -183,13 +184,6 @@ inline ::testing::AssertionResult same_tensor(const Tensor& a, const Tensor& b) 
   return ::testing::AssertionSuccess();
 }
 
-inline std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using testing_support::error_of;
 
-}  // namespace weft::ops::testing
+}  // namespace weft::ops::harness

@@ -3,7 +3,7 @@
 
 #include "ops/harness.h"
 
-namespace weft::ops::testing {
+namespace weft::ops::harness {
 namespace {
 
 const OpDef& op_named(const std::string& name) { return get_op(name); }
@@ -124,4 +124,4 @@ TEST(Threads, LargeArraysEqualSmallOnes) {
 }
 
 }  // namespace
-}  // namespace weft::ops::testing
+}  // namespace weft::ops::harness

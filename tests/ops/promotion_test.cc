@@ -7,7 +7,7 @@
 
 #include "ops/harness.h"
 
-namespace weft::ops::testing {
+namespace weft::ops::harness {
 namespace {
 
 nlohmann::json torch_table() {
@@ -103,4 +103,4 @@ TEST(Where, ConditionDoesNotPromote) {
 }
 
 }  // namespace
-}  // namespace weft::ops::testing
+}  // namespace weft::ops::harness

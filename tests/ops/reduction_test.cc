@@ -4,7 +4,7 @@
 #include "ops/harness.h"
 #include "scalar/math.h"
 
-namespace weft::ops::testing {
+namespace weft::ops::harness {
 namespace {
 
 using Axes = std::vector<int64_t>;
@@ -249,4 +249,4 @@ TEST(Reduction, ErrorsNameTheRule) {
 }
 
 }  // namespace
-}  // namespace weft::ops::testing
+}  // namespace weft::ops::harness

@@ -4,18 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "ops/schema.h"
+#include "support/error_of.h"
 
 namespace weft::ops {
 namespace {
 
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using testing_support::error_of;
 
 TEST(Schema, ParsesTypesDefaultsAndKeywordOnly) {
   const Schema schema =

@@ -6,20 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "ops/build.h"
+#include "support/error_of.h"
 
 namespace weft::ops {
 namespace {
 
 using testing::HasSubstr;
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using testing_support::error_of;
 
 Tensor range(Shape shape) {
   Tensor x = Tensor::empty(shape, DType::F32);

@@ -6,6 +6,7 @@
 
 #include "runtime/log.h"
 #include "support.h"
+#include "support/error_of.h"
 #include "weft/error.h"
 
 namespace weft {
@@ -17,16 +18,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 using testing::Property;
-
-template <typename Function>
-std::string error_of(Function&& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
+using testing_support::error_of;
 
 TEST(Env, GivesTheDefaultWhenUnsetOrEmpty) {
   unsetenv("WEFT_CXX");

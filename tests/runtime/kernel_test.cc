@@ -18,6 +18,7 @@
 #include "runtime/module.h"
 #include "runtime/toolchain.h"
 #include "support.h"
+#include "support/error_of.h"
 #include "weft/error.h"
 #include "weft/parallel.h"
 
@@ -29,6 +30,7 @@ using runtime_test::in_child;
 using runtime_test::ScopedEnv;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing_support::error_of;
 
 CompileRequest returns(int value, const std::string& name = "returns") {
   return {name, "extern \"C\" int answer() { return " + std::to_string(value) + "; }\n"};
@@ -36,15 +38,6 @@ CompileRequest returns(int value, const std::string& name = "returns") {
 
 int answer(const LoadedKernel& kernel) {
   return reinterpret_cast<int (*)()>(kernel.module->symbol("answer"))();
-}
-
-std::string error_of(const std::function<void()>& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 std::string key_of_entry(const fs::path& entry) {
