@@ -311,14 +311,17 @@ def waits_under_way():
     dist.destroy_process_group()
 
 
-def models(folder):
+MODELS = {
+    "float32": {"dtype": "float32"},
+    "bfloat16": {"dtype": "bfloat16"},
+    "int8": {"quantize": "int8"},
+    "int4-g32": {"quantize": "int4-g32"},
+}
+
+
+def models(folder, names=",".join(MODELS)):
     """Texts of a model over the ranks, and those of the same model alone."""
-    for options in (
-        {"dtype": "float32"},
-        {"dtype": "bfloat16"},
-        {"quantize": "int8"},
-        {"quantize": "int4-g32"},
-    ):
+    for options in map(MODELS.get, names.split(",")):
         alone = weft.models.Llama.from_pretrained(folder, **options)
         expected = alone.generate("Once", max_new_tokens=60)
         for execution in ("compiled", "static", "eager"):

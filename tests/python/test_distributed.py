@@ -311,9 +311,16 @@ def test_ranks_end_with_mpirun(case, tmp_path):
 # ---- models -----------------------------------------------------------------------------------------------
 @needs_mpi
 @needs_stories
-@pytest.mark.parametrize("ranks", long_but([2, 4], 2))
-def test_models(ranks):
-    program(ranks, "models", STORIES)
+@pytest.mark.parametrize(
+    ("ranks", "names"),
+    long_but(
+        [(2, "float32,int8"), (2, "bfloat16,int4-g32"), (4, "float32,bfloat16,int8,int4-g32")],
+        (2, "float32,int8"),
+        unpack=True,
+    ),
+)
+def test_models(ranks, names):
+    program(ranks, "models", STORIES, names)
 
 
 @needs_mpi
@@ -352,7 +359,7 @@ SCHEMES = (
 @needs_mpi
 @needs_stories
 @pytest.mark.parametrize("ranks", long_but([2, 4], 2))
-@pytest.mark.parametrize("options", long_but(SCHEMES, SCHEMES[0], SCHEMES[2]), ids=lambda options: options[1])
+@pytest.mark.parametrize("options", long_but(SCHEMES, SCHEMES[0]), ids=lambda options: options[1])
 def test_generate(options, ranks):
     alone = text_of(1, "-m", STORIES, *options)
     shared = text_of(ranks, "-m", STORIES, *options)
