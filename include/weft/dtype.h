@@ -8,7 +8,8 @@
 
 namespace weft {
 
-// Those after C128 are stored, viewed and converted; nothing computes in them (ops/stored.h).
+// Those after C128 are stored, viewed and converted; nothing computes in them (ops/stored.h). Integers that a
+// tensor's Quantizer (weft/tensor.h) gives a meaning are the last four; QU4x2 is in [0, 15], a byte each.
 enum class DType : uint8_t {
   Bool,
   U8,
@@ -29,10 +30,14 @@ enum class DType : uint8_t {
   F8E5M2,
   F8E4M3FNUZ,
   F8E5M2FNUZ,
-  F8E8M0FNU
+  F8E8M0FNU,
+  QI8,
+  QU8,
+  QI32,
+  QU4x2
 };
 inline constexpr int kNumDTypes = 15;        // that operators compute in
-inline constexpr int kNumStoredDTypes = 20;  // of tensors
+inline constexpr int kNumStoredDTypes = 24;  // of tensors
 
 // Storage types of 16 bits; conversion from float rounds to nearest even (weft/detail/half.h).
 struct Half {
@@ -67,11 +72,14 @@ inline std::string_view short_name(DType dtype) { return info(dtype).short_name;
 std::optional<DType> dtype_from_name(std::string_view name);
 
 inline bool is_stored_only(DType d) { return d > DType::C128; }
-inline bool is_floating(DType d) { return (d >= DType::F16 && d <= DType::F64) || is_stored_only(d); }
+inline bool is_quantized(DType d) { return d >= DType::QI8; }
+inline bool is_floating(DType d) {
+  return (d >= DType::F16 && d <= DType::F64) || (is_stored_only(d) && !is_quantized(d));
+}
 inline bool is_complex(DType d) { return d == DType::C64 || d == DType::C128; }
 inline bool is_integral(DType d) { return d >= DType::U8 && d <= DType::I64; }  // bool excluded
 inline bool is_signed(DType d) { return info(d).kind >= DTypeKind::Signed; }
-inline bool is_inexact(DType d) { return d >= DType::F16; }
+inline bool is_inexact(DType d) { return d >= DType::F16 && !is_quantized(d); }
 // The real type of a complex one; itself otherwise.
 inline DType real_dtype(DType d) { return d == DType::C64 ? DType::F32 : d == DType::C128 ? DType::F64 : d; }
 // The type a scalar computation is carried out in: f16 and bf16 compute in f32 and round after every
@@ -90,14 +98,15 @@ DType promote_weak(DType array, WeakKind scalar, Promotion rules);
 
 template <class T>
 struct dtype_of;
-#define WEFT_FOR_EACH_DTYPE(X)                                                                     \
-  X(Bool, bool)                                                                                    \
-  X(U8, uint8_t)                                                                                   \
-  X(I8, int8_t)                                                                                    \
-  X(U16, uint16_t)                                                                                 \
-  X(I16, int16_t)                                                                                  \
-  X(U32, uint32_t) X(I32, int32_t) X(U64, uint64_t) X(I64, int64_t) X(F16, Half) X(BF16, BFloat16) \
-      X(F32, float) X(F64, double) X(C64, std::complex<float>) X(C128, std::complex<double>)
+#define WEFT_FOR_EACH_DTYPE(X)                                                                  \
+  X(Bool, bool)                                                                                 \
+  X(U8, uint8_t)                                                                                \
+  X(I8, int8_t)                                                                                 \
+  X(U16, uint16_t)                                                                              \
+  X(I16, int16_t)                                                                               \
+  X(U32, uint32_t)                                                                              \
+  X(I32, int32_t) X(U64, uint64_t) X(I64, int64_t) X(F16, Half) X(BF16, BFloat16) X(F32, float) \
+      X(F64, double) X(C64, std::complex<float>) X(C128, std::complex<double>)
 #define WEFT_DTYPE_OF(NAME, TYPE)               \
   template <>                                   \
   struct dtype_of<TYPE> {                       \

@@ -51,6 +51,18 @@ class Storage {
   std::function<void()> release_;
 };
 
+// What the integers q of a tensor of a quantized dtype stand for: scale * (q - zero_point).
+struct Quantizer {
+  std::vector<double> scales;       // one, or one for each index of dimension `axis`
+  std::vector<double> zero_points;  // as many; whole numbers but where is_float
+  int64_t axis = -1;                // -1: one scale for all
+  bool is_float = false;            // zero points are any numbers (rows of embeddings)
+  // What products made of a weight's integers once.
+  mutable std::shared_ptr<const void> prepared = nullptr;
+
+  bool is_per_channel() const { return axis >= 0; }
+};
+
 // Set on tensors that stand for a value of a graph being traced (weft::compile of a C++ function).
 class TraceHandle;
 
@@ -62,6 +74,7 @@ struct TensorImpl {
   Strides strides;
   int64_t offset = 0;  // in elements from the start of the storage
   std::shared_ptr<TraceHandle> trace;
+  std::shared_ptr<const Quantizer> quantizer;  // of a quantized dtype
 };
 
 class Tensor {
@@ -95,6 +108,7 @@ class Tensor {
   int64_t offset() const { return impl_->offset; }
   const std::shared_ptr<Storage>& storage() const { return impl_->storage; }
   const std::shared_ptr<TensorImpl>& impl() const { return impl_; }
+  const std::shared_ptr<const Quantizer>& quantizer() const { return impl_->quantizer; }
   bool is_contiguous() const;
   bool is_traced() const { return impl_ && impl_->trace != nullptr; }
 

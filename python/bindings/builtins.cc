@@ -3,6 +3,8 @@
 
 #include "bindings.h"
 #include "errors.h"
+#include "ivalue.h"
+#include "jit.h"
 #include "script/builtins/builtin.h"
 #include "weft/error.h"
 
@@ -65,6 +67,10 @@ std::optional<IValue> try_to_ivalue(nb::handle object, const Type& type) {
       if (!PyUnicode_Check(object.ptr())) return std::nullopt;
       return IValue(std::string(text_view(object)));
     case TypeKind::Device: return IValue(device_of_python(object));
+    case TypeKind::Class: {
+      std::optional<IValue> value = script_value_of_python(object);
+      return value && value->is_instance(type) ? value : std::nullopt;
+    }
     default: break;
   }
   if (object.is_none()) return IValue();
@@ -91,6 +97,7 @@ nb::object from_ivalue(const IValue& value) {
     case IValue::Tag::String: return nb::str(value.to_string().c_str());
     case IValue::Tag::List: return from_elements(value);
     case IValue::Tag::Tuple: return nb::tuple(from_elements(value));
+    case IValue::Tag::Object: return script_to_python(value);
     default: return nb::str(value.repr().c_str());
   }
 }

@@ -53,10 +53,6 @@ constexpr ForeignDType kForeign[] = {
     {"int5", 1, DTypeKind::Signed},
     {"int6", 1, DTypeKind::Signed},
     {"int7", 1, DTypeKind::Signed},
-    {"qint8", 1, DTypeKind::Signed},
-    {"quint8", 1, DTypeKind::Unsigned},
-    {"qint32", 4, DTypeKind::Signed},
-    {"quint4x2", 1, DTypeKind::Unsigned},
     {"quint2x4", 1, DTypeKind::Unsigned},
     {"bits8", 1, DTypeKind::Unsigned},
     {"bits16", 2, DTypeKind::Unsigned},
@@ -193,9 +189,8 @@ void bind_print_options(nb::module_& m) {
 void bind_dtypes(nb::module_& m) {
   nb::class_<PyDType> dtype(m, "dtype",
                             "The type of a tensor's elements; there is one object for each type.");
-  dtype
-      .def_prop_ro(
-          "itemsize", [](const PyDType& d) { return d.size(); }, "Bytes per element.")
+  dtype.def_prop_ro(
+           "itemsize", [](const PyDType& d) { return d.size(); }, "Bytes per element.")
       .def_prop_ro("is_floating_point", [](const PyDType& d) { return d.kind() == DTypeKind::Float; })
       .def_prop_ro("is_complex", [](const PyDType& d) { return d.kind() == DTypeKind::Complex; })
       .def_prop_ro("is_signed",
@@ -225,8 +220,7 @@ void bind_dtypes(nb::module_& m) {
     m.attr(name(value).data()) = object;
   }
   for (const auto& [alias, value] : kDtypeAliases) m.attr(alias) = to_python(value);
-  m.def(
-      "_foreign_dtype", [](const std::string& name) { return foreign_dtype(name); }, nb::arg("name"));
+  m.def("_foreign_dtype", [](const std::string& name) { return foreign_dtype(name); }, nb::arg("name"));
   m.def(
       "get_default_dtype", [] { return to_python(default_float()); },
       "The dtype of tensors that are made of Python's floats; float32 until it is set.");
@@ -262,11 +256,8 @@ void bind_dtypes(nb::module_& m) {
       },
       "Of this thread: whether gradients are enabled, whether in inference mode.");
   m.def(
-      "_set_grad_mode",
-      [](bool grad, bool inference) {
-        set_grad_mode({grad, inference});
-      },
-      nb::arg("grad"), nb::arg("inference"));
+      "_set_grad_mode", [](bool grad, bool inference) { set_grad_mode({grad, inference}); }, nb::arg("grad"),
+      nb::arg("inference"));
 
   nb::class_<Device> device(
       m, "device",

@@ -12,6 +12,7 @@
 #include "core/distinct_elements.h"
 #include "core/memory_watch.h"
 #include "core/print_options.h"
+#include "core/quantized.h"
 #include "jit_trace.h"
 #include "memory_format.h"
 #include "ops/build.h"
@@ -120,6 +121,7 @@ Scalar single(const Tensor& tensor, const char* what) { return single_on_host(te
 nb::object item(const Tensor& tensor) {
   const Tensor here = single_on_host(tensor, "item");
   if (here.is_traced()) here.item();  // says why not
+  if (is_quantized(here.dtype())) return item(dequantize(here));
   return element_to_python(here.dtype(), here.data());
 }
 
@@ -473,8 +475,7 @@ void bind_array(nb::module_& m) {
   c.def(nb::init<const Tensor&>(), nb::arg("data"), "The same tensor: its memory is shared.");
   bind_views<Array>(c);
   bind_conversions(c);
-  c.def_prop_ro(
-      "shape", [](const Array& x) { return tuple_of(x.shape()); }, "Sizes, as a tuple.");
+  c.def_prop_ro("shape", [](const Array& x) { return tuple_of(x.shape()); }, "Sizes, as a tuple.");
   c.def_prop_ro("device", [](const Array& x) { return ArrayDevice{x.device()}; });
   c.def("__index__", [](const Array& x) {
     WEFT_CHECK_TYPE(is_integral(x.dtype()) && x.dim() == 0,

@@ -7,7 +7,7 @@ namespaces: weft.ops.mine.f.
 
 from weft import _C, library
 
-__all__ = ["Builtin", "aten", "prim", "torchvision"]
+__all__ = ["Builtin", "aten", "prim", "quantized", "torchvision"]
 
 
 class Builtin:
@@ -54,6 +54,7 @@ def _names():
 
 aten = Namespace("aten")
 prim = Namespace("prim")
+quantized = Namespace("quantized")
 torchvision = Namespace("torchvision")
 
 

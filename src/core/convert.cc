@@ -6,6 +6,7 @@
 
 #include "core/copy.h"
 #include "core/float8.h"
+#include "core/quantized.h"
 
 #if defined(__F16C__) || defined(__AVX2__)
 #include <immintrin.h>
@@ -171,6 +172,11 @@ constexpr auto kTable = make_table();
 }  // namespace
 
 ConvertFn convert_function(DType to, DType from) {
+  if (is_quantized(to) || is_quantized(from)) {  // the integers, as they are
+    if (!is_quantized(to)) refuse_conversion();
+    if (to != from) refuse_stored_only("copy", to);
+    to = from = to == DType::QI32 ? DType::I32 : DType::U8;
+  }
   return kTable[static_cast<size_t>(to)][static_cast<size_t>(from)];
 }
 

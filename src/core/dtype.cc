@@ -31,6 +31,10 @@ constexpr std::array<DTypeInfo, kNumStoredDTypes> kDTypes = {{
     {"float8_e4m3fnuz", "f8e4m3fnuz", "uint8_t", 1, DTypeKind::Float},
     {"float8_e5m2fnuz", "f8e5m2fnuz", "uint8_t", 1, DTypeKind::Float},
     {"float8_e8m0fnu", "f8e8m0fnu", "uint8_t", 1, DTypeKind::Float},
+    {"qint8", "qi8", "int8_t", 1, DTypeKind::Signed},
+    {"quint8", "qu8", "uint8_t", 1, DTypeKind::Unsigned},
+    {"qint32", "qi32", "int32_t", 4, DTypeKind::Signed},
+    {"quint4x2", "qu4x2", "uint8_t", 1, DTypeKind::Unsigned},
 }};
 
 }  // namespace
@@ -46,8 +50,9 @@ std::optional<DType> dtype_from_name(std::string_view name) {
 }
 
 void refuse_stored_only(std::string_view what, DType dtype) {
-  std::string name(info(dtype).name);
-  name[0] = 'F';  // PyTorch's scalar type: Float8_e4m3fn
+  std::string name(info(dtype).name);  // PyTorch's scalar type: Float8_e4m3fn, QUInt8
+  const size_t capitals = !is_quantized(dtype) ? 1 : name[1] == 'u' ? 3 : 2;
+  for (size_t i = 0; i < capitals; ++i) name[i] = static_cast<char>(name[i] - 'a' + 'A');
   throw_error(ErrorKind::NotImplemented,
               fmt::format("\"{}\" not implemented for '{}'", what.empty() ? "the operation" : what, name));
 }

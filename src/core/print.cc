@@ -9,6 +9,7 @@
 #include "core/copy.h"
 #include "core/default_dtype.h"
 #include "core/print_options.h"
+#include "core/quantized.h"
 #include "weft/error.h"
 #include "weft/tensor.h"
 
@@ -174,6 +175,21 @@ std::string tuple_str(const Shape& shape) {
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 
+// "quantization_scheme=torch.per_tensor_affine, scale=0.5, zero_point=3"
+void add_quantizer(const Quantizer& quantizer, std::vector<std::string>& suffixes) {
+  suffixes.push_back(
+      fmt::format("quantization_scheme={}.{}", print_options().module, scheme_name(quantizer)));
+  if (!quantizer.is_per_channel()) {
+    suffixes.push_back(fmt::format("scale={}", Scalar(quantizer.scales[0]).str()));
+    suffixes.push_back(fmt::format("zero_point={}", quantizer.zero_points[0]));
+    return;
+  }
+  const QuantizerTensors tensors = tensors_of(quantizer);
+  suffixes.push_back("scale=" + tensors.scales.str());
+  suffixes.push_back("zero_point=" + tensors.zero_points.str());
+  suffixes.push_back(fmt::format("axis={}", quantizer.axis));
+}
+
 }  // namespace
 
 std::string Tensor::str() const { return weft::str(*this, "tensor", false); }
@@ -188,17 +204,20 @@ std::string str(const Tensor& tensor, std::string_view kind, bool requires_grad)
   std::string text = prefix;
   std::vector<std::string> suffixes;
   if (device.type != DeviceType::CPU) suffixes.push_back(fmt::format("device='{}'", device.str()));
-  const bool has_elements = has_memory(device);
+  const bool has_elements = has_memory(device), quantized = is_quantized(dtype) && tensor.quantizer();
   if (!has_elements || tensor.numel() == 0) {
     text += has_elements ? "[]" : "...";
     if (!has_elements || tensor.dim() != 1) suffixes.push_back("size=" + tuple_str(tensor.shape()));
     if (dtype != default_float()) suffixes.push_back(dtype_suffix);
   } else {
-    text += Printer(tensor.to(Device())).print(prefix.size());
+    const Tensor here = tensor.to(Device());
+    text += Printer(quantized ? dequantize(here) : here).print(prefix.size());
+    if (quantized) suffixes.push_back("size=" + tuple_str(tensor.shape()));
     const bool shown_by_elements =
         dtype == default_float() || dtype == default_complex() || dtype == DType::I64 || dtype == DType::Bool;
     if (!shown_by_elements) suffixes.push_back(dtype_suffix);
   }
+  if (quantized) add_quantizer(*tensor.quantizer(), suffixes);
   if (requires_grad) suffixes.emplace_back("requires_grad=True");
   const size_t newline = text.rfind('\n');
   size_t line = text.size() - (newline == std::string::npos ? static_cast<size_t>(-1) : newline) + 1;

@@ -113,6 +113,11 @@ DType checked(Entry entry, DType a, std::string_view b) {
 DType promote_types(DType a, DType b, Promotion rules) {
   if (is_stored_only(a) || is_stored_only(b)) {
     if (a == b) return a;
+    if (is_quantized(a) || is_quantized(b))
+      throw_error(ErrorKind::Runtime,
+                  fmt::format("promoteTypes with quantized numbers is not handled yet; figure out what the "
+                              "correct rules should be, offending types: {} {}",
+                              name(a), name(b)));
     throw_error(ErrorKind::Runtime,
                 fmt::format("Promotion for Float8 Types is not supported, attempted to promote {} and {}",
                             name(a), name(b)));

@@ -14,6 +14,7 @@
 #include "core/distinct_elements.h"
 #include "core/memory_watch.h"
 #include "core/profiling.h"
+#include "core/quantized.h"
 #include "core/trace_handle.h"
 #include "weft/error.h"
 
@@ -216,6 +217,7 @@ Scalar Tensor::item() const {
   check_not_traced(*this, "item");
   WEFT_CHECK(numel() == 1, fmt::format("item: expected a tensor of one element, got {}", describe(*this)));
   WEFT_CHECK(data(), "item: a meta tensor has no elements");
+  if (is_quantized(dtype())) return dequantize(*this).item();
   ElementRoom room;
   const void* element = element_on_host(*this, data(), &room);
   switch (info(dtype()).kind) {
@@ -247,7 +249,10 @@ Tensor Tensor::as_strided(Shape shape, Strides strides, int64_t offset) const {
   WEFT_CHECK(shape.size() == strides.size(),
              fmt::format("as_strided: shape {} and strides {} differ in length", weft::str(shape),
                          weft::str(strides)));
-  return Tensor(impl_->storage, impl_->dtype, std::move(shape), std::move(strides), offset);
+  if (shape != impl_->shape) check_keeps_dimensions("as_strided", *this);
+  Tensor view(impl_->storage, impl_->dtype, std::move(shape), std::move(strides), offset);
+  view.impl_->quantizer = impl_->quantizer;
+  return view;
 }
 
 Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
@@ -258,6 +263,7 @@ Tensor Tensor::clone() const {
   if (data())
     copy_elements(device(), {result.data(), dtype(), result.strides()}, {data(), dtype(), strides()},
                   shape());
+  result.impl_->quantizer = impl_->quantizer;
   return result;
 }
 
@@ -295,6 +301,8 @@ Tensor Tensor::to(Device to) const {
 void Tensor::copy_from(const Tensor& source) const {
   if (is_traced()) return impl_->trace->assign(*this, source);
   check_not_traced(source, "copy_from");
+  if (is_quantized(dtype()) && !is_quantized(source.dtype()))
+    return copy_from(quantize(source.to(DType::F32), dtype(), impl_->quantizer));
   const auto fail = [&](const char* rule) {
     throw_error(ErrorKind::Value, fmt::format("copy_from: {}\n  target: {}   source: {}", rule,
                                               describe(*this), describe(source)));
@@ -303,6 +311,7 @@ void Tensor::copy_from(const Tensor& source) const {
   if (source.device() != device() && has_memory(device()) && has_memory(source.device()))
     return copy_from(source.to(device()));
   const WriteNote note(*impl_->storage);
+  if (is_quantized(dtype()) && dtype() == source.dtype()) impl_->quantizer = source.impl_->quantizer;
   constexpr int64_t kSmall = 1024;  // elements: less than the general case costs
   const bool is_plain = is_on_host(device()) && dtype() == source.dtype() &&
                         impl_->shape == source.impl_->shape && numel() <= kSmall && is_contiguous() &&

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "core/backend.h"
+#include "core/quantized.h"
 #include "io/pickle_opcodes.h"
 #include "values/nesting.h"
 #include "weft/error.h"
@@ -39,6 +40,10 @@ const char* storage_type(DType dtype) {
     case DType::F64: return "DoubleStorage";
     case DType::C64: return "ComplexFloatStorage";
     case DType::C128: return "ComplexDoubleStorage";
+    case DType::QI8: return "QInt8Storage";
+    case DType::QU8: return "QUInt8Storage";
+    case DType::QI32: return "QInt32Storage";
+    case DType::QU4x2: return "QUInt4x2Storage";
     case DType::U16:
     case DType::U32:
     case DType::U64:
@@ -203,6 +208,47 @@ class Pickler {
     put(Opcode::Tuple);
   }
 
+  // (scheme, scale, zero point), or (scheme, scales, zero points, axis)
+  void write_quantizer(const Quantizer& quantizer) {
+    put(Opcode::Mark);
+    write_global("torch", std::string(scheme_name(quantizer)));
+    if (quantizer.is_per_channel()) {
+      const QuantizerTensors tensors = tensors_of(quantizer);
+      for (const Tensor& tensor : {tensors.scales, tensors.zero_points}) {
+        kept_tensors_.push_back(tensor);  // addresses stay taken
+        write_tensor(tensor);
+      }
+      write_int(quantizer.axis);
+    } else {
+      write(quantizer.scales[0], 0);
+      write_int(static_cast<int64_t>(quantizer.zero_points[0]));
+    }
+    put(Opcode::Tuple);
+  }
+
+  void write_quantized(const Tensor& original, const Tensor& tensor) {
+    if (!tensor.quantizer()) fail("a quantized tensor without a scale");
+    Tensor stored = tensor;
+    if (tensor.dtype() == DType::QU4x2) {  // bytes of two numbers each
+      stored = of_integers(pack_nibbles(as_integers(tensor)), DType::QU4x2, tensor.quantizer());
+      kept_tensors_.push_back(stored);
+    }
+    write_global("torch._utils", "_rebuild_qtensor");
+    put(Opcode::Mark);
+    write_storage(stored);
+    write_int(stored.offset());
+    write_ints(tensor.shape());
+    write_ints(tensor.dtype() == DType::QU4x2 ? contiguous_strides(tensor.shape()) : tensor.strides());
+    write_quantizer(*tensor.quantizer());
+    put(Opcode::NewFalse);  // requires_grad
+    write_global("collections", "OrderedDict");
+    put(Opcode::EmptyTuple);
+    put(Opcode::Reduce);
+    put(Opcode::Tuple);
+    put(Opcode::Reduce);
+    remember(addresses_, original.impl().get());
+  }
+
   void write_tensor(const Tensor& original) {
     if (!original.defined()) fail("an undefined tensor");
     if (recall(addresses_, original.impl().get())) return;
@@ -212,6 +258,7 @@ class Pickler {
     const bool is_reversed =
         std::any_of(original.strides().begin(), original.strides().end(), [](int64_t s) { return s < 0; });
     const Tensor tensor = is_reversed ? original.clone() : original;  // PyTorch has no negative strides
+    if (is_quantized(tensor.dtype())) return write_quantized(original, tensor);
     const bool is_typed = storage_type(tensor.dtype()) != nullptr;
     write_global("torch._utils", is_typed ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3");
     put(Opcode::Mark);
@@ -346,6 +393,7 @@ class Pickler {
   std::string out_;
   size_t num_memoized_ = 0;
   std::unordered_map<std::string, size_t> strings_, globals_;
+  std::vector<Tensor> kept_tensors_;                   // that were made for the pickle
   std::unordered_map<const void*, size_t> addresses_;  // of containers and tensors
   std::map<std::pair<const Storage*, DType>, size_t> storages_;
   std::vector<std::shared_ptr<Storage>> kept_;

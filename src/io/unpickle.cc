@@ -205,7 +205,9 @@ class Unpickler : private HasPool, private PickleMachine<Unpickler, PickleValue>
     if (!target || !target->is(IValue::Tag::Object))
       fail_unpickling(fmt::format("expected an object, got {}", describe(made)));
     const std::shared_ptr<Object>& object = target->to_object();
-    if (object->type->find_method("__setstate__")) {
+    // Objects of PyTorch's own classes are what their state says.
+    if (object->type->find_method("__setstate__") ||
+        object->type->name().starts_with("__torch__.torch.classes.")) {
       if (!options_.set_state)
         fail_unpickling(fmt::format("{}: __setstate__ cannot be called here", object->type->name()));
       check_nesting(state, options_.max_depth);

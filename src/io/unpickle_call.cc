@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/printable.h"
+#include "core/quantized.h"
 #include "values/type_tag.h"
 #include "weft/error.h"
 
@@ -87,6 +88,53 @@ IValue rebuild_tensor_v3(const Arguments& arguments, const UnpickleOptions&) {
   check_metadata(arguments, 7);
   const DType dtype = dtype_of_number(integer(value_argument(arguments, 6), "dtype"));
   return make_tensor(storage_argument(arguments), dtype, arguments);
+}
+
+constexpr std::pair<std::string_view, int64_t> kSchemes[] = {
+    {"per_tensor_affine", 0},
+    {"per_channel_affine", 1},
+    {"per_tensor_symmetric", 2},
+    {"per_channel_symmetric", 3},
+    {"per_channel_affine_float_qparams", 4},
+};
+
+// Scales or zero points of channels: a tensor, or numbers.
+Tensor of_channels(const IValue& value) {
+  if (value.is_tensor() && value.to_tensor().defined()) return value.to_tensor();
+  if (!value.is_list() && !value.is(IValue::Tag::Tuple))
+    fail_unpickling(fmt::format("_rebuild_qtensor: expected scales of channels, got {}", str(value.tag())));
+  std::vector<double> numbers;
+  for (const IValue& number : value.elements()) numbers.push_back(number.to_double());
+  return Tensor::of(numbers);
+}
+
+std::shared_ptr<const Quantizer> quantizer_of(const IValue& value) {
+  const bool is_tuple = value.is(IValue::Tag::Tuple) && value.elements().size() >= 3;
+  if (!is_tuple) fail_unpickling("_rebuild_qtensor: expected a tuple of a scheme, scale and zero point");
+  const std::vector<IValue>& parts = value.elements();
+  const int64_t scheme = integer(parts[0], "_rebuild_qtensor");
+  if (scheme == 0) return per_tensor(parts[1].to_double(), parts[2].to_int());
+  if ((scheme != 1 && scheme != 4) || parts.size() != 4)
+    fail_unpickling(fmt::format("_rebuild_qtensor: unknown scheme {}", scheme));
+  const Tensor zero_points = of_channels(parts[2]);
+  return per_channel(of_channels(parts[1]), zero_points.to(scheme == 4 ? DType::F32 : DType::I64),
+                     integer(parts[3], "_rebuild_qtensor"));
+}
+
+// (storage, offset, size, stride, (scheme, …), requires_grad, backward_hooks)
+IValue rebuild_qtensor(const Arguments& arguments, const UnpickleOptions&) {
+  expect_arguments(arguments, 5, 7, "_rebuild_qtensor");
+  StorageRef storage = storage_argument(arguments);
+  if (!storage.is_typed || !is_quantized(storage.dtype))
+    fail_unpickling("_rebuild_qtensor: expected a storage of a quantized dtype");
+  if (storage.dtype == DType::QU4x2) {
+    const auto bytes = static_cast<int64_t>(storage.storage->nbytes());
+    storage.storage = unpack_nibbles(Tensor(storage.storage, DType::U8, {bytes}, {1})).storage();
+  }
+  const Tensor tensor = make_tensor(storage, storage.dtype, arguments).to_tensor();
+  tensor.impl()->quantizer = quantizer_of(value_argument(arguments, 4));
+  check_quantizer(*tensor.quantizer(), tensor.dtype(), tensor.shape());
+  return tensor;
 }
 
 // (tensor, requires_grad, backward_hooks)
@@ -176,6 +224,7 @@ const auto& kFunctions = *new std::unordered_map<std::string_view, Global::Call>
     {"torch._utils._rebuild_tensor", rebuild_tensor},
     {"torch._utils._rebuild_tensor_v2", rebuild_tensor},
     {"torch._utils._rebuild_tensor_v3", rebuild_tensor_v3},
+    {"torch._utils._rebuild_qtensor", rebuild_qtensor},
     {"torch._utils._rebuild_parameter", rebuild_parameter},
     {"collections.OrderedDict", ordered_dict},
     {"torch.Size", size},
@@ -202,6 +251,10 @@ const auto& kStorageTypes = *new std::unordered_map<std::string_view, std::optio
     {"torch.DoubleStorage", DType::F64},
     {"torch.ComplexFloatStorage", DType::C64},
     {"torch.ComplexDoubleStorage", DType::C128},
+    {"torch.QInt8Storage", DType::QI8},
+    {"torch.QUInt8Storage", DType::QU8},
+    {"torch.QInt32Storage", DType::QI32},
+    {"torch.QUInt4x2Storage", DType::QU4x2},
     {"torch.UntypedStorage", std::nullopt},
     {"torch.storage.UntypedStorage", std::nullopt},
     {"torch.storage._UntypedStorage", std::nullopt},
@@ -209,12 +262,7 @@ const auto& kStorageTypes = *new std::unordered_map<std::string_view, std::optio
 
 // What may well be in a real file; the rest is refused without a reason of its own.
 constexpr std::pair<std::string_view, std::string_view> kReasons[] = {
-    {"torch._utils._rebuild_qtensor", "weft has no quantized tensors"},
-    {"torch.QInt8Storage", "weft has no quantized tensors"},
-    {"torch.QUInt8Storage", "weft has no quantized tensors"},
-    {"torch.QInt32Storage", "weft has no quantized tensors"},
-    {"torch.QUInt4x2Storage", "weft has no quantized tensors"},
-    {"torch.QUInt2x4Storage", "weft has no quantized tensors"},
+    {"torch.QUInt2x4Storage", "weft has no quantized tensors of two bits"},
     {"torch._utils._rebuild_sparse_tensor", "weft has no sparse tensors"},
     {"torch._utils._rebuild_sparse_csr_tensor", "weft has no sparse tensors"},
     {"torch._utils._rebuild_meta_tensor_no_storage", "a meta tensor has no elements to load"},
@@ -254,6 +302,8 @@ PickleValue find_global(const std::string& module, const std::string& name, cons
                         storage->second.has_value(), nullptr});
   if (const auto dtype = dtype_from_name(name); module == "torch" && dtype && info(*dtype).name == name)
     return IValue(*dtype);
+  for (const auto& [scheme, number] : kSchemes)
+    if (module == "torch" && name == scheme) return IValue(number);
   for (const auto& [refused, reason] : kReasons)
     if (full == refused) fail_unpickling(fmt::format("'{}' is not allowed: {}", full, reason));
   fail_unpickling(fmt::format(

@@ -31,7 +31,7 @@ std::optional<Tensor> view(const Tensor& x, const SymShape& shape) {
   if (weft::numel(target) != x.numel()) return std::nullopt;
   std::optional<Strides> strides = view_strides(x.shape(), x.strides(), target);
   if (!strides) return std::nullopt;
-  return Tensor(x.storage(), x.dtype(), std::move(target), std::move(*strides), x.offset());
+  return x.as_strided(std::move(target), std::move(*strides), x.offset());
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
     Strides strides = x.strides();
     std::swap(shape[static_cast<size_t>(dim0)], shape[static_cast<size_t>(dim1)]);
     std::swap(strides[static_cast<size_t>(dim0)], strides[static_cast<size_t>(dim1)]);
-    return Tensor(x.storage(), x.dtype(), std::move(shape), std::move(strides), x.offset());
+    return x.as_strided(std::move(shape), std::move(strides), x.offset());
   }
   std::vector<int64_t> dims(static_cast<size_t>(x.dim()));
   for (size_t d = 0; d < dims.size(); ++d) dims[d] = static_cast<int64_t>(d);

@@ -79,7 +79,7 @@ Tensor with_dimensions(const Tensor& x, const std::vector<size_t>& order) {
     shape[d] = x.shape()[order[d]];
     strides[d] = x.strides()[order[d]];
   }
-  return Tensor(x.storage(), x.dtype(), std::move(shape), std::move(strides), x.offset());
+  return x.as_strided(std::move(shape), std::move(strides), x.offset());
 }
 
 std::vector<Tensor> in_common_order(std::span<const Tensor> operands, const Shape& shape,

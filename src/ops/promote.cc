@@ -13,6 +13,7 @@
 #include "ops/composite.h"
 #include "ops/pointwise.h"
 #include "ops/pointwise_into.h"
+#include "ops/quantized/tensors.h"
 #include "ops/torch_rules.h"
 #include "ops/tracer.h"
 
@@ -301,6 +302,7 @@ Tensor invoke_wide(const OpDef& op, std::span<const Operand> operands, const Att
 }  // namespace
 
 Tensor invoke(const OpDef& op, std::span<const Operand> operands, const Attrs& attrs, Promotion rules) {
+  if (is_any_quantized(operands)) return invoke_quantized(op, operands, attrs, rules);
   if (const std::optional<size_t> place = signed_beside_unsigned(op, operands, rules))
     return compare_signed_with_unsigned(op, operands, *place);
   if (attrs.items().empty()) {

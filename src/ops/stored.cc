@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "ops/quantized/tensors.h"
 #include "weft/error.h"
 
 namespace weft::ops {
@@ -90,6 +91,7 @@ bool concerns_stored_only(const OpDef& op, const OpArgs& args) {
 }
 
 std::vector<Tensor> call_stored_only(const OpDef& op, const OpArgs& args) {
+  if (is_any_quantized(args.tensors)) return call_quantized(op, args);
   const DType dtype = stored_dtype(args);
   if (is_recorded(op, args.tensors) && op.kind != OpKind::Composite)
     refuse_stored_only("a graph's " + op.name, dtype);

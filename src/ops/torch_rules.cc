@@ -136,7 +136,7 @@ void refuse_kinds(const OpDef& op, uint32_t kinds, std::span<const Operand> oper
   const auto is_refused = [kinds](const Operand& operand) {
     DTypeKind kind = DTypeKind::Float;
     if (const Tensor* tensor = std::get_if<Tensor>(&operand)) {
-      if (tensor->defined()) kind = info(tensor->dtype()).kind;
+      if (tensor->defined() && !is_quantized(tensor->dtype())) kind = info(tensor->dtype()).kind;
     } else {
       const Scalar& number = std::get<Scalar>(operand);
       kind = number.is_bool() ? DTypeKind::Bool : number.is_int() ? DTypeKind::Signed : kind;

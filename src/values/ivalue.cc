@@ -16,13 +16,14 @@ using jit::TypePtr;
 
 namespace {
 
-// The dtypes weft has, by PyTorch's numbers. 8 is half-precision complex, 12 to 14 and 16 on are quantized.
+// The dtypes weft has, by PyTorch's numbers. 8 is half-precision complex.
 constexpr std::pair<int64_t, DType> kDTypeNumbers[] = {
     {0, DType::U8},        {1, DType::I8},          {2, DType::I16},         {3, DType::I32},
     {4, DType::I64},       {5, DType::F16},         {6, DType::F32},         {7, DType::F64},
     {9, DType::C64},       {10, DType::C128},       {11, DType::Bool},       {15, DType::BF16},
     {27, DType::U16},      {28, DType::U32},        {29, DType::U64},        {23, DType::F8E5M2},
     {24, DType::F8E4M3FN}, {25, DType::F8E5M2FNUZ}, {26, DType::F8E4M3FNUZ}, {44, DType::F8E8M0FNU},
+    {12, DType::QI8},      {13, DType::QU8},        {14, DType::QI32},       {16, DType::QU4x2},
 };
 
 template <class T>

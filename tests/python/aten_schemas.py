@@ -93,11 +93,11 @@ if __name__ == "__main__":
     for schema in map(str, torch._C._jit_get_all_schemas()):
         name, arguments = normal(schema)
         left_out = name.startswith("aten::") and re.search(
-            r"_out$|\.out$|\.out_|foreach|backward|_fused_|quantiz|cudnn|miopen|mkldnn|_sparse|_nested_(get|view|from)",
+            r"_out$|\.out$|\.out_|foreach|backward|_fused_|cudnn|miopen|mkldnn|_sparse|_nested_(get|view|from)",
             name,
         )
         if (
-            name.startswith(("aten::", "prim::", "torchvision::"))
+            name.startswith(("aten::", "prim::", "quantized::", "torchvision::"))
             and not left_out
             and "(a!) out)" not in schema
         ):

@@ -34,7 +34,7 @@ NOT_WANTED = [
         r"_?mkldnn.*|to_mkldnn.*|_to_mkldnn.*",
     ),
     (
-        "quantized dtypes and their packed weights; weft has weight-only quantization",
+        "quantized dtypes as models do not use them: training, QNNPACK, and packed weights of before torch.ao",
         r".*(quantiz|qparams|fbgemm|_dyn_quant|q_per_|q_scale|q_zero|int_repr|qscheme|wrapped_linear|_saturate|int4pack_mm_|int4pack_for).*|"
         r"empty_quantized",
     ),
@@ -150,7 +150,7 @@ def page():
         f"| here by the keyword `out`: computed, then written to the tensors given | {counts['out']} |",
         f"| wanted for inference of dense tensors on the CPU, not here | {absent['yes']} |",
         f"| not wanted for it | {absent['no']} |", "",
-        "`prim`, `quantized` and other namespaces: `prim` has what archives print; `torchvision` has nms, roi_align, roi_pool,"
+        "Other namespaces: `prim` has what archives print; `quantized` what torch.ao's modules call (QUANTIZATION.md); `torchvision` has nms, roi_align, roi_pool,"
         " ps_roi_align, ps_roi_pool and deform_conv2d; the others raise.", "",
         "## Not here", "",
     ]  # fmt: skip

@@ -20,10 +20,15 @@ import weights_fuzz
 
 # Every name that a file may say, and what calls of it make. A name that is added here makes, with any arguments that a file can
 # have, only this, and does nothing else.
-STORAGES = "Bool Byte Char Short Int Long Half BFloat16 Float Double ComplexFloat ComplexDouble".split()
+STORAGES = """
+    Bool Byte Char Short Int Long Half BFloat16 Float Double ComplexFloat ComplexDouble QInt8 QUInt8 QInt32 QUInt4x2
+""".split()
 DTYPES = """
     bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128
-    float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu
+    float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu qint8 quint8 qint32 quint4x2
+""".split()
+SCHEMES = """
+    per_tensor_affine per_tensor_symmetric per_channel_affine per_channel_symmetric per_channel_affine_float_qparams
 """.split()
 CALLED = {
     "torch._utils._rebuild_tensor": "tensor",
@@ -36,7 +41,7 @@ CALLED = {
     "torch._utils._rebuild_sparse_tensor": "tensor",  # an error that says what weft has not
     "torch._utils._rebuild_sparse_csr_tensor": "tensor",  # likewise
     "torch._utils._rebuild_nested_tensor": "tensor",  # likewise
-    "torch._utils._rebuild_qtensor": "tensor",  # likewise
+    "torch._utils._rebuild_qtensor": "tensor",
     "torch._tensor._rebuild_from_type_v2": "tensor",  # by one of the above, of a class of tensors
     "torch.serialization._get_layout": "layout",  # of a table
     "torch.nn.parameter.Parameter": "parameter",
@@ -84,7 +89,7 @@ def called(name, *arguments):
 
 def test_the_list_of_names():
     names = _weights_only.allowed()
-    assert {f"torch.{name}": getattr(weft, name) for name in DTYPES} == {
+    assert {f"torch.{name}": getattr(torch, name) for name in DTYPES + SCHEMES} == {
         name: value for name, value in names.items() if not isinstance(value, _weights_only.Name)
     }
     made = {name: value.makes for name, value in names.items() if isinstance(value, _weights_only.Name)}
@@ -106,6 +111,13 @@ def sample(name):
         "_rebuild_tensor": tensor,
         "_rebuild_tensor_v2": (*tensor, False, {}),
         "_rebuild_tensor_v3": (tensor[0].untyped(), *tensor[1:], False, {}, weft.int16),
+        "_rebuild_qtensor": (
+            weights_fuzz.storage.TypedStorage._of(weights_fuzz.load_storage(*plain), torch.quint8),
+            *tensor[1:],
+            (torch.per_tensor_affine, 0.5, 3),
+            False,
+            {},
+        ),
         "_rebuild_meta_tensor_no_storage": (weft.float32, (2, 2), (2, 1), False),
         "_rebuild_device_tensor_from_numpy": (np.ones(2), weft.float32, "cpu", False),
         "_rebuild_parameter": (weft.ones((2,)), True, {}),

@@ -55,7 +55,11 @@ int type_number(DType dtype) {
     case DType::F8E5M2:
     case DType::F8E4M3FNUZ:
     case DType::F8E5M2FNUZ:
-    case DType::F8E8M0FNU: return -1;
+    case DType::F8E8M0FNU:
+    case DType::QI8:
+    case DType::QU8:
+    case DType::QI32:
+    case DType::QU4x2: return -1;
     case DType::F32: return NPY_FLOAT32;
     case DType::F64: return NPY_FLOAT64;
     case DType::C64: return NPY_COMPLEX64;

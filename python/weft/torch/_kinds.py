@@ -30,7 +30,7 @@ class memory_format(_Named):
 
 
 class qscheme(_Named):
-    """How numbers are quantized. Names: weft's tensors are not quantized."""
+    """How integers stand for numbers."""
 
 
 per_tensor_affine, per_tensor_symmetric = qscheme("per_tensor_affine"), qscheme("per_tensor_symmetric")
@@ -54,8 +54,8 @@ bcomplex32 = _foreign("bcomplex32")
 float4_e2m1fn_x2 = _foreign("float4_e2m1fn_x2")
 uint1, uint2, uint3, uint4, uint5, uint6, uint7 = (_foreign(f"uint{bits}") for bits in range(1, 8))
 int1, int2, int3, int4, int5, int6, int7 = (_foreign(f"int{bits}") for bits in range(1, 8))
-qint8, quint8, qint32 = _foreign("qint8"), _foreign("quint8"), _foreign("qint32")
-quint4x2, quint2x4 = _foreign("quint4x2"), _foreign("quint2x4")
+qint8, quint8, qint32, quint4x2 = _weft._C.qint8, _weft._C.quint8, _weft._C.qint32, _weft._C.quint4x2
+quint2x4 = _foreign("quint2x4")
 bits8, bits16 = _foreign("bits8"), _foreign("bits16")
 bits1x8, bits2x4, bits4x2 = _foreign("bits1x8"), _foreign("bits2x4"), _foreign("bits4x2")
 

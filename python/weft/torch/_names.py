@@ -12,7 +12,9 @@ from ._table import Namespace
 
 TRAINING = "weft runs models and does not train them"
 INTERNAL = "it is about PyTorch's own compiler, CUDA or build"
-QUANTIZED = "quantized dtypes; use weft's weight-only quantization"
+QUANTIZED = (
+    "quantization of this kind is not weft's: torch.ao.quantization's eager mode and weft.quantization are"
+)
 DISTRIBUTED = "it is about processes"
 DOCUMENTATION = "it is a part of the documentation's text, or torch itself"
 SPARSE = "sparse and other layouts; weft's are strided, or sparse in coordinate format"
@@ -192,7 +194,8 @@ FUNCTIONS = Namespace(
             strided uint1 uint2 uint3 uint4 uint5 uint6 uint7""",
         "weft.torch.storage": """
             BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
-            FloatStorage HalfStorage IntStorage LongStorage ShortStorage StorageBase TypedStorage UntypedStorage""",
+            FloatStorage HalfStorage IntStorage LongStorage QInt32Storage QInt8Storage QUInt4x2Storage QUInt8Storage ShortStorage
+            StorageBase TypedStorage UntypedStorage""",
         "weft.torch.storage:TypedStorage": "Storage",
         "weft.torch._functions.making": """
             can_cast empty_permuted empty_strided from_file frombuffer range result_type scalar_tensor set_default_device
@@ -236,7 +239,7 @@ FUNCTIONS = Namespace(
             native_batch_norm native_channel_shuffle native_layer_norm poisson_nll_loss relu_ rnn_relu
             rnn_tanh segment_reduce selu_ softmax threshold threshold_ triplet_margin_loss""",
         "weft.torch._functions.settings": """
-            _assert _assert_async are_deterministic_algorithms_enabled compile compiled_with_cxx11_abi cond dequantize
+            _assert _assert_async are_deterministic_algorithms_enabled compile compiled_with_cxx11_abi cond
             get_deterministic_debug_mode get_device get_float32_matmul_precision has_lapack has_mkl
             has_openmp has_spectral is_deterministic_algorithms_warn_only_enabled is_storage thread_safe_generator
             is_vulkan_available is_warn_always_enabled prepare_multiprocessing_environment
@@ -246,6 +249,11 @@ FUNCTIONS = Namespace(
             while_loop""",
         "weft.torch._aten": "_chunk_cat _native_batch_norm_legit _unsafe_masked_index _unsafe_masked_index_put_accumulate",
         "weft.torch._functions.layers:segment_reduce": "_segment_reduce",
+        "weft.torch._functions.quantized": """
+            _empty_affine_quantized _make_per_channel_quantized_tensor _make_per_tensor_quantized_tensor dequantize
+            fake_quantize_per_channel_affine fake_quantize_per_tensor_affine int_repr q_per_channel_axis
+            q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point quantize_per_channel
+            quantize_per_tensor quantize_per_tensor_dynamic quantized_max_pool2d""",
         "weft.torch._wrapper": "_has_compatible_shallow_copy_type",
         "weft.torch._tags": "Tag",
         "weft.torch._functions.checks": """
@@ -293,18 +301,13 @@ FUNCTIONS = Namespace(
             mkldnn_max_pool3d mkldnn_rnn_layer native_norm parse_ir parse_schema parse_type_comment
             profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 unify_type_list""",
         QUANTIZED: """
-            QInt32Storage QInt8Storage QUInt2x4Storage QUInt4x2Storage QUInt8Storage bit
-            choose_qparams_optimized empty_quantized fake_quantize_per_channel_affine
-            fake_quantize_per_tensor_affine fbgemm_linear_fp16_weight
+            QUInt2x4Storage bit
+            choose_qparams_optimized empty_quantized fbgemm_linear_fp16_weight
             fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
             fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight
             fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix fused_moving_avg_obs_fake_quant
-            int_repr
-            q_per_channel_axis q_per_channel_scales
-            q_per_channel_zero_points q_scale q_zero_point quantize_per_channel quantize_per_tensor
-            quantize_per_tensor_dynamic quantized_batch_norm quantized_gru quantized_gru_cell quantized_lstm
-            quantized_lstm_cell quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d
-            quantized_rnn_relu_cell quantized_rnn_tanh_cell""",
+            quantized_batch_norm quantized_gru quantized_gru_cell quantized_lstm quantized_lstm_cell
+            quantized_max_pool1d quantized_max_pool3d quantized_rnn_relu_cell quantized_rnn_tanh_cell""",
         SPARSE: """
             ccol_indices_copy col_indices_copy crow_indices_copy hsmm hspmm indices_copy resize_as_sparse_
             row_indices_copy saddmm smm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
@@ -381,6 +384,7 @@ METHODS = Namespace(
             uniform_""",
         # The function of torch, called with the tensor, where torch has one that is not weft's operator itself.
         "function": """
+            dequantize int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point
             add addbmm addcdiv addcmul addmm addmv addr adjoint all allclose amax amin aminmax angle any
             argmax argmin argsort argwhere as_strided_scatter baddbmm bincount bmm cholesky_inverse
             cholesky_solve chunk clamp clamp_max clamp_min clip conj conj_physical corrcoef count_nonzero
@@ -414,6 +418,7 @@ METHODS = Namespace(
             resize_ resize_as resize_as_ retain_grad retains_grad set_ share_memory_ sparse_dim squeeze_
             storage storage_type sum_to_size swapaxes_ swapdims_ t_ to_dense to_sparse transpose_ type_as unsqueeze_
             untyped_storage view_as volatile dsplit hsplit vsplit""",
+        "weft.torch._functions.quantized": "qscheme",
         "weft.torch._functions.tensor_methods:to_sparse": "to_sparse_coo",
         "weft.torch._functions.tensor_methods:contains": "__contains__",
         "weft.torch._functions.tensor_methods:backwards": "__reversed__",
@@ -423,9 +428,6 @@ METHODS = Namespace(
     left_out={
         TRAINING: "module_load reinforce",
         INTERNAL: "ipu mtia xpu to_mkldnn",
-        QUANTIZED: """
-            dequantize int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point
-            qscheme""",
         SPARSE: """
             ccol_indices col_indices crow_indices indices resize_as_sparse_ row_indices smm sparse_mask sparse_resize_
             sparse_resize_and_clear_ sspaddmm to_padded_tensor to_sparse_bsc to_sparse_bsr to_sparse_csc

@@ -7,7 +7,7 @@ import pickle
 import weft
 from weft import _C
 
-from . import _places, _rebuild
+from . import _kinds, _places, _rebuild
 from .storage import DTYPES, TypedStorage, UntypedStorage, storage_name
 
 # Written with an untyped storage and their name.
@@ -15,15 +15,19 @@ LATER_DTYPES = {dtype for dtype in DTYPES.values() if storage_name(dtype) is Non
 
 _STORAGE_CLASSES = {dtype: _rebuild.StorageClass(dtype) for dtype in DTYPES.values() if storage_name(dtype)}
 # What is written by PyTorch's name, and read by it.
-_NAMED = _rebuild.FUNCTIONS | {
-    "torch.storage.TypedStorage": TypedStorage,
-    "torch.storage.UntypedStorage": UntypedStorage,
-    "torch.Tensor": weft.Tensor,
-    "torch.device": weft.device,
-    "torch.Size": weft.Size,
-    "torch.nn.parameter.Parameter": weft.nn.Parameter,
-    "torch.nn.parameter.UninitializedParameter": weft.nn.UninitializedParameter,
-}
+_NAMED = (
+    _rebuild.FUNCTIONS
+    | {
+        "torch.storage.TypedStorage": TypedStorage,
+        "torch.storage.UntypedStorage": UntypedStorage,
+        "torch.Tensor": weft.Tensor,
+        "torch.device": weft.device,
+        "torch.Size": weft.Size,
+        "torch.nn.parameter.Parameter": weft.nn.Parameter,
+        "torch.nn.parameter.UninitializedParameter": weft.nn.UninitializedParameter,
+    }
+    | {repr(scheme): scheme for scheme in vars(_kinds).values() if isinstance(scheme, _kinds.qscheme)}
+)
 _WRITTEN = {id(value): name.rpartition(".")[::2] for name, value in _NAMED.items()}
 _READ = (
     _NAMED
@@ -182,6 +186,33 @@ class Pickler(pickle._Pickler):
         state.setdefault("_is_full_backward_hook", None)
         return reduced[0], reduced[1], state, *reduced[3:]
 
+    def _reduce_quantized(self, tensor, hooks):
+        if tensor.dtype == _kinds.quint4x2:
+            raise NotImplementedError(
+                "torch.save: a tensor of quint4x2: weft writes those in TorchScript archives only"
+            )
+        scheme = tensor.qscheme()
+        if scheme is _kinds.per_tensor_affine:
+            how = scheme, tensor.q_scale(), tensor.q_zero_point()
+        else:
+            how = (
+                scheme,
+                tensor.q_per_channel_scales(),
+                tensor.q_per_channel_zero_points(),
+                tensor.q_per_channel_axis(),
+            )
+        integers = tensor.int_repr()
+        storage = TypedStorage._of(UntypedStorage._of(_C._storage_bytes(integers)), tensor.dtype)
+        return _rebuild._rebuild_qtensor, (
+            storage,
+            0,
+            tuple(integers.shape),
+            tuple(integers.stride()),
+            how,
+            False,
+            hooks,
+        )
+
     def _reduce_tensor(self, tensor):
         hooks = collections.OrderedDict()
         if isinstance(tensor, weft.nn.Parameter) or type(tensor).__name__ == "Buffer":
@@ -201,6 +232,8 @@ class Pickler(pickle._Pickler):
             tensor = tensor.cpu()
         if any(stride < 0 for stride in tensor.stride()):
             tensor = tensor.contiguous()
+        if tensor.is_quantized:
+            return self._reduce_quantized(tensor, hooks)
         storage = UntypedStorage._of(_C._storage_bytes(tensor))
         place = tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride())
         if tensor.dtype in LATER_DTYPES:

@@ -6,6 +6,7 @@ import weft
 from weft import _C
 
 from . import _kinds
+from ._functions import quantized
 from .storage import TypedStorage, UntypedStorage, storage_name
 
 LAYOUTS = {repr(layout): layout for layout in vars(_kinds).values() if isinstance(layout, _kinds.layout)}
@@ -162,8 +163,39 @@ def _rebuild_sparse_tensor(*args):
     raise NotImplementedError("torch.load: sparse and other layouts; weft's tensors are strided")
 
 
-def _rebuild_qtensor(*args):
-    raise NotImplementedError("torch.load: quantized dtypes; use weft's weight-only quantization")
+_INTEGERS = {_kinds.qint8: weft.int8, _kinds.quint8: weft.uint8, _kinds.qint32: weft.int32}
+
+
+def _rebuild_qtensor(
+    storage, storage_offset, size, stride, quantizer_params, requires_grad=False, backward_hooks=None
+):
+    dtype = getattr(storage, "dtype", None)
+    if dtype not in _INTEGERS:
+        raise NotImplementedError(
+            f"torch.load: a quantized tensor of {dtype}: weft reads those of TorchScript archives only"
+        )
+    if type(quantizer_params) is not tuple or len(quantizer_params) not in (3, 4):
+        raise TypeError("torch.load: expected a scheme, scale and zero point")
+    integers = _rebuild(storage, _INTEGERS[dtype], storage_offset, size, stride)
+    scheme, scale, zero_point = quantizer_params[:3]
+    if scheme is _kinds.per_tensor_affine:
+        if type(scale) is not float or type(zero_point) is not int:
+            raise TypeError("torch.load: expected a scale and a zero point")
+        return quantized._make_per_tensor_quantized_tensor(integers, scale, zero_point)
+    if (
+        scheme not in (_kinds.per_channel_affine, _kinds.per_channel_affine_float_qparams)
+        or len(quantizer_params) != 4
+    ):
+        raise RuntimeError(f"torch.load: unknown quantization scheme {scheme!r:.100}")
+    floats = (
+        (weft.float64, weft.int64) if scheme is _kinds.per_channel_affine else (weft.float32, weft.float32)
+    )
+    scales, zeros = (
+        each if isinstance(each, weft.Tensor) else weft.tensor(list(each), dtype=kind)
+        for each, kind in zip((scale, zero_point), floats)
+    )
+    (axis,) = _integers(quantizer_params[3])
+    return quantized._make_per_channel_quantized_tensor(integers, scales, zeros, axis)
 
 
 _rebuild_nested_tensor = _rebuild_sparse_csr_tensor = _rebuild_sparse_tensor

@@ -13,7 +13,7 @@ import pickle
 import weft
 from weft import _C
 
-from . import _places, _rebuild
+from . import _kinds, _places, _rebuild
 from .storage import DTYPES, TypedStorage, UntypedStorage, storage_name
 
 
@@ -114,6 +114,9 @@ def allowed():
         if function is not _rebuild._rebuild_from_type_v2:
             makes = "layout" if "layout" in name else "parameter" if "parameter" in name else "tensor"
             named.append((name, makes, function))
+    found.update(
+        (repr(scheme), scheme) for scheme in vars(_kinds).values() if isinstance(scheme, _kinds.qscheme)
+    )
     for name in ("torch.Tensor", "torch.storage.TypedStorage"):
         named.append((name, "nothing", _not_called, weft.Tensor if name == "torch.Tensor" else TypedStorage))
     for name in ("torch.storage.UntypedStorage", "torch.storage._UntypedStorage", "torch.UntypedStorage"):

@@ -9,7 +9,7 @@ DTYPES = {
         float16 float32 float64 bfloat16 complex64 complex128 bool uint8 int8 int16 int32 int64 uint16 uint32 uint64
         float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu
     """.split()
-}
+} | {name: getattr(_C, name) for name in ("qint8", "quint8", "qint32", "quint4x2")}
 
 
 class _Memory:
@@ -210,6 +210,10 @@ FloatStorage = _storage_type("FloatStorage", weft.float32)
 DoubleStorage = _storage_type("DoubleStorage", weft.float64)
 ComplexFloatStorage = _storage_type("ComplexFloatStorage", weft.complex64)
 ComplexDoubleStorage = _storage_type("ComplexDoubleStorage", weft.complex128)
+QInt8Storage = _storage_type("QInt8Storage", _C.qint8)
+QUInt8Storage = _storage_type("QUInt8Storage", _C.quint8)
+QInt32Storage = _storage_type("QInt32Storage", _C.qint32)
+QUInt4x2Storage = _storage_type("QUInt4x2Storage", _C.quint4x2)
 TYPES = {each.dtype: each for each in TypedStorage.__subclasses__()}
 
 

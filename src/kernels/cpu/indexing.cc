@@ -90,7 +90,7 @@ Tensor broadcast(const Tensor& x, const Shape& shape) {
   for (size_t d = lead; d < shape.size(); ++d) {
     if (x.shape()[d - lead] != 1) strides[d] = x.strides()[d - lead];
   }
-  return Tensor(x.storage(), x.dtype(), shape, std::move(strides), x.offset());
+  return x.as_strided(shape, std::move(strides), x.offset());
 }
 
 // Offset in x of every broadcast position, in elements.
@@ -136,7 +136,7 @@ Tensor place(const Tensor& x, size_t num_broadcast, size_t position) {
     shape[order[d]] = x.shape()[d];
     strides[order[d]] = x.strides()[d];
   }
-  return Tensor(x.storage(), x.dtype(), std::move(shape), std::move(strides), x.offset());
+  return x.as_strided(std::move(shape), std::move(strides), x.offset());
 }
 
 }  // namespace

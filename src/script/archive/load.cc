@@ -3,6 +3,7 @@
 
 #include "io/archive.h"
 #include "io/pickle.h"
+#include "script/builtins/quantized/packed_classes.h"
 #include "script/emit/importer.h"
 #include "weft/error.h"
 #include "weft/jit/module.h"
@@ -17,10 +18,19 @@ void check_is_script(const ArchiveReader& archive) {
                                             archive.has("data.pkl") ? "constants.pkl" : "data.pkl", hint));
 }
 
+void set_state(const std::shared_ptr<Object>& object, IValue state) {
+  if (object->type->name().starts_with(packed::kPrefix)) return packed::set_state(*object, state);
+  const auto method = object->type->find_method("__setstate__");
+  WEFT_CHECK(method, fmt::format("{} has no method '__setstate__'", object->type->name()));
+  (*method)({object, std::move(state)});
+}
+
 // The archive's constants, "CONSTANTS.c0" on in its code.
 std::vector<IValue> read_constants(const ArchiveReader& archive, Device device) {
   UnpickleOptions constants;
   constants.storages = "constants";
+  constants.find_type = [](const std::string& name) { return packed::find_class(name); };
+  constants.set_state = set_state;
   const IValue values = unpickle(archive.read("constants.pkl"), &archive, constants);
   WEFT_CHECK(
       values.is(IValue::Tag::Tuple) || values.is_list(),
@@ -29,12 +39,6 @@ std::vector<IValue> read_constants(const ArchiveReader& archive, Device device) 
   for (IValue& value : result)
     if (value.is_tensor() && value.to_tensor().defined()) value = value.to_tensor().to(device);
   return result;
-}
-
-void set_state(const std::shared_ptr<Object>& object, IValue state) {
-  const auto method = object->type->find_method("__setstate__");
-  WEFT_CHECK(method, fmt::format("{} has no method '__setstate__'", object->type->name()));
-  (*method)({object, std::move(state)});
 }
 
 Module load_archive(const std::shared_ptr<const ArchiveReader>& archive, ExtraFiles* extra_files, bool verify,

@@ -8,6 +8,7 @@
 #include "io/archive.h"
 #include "io/pickle.h"
 #include "script/archive/python_print.h"
+#include "script/builtins/quantized/packed_classes.h"
 #include "weft/error.h"
 #include "weft/jit/module.h"
 
@@ -23,6 +24,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 
 // What __getstate__ gives, where the class has one.
 std::optional<IValue> get_state(const std::shared_ptr<Object>& object) {
+  if (object->type->name().starts_with(packed::kPrefix)) return packed::get_state(*object);
   const std::shared_ptr<Function> method = object->type->find_method("__getstate__");
   if (!method) return std::nullopt;
   return (*method)({IValue(object)});

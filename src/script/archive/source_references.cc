@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "script/archive/python_print.h"
+#include "script/builtins/quantized/packed_classes.h"
 #include "script/syntax/literal.h"
 #include "weft/error.h"
 
@@ -19,6 +20,7 @@ std::string float_text(double value) {
 
 // Does its source have a definition?
 bool is_printed(const Type& type) {
+  if (type.name().starts_with(packed::kPrefix)) return false;  // PyTorch has it in C++
   return type.is(TypeKind::Class) || type.is(TypeKind::Interface) || type.is(TypeKind::Enum) ||
          (type.is(TypeKind::Tuple) && !type.name().empty());
 }

@@ -126,16 +126,11 @@ IValue nested_list(const Tensor& x) {
   define("requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)",
          [](const Tensor& x, bool) { return x; });
   define("result_type.Tensor(Tensor tensor, Tensor other) -> ScalarType",
-         [](const Tensor& x, const Tensor& y) {
-           return dtype_number(promoted_dtype({x, y}));
-         });
-  define("result_type.Scalar(Tensor tensor, Scalar other) -> ScalarType", [](const Tensor& x, Scalar y) {
-    return dtype_number(promoted_dtype({x, y}));
-  });
+         [](const Tensor& x, const Tensor& y) { return dtype_number(promoted_dtype({x, y})); });
+  define("result_type.Scalar(Tensor tensor, Scalar other) -> ScalarType",
+         [](const Tensor& x, Scalar y) { return dtype_number(promoted_dtype({x, y})); });
   define("result_type.Scalar_Tensor(Scalar scalar, Tensor tensor) -> ScalarType",
-         [](Scalar x, const Tensor& y) {
-           return dtype_number(promoted_dtype({x, y}));
-         });
+         [](Scalar x, const Tensor& y) { return dtype_number(promoted_dtype({x, y})); });
   return true;
 }();
 
@@ -153,9 +148,10 @@ IValue nested_list(const Tensor& x) {
           [](const Tensor& x) { return x.device().type == DeviceType::CPU; });
   builtin("prim::is_meta(Tensor a) -> bool",
           [](const Tensor& x) { return x.device().type == DeviceType::Meta; });
-  for (const char* name : {"is_sparse", "is_sparse_csr", "is_quantized", "is_mkldnn", "is_mps", "is_vulkan",
-                           "is_xpu", "is_xla", "is_ipu", "is_hpu", "is_ort", "is_mtia", "is_maia"})
+  for (const char* name : {"is_sparse", "is_sparse_csr", "is_mkldnn", "is_mps", "is_vulkan", "is_xpu",
+                           "is_xla", "is_ipu", "is_hpu", "is_ort", "is_mtia", "is_maia"})
     builtin(fmt::format("prim::{}(Tensor a) -> bool", name), [](const Tensor&) { return false; });
+  builtin("prim::is_quantized(Tensor a) -> bool", [](const Tensor& x) { return is_quantized(x.dtype()); });
   builtin("prim::itemsize(Tensor a) -> int", [](const Tensor& x) { return int64_t{itemsize(x.dtype())}; });
   builtin("prim::nbytes(Tensor a) -> int", [](const Tensor& x) { return x.numel() * itemsize(x.dtype()); });
   return true;
@@ -262,9 +258,8 @@ IValue nested_list(const Tensor& x) {
   define("type_as(Tensor self, Tensor other) -> Tensor",
          [](const Tensor& x, const Tensor& other) { return to(x, other.dtype(), other.device(), false); });
   define("cpu(Tensor(a) self) -> Tensor(b|a)", [](const Tensor& x) { return to(x, {}, Device{}, false); });
-  define("cuda(Tensor(a) self) -> Tensor(b|a)", [](const Tensor& x) {
-    return to(x, {}, Device{DeviceType::CUDA, 0}, false);
-  });
+  define("cuda(Tensor(a) self) -> Tensor(b|a)",
+         [](const Tensor& x) { return to(x, {}, Device{DeviceType::CUDA, 0}, false); });
   define("_cast_Float(Tensor self, bool non_blocking=False) -> Tensor",
          [](const Tensor& x, bool) { return cast(x, DType::F32); });
   define("_cast_Double(Tensor self, bool non_blocking=False) -> Tensor",

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <limits>
 
+#include "script/builtins/quantized/packed_classes.h"
 #include "weft/error.h"
 
 namespace weft::jit {
@@ -114,7 +115,9 @@ class SchemaParser {
   void returns(Schema& schema) {
     SchemaArgument scratch;
     if (!accept('(')) {
-      schema.returns.push_back({"", type(scratch)});
+      SchemaReturn only{"", type(scratch)};
+      if (is_word(peek())) only.name = identifier();
+      schema.returns.push_back(std::move(only));
       return;
     }
     while (!accept(')')) {
@@ -147,7 +150,16 @@ class SchemaParser {
 
   TypePtr base_type(SchemaArgument& argument) {
     if (peek() == '(') return Type::tuple(type_list());
-    const std::string name = identifier();
+    std::string name = identifier();
+    if (name == "__torch__") {
+      while (at_ < text_.size() && text_[at_] == '.') {
+        ++at_;
+        name += "." + identifier();
+      }
+      TypePtr type = packed::find_class(name);
+      if (!type) fail("a type, got '" + name + "'");
+      return type;
+    }
     if (name == "Tensor") {
       annotation(argument);
       return Type::tensor();

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "core/printable.h"
+#include "script/builtins/quantized/packed_classes.h"
 #include "script/emit/class_definition.h"
 #include "script/emit/emitter.h"
 #include "script/syntax/parser.h"
@@ -172,6 +173,7 @@ std::shared_ptr<Function> Importer::load_function(const std::string& qualified_n
 }
 
 TypePtr Importer::load_type(const std::string& qualified_name) {
+  if (qualified_name.starts_with(packed::kPrefix)) return packed::find_class(qualified_name);
   std::shared_ptr<const File> file;
   const Stmt* statement = find_definition(qualified_name, file);
   const auto* cls = statement ? statement->as<Stmt::Class>() : nullptr;

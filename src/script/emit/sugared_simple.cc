@@ -5,6 +5,7 @@
 #include <array>
 
 #include "script/builtins/prim.h"
+#include "script/builtins/quantized/packed_classes.h"
 #include "script/emit/emitter.h"
 
 namespace weft::jit {
@@ -138,6 +139,8 @@ class ContainerMethod final : public SugaredValue {
 
 SugaredPtr SimpleValue::object_attribute(Emitter& emitter, const Range& range, const std::string& name) {
   const auto& type = static_cast<const ClassType&>(*type_of(value_));
+  if (const std::string known = packed::operator_of(type, name); !known.empty())
+    return std::make_shared<BuiltinSugar>(known, value_);
   if (const auto slot = type.find_slot(name)) {
     ir::ScriptPayload payload;
     payload.text = name;

@@ -121,6 +121,17 @@ void log_decision(const std::string& name, const std::string& text) {
     log::write(log::Channel::Executor, fmt::format("{}: {}", name, text));
 }
 
+// Operators on these are not for graphs (ops/quantized/tensors.h).
+bool is_any_quantized(std::span<const IValue* const> inputs) {
+  const auto is_quantized_tensor = [](const IValue& value) {
+    return value.is_tensor() && value.to_tensor().defined() && is_quantized(value.to_tensor().dtype());
+  };
+  return std::any_of(inputs.begin(), inputs.end(), [&](const IValue* input) {
+    if (!input->is_list() && !input->is(IValue::Tag::Tuple)) return is_quantized_tensor(*input);
+    return std::any_of(input->elements().begin(), input->elements().end(), is_quantized_tensor);
+  });
+}
+
 // A stretch computes on padded tensors as on others.
 bool is_any_nested(std::span<const Tensor> tensors) {
   return nested::is_possible() && std::any_of(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
@@ -253,7 +264,7 @@ Stretch::Stretch(StretchDefinition definition, std::string name)
 Stretch::~Stretch() = default;
 
 bool Stretch::run(std::span<const IValue* const> inputs, std::span<IValue> outputs) const {
-  if (ops::current_tracer()) return false;
+  if (ops::current_tracer() || is_any_quantized(inputs)) return false;
   std::vector<Tensor> tensors;
   tensors.reserve(inputs.size());
   const Specialization* found = nullptr;

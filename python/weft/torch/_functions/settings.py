@@ -207,13 +207,6 @@ def compile(
 has_lapack = has_mkl = has_openmp = has_spectral = True
 
 
-def dequantize(input):
-    """The tensor as float32: weft's are not quantized."""
-    if isinstance(input, (tuple, list)):
-        return [dequantize(each) for each in input]
-    return input.to(_weft.float32)
-
-
 def to_dlpack(input):
     """A capsule over the tensor's memory."""
     if not isinstance(input, _Tensor):

@@ -9,6 +9,7 @@ from weft._C import _storage_bytes
 from .. import _kinds
 from .. import storage as _storage
 
+_QUANTIZED = {_kinds.qint8, _kinds.quint8, _kinds.qint32, _kinds.quint4x2}
 _NO_TRAINING = "weft runs models and does not train them: there are no gradients to compute"
 
 
@@ -391,7 +392,7 @@ def _never(what):
 
 is_sparse = _never("that are sparse")
 is_sparse_csr = _never("that are sparse")
-is_quantized = _never("of quantized dtypes")
+is_quantized = property(lambda self: self.dtype in _QUANTIZED, doc="Is it of a quantized dtype?")
 is_mkldnn = _never("of oneDNN's layout")
 is_nested = _never("of several shapes")
 is_vulkan = _never("on such a device")
