@@ -50,63 +50,38 @@ MODULES = {
     },
     QUANTIZED: {
         "ao.quantization": """
-            AffineQuantizedObserverBase DeQuantStub FakeQuantize FakeQuantizeBase
-            FixedQParamsFakeQuantize FixedQParamsObserver FusedMovingAvgObsFakeQuantize Granularity
-            HistogramObserver MappingType MinMaxObserver MovingAverageMinMaxObserver
-            MovingAveragePerChannelMinMaxObserver NoopObserver ObserverBase ObserverOrFakeQuantize
-            PerAxis PerBlock PerChannelMinMaxObserver PerGroup PerRow PerTensor PerToken
-            PlaceholderObserver QConfig QConfigAny QConfigDynamic QConfigMapping QuantStub QuantType
-            QuantWrapper RecordingObserver ReuseInputObserver TorchAODType
-            UniformQuantizationObserverBase ZeroPointDomain add_quant_dequant convert
-            convert_dynamic_jit convert_jit default_affine_fixed_qparams_fake_quant
-            default_affine_fixed_qparams_observer default_debug_observer default_dynamic_fake_quant
-            default_dynamic_quant_observer default_embedding_fake_quant
-            default_embedding_fake_quant_4bit default_eval_fn default_fake_quant
-            default_fixed_qparams_range_0to1_fake_quant default_fixed_qparams_range_0to1_observer
-            default_fixed_qparams_range_neg1to1_fake_quant
-            default_fixed_qparams_range_neg1to1_observer default_float_qparams_observer
-            default_float_qparams_observer_4bit default_fused_act_fake_quant
+            AffineQuantizedObserverBase FakeQuantize FakeQuantizeBase FixedQParamsFakeQuantize
+            FusedMovingAvgObsFakeQuantize Granularity MappingType ObserverOrFakeQuantize PerAxis
+            PerBlock PerGroup PerRow PerTensor PerToken QConfigAny QConfigMapping QuantType
+            ReuseInputObserver TorchAODType ZeroPointDomain convert_dynamic_jit convert_jit
+            default_affine_fixed_qparams_fake_quant default_dynamic_fake_quant
+            default_embedding_fake_quant default_embedding_fake_quant_4bit default_fake_quant
+            default_fixed_qparams_range_0to1_fake_quant
+            default_fixed_qparams_range_neg1to1_fake_quant default_fused_act_fake_quant
             default_fused_per_channel_wt_fake_quant default_fused_wt_fake_quant
-            default_histogram_fake_quant default_histogram_observer default_observer
-            default_per_channel_weight_fake_quant default_per_channel_weight_observer
-            default_placeholder_observer default_reuse_input_observer
-            default_symmetric_fixed_qparams_fake_quant default_symmetric_fixed_qparams_observer
-            default_weight_fake_quant default_weight_observer disable_fake_quant disable_observer
-            enable_fake_quant enable_observer fuse_conv_bn fuse_conv_bn_jit fuse_conv_bn_relu
-            fuse_convtranspose_bn fuse_linear_bn fuse_modules fuse_modules_qat
+            default_histogram_fake_quant default_per_channel_weight_fake_quant
+            default_symmetric_fixed_qparams_fake_quant default_weight_fake_quant disable_fake_quant
+            disable_observer enable_fake_quant enable_observer fuse_conv_bn fuse_conv_bn_jit
+            fuse_conv_bn_relu fuse_convtranspose_bn fuse_linear_bn
             fused_per_channel_wt_fake_quant_range_neg_127_to_127
             fused_wt_fake_quant_range_neg_127_to_127 get_block_size
             get_default_compare_output_module_list get_default_custom_config_dict
-            get_default_dynamic_quant_module_mappings
             get_default_dynamic_sparse_quant_module_mappings
             get_default_float_to_quantized_operator_mappings get_default_qat_module_mappings
             get_default_qat_qconfig get_default_qat_qconfig_dict get_default_qat_qconfig_mapping
-            get_default_qconfig get_default_qconfig_dict get_default_qconfig_mapping
-            get_default_qconfig_propagation_list get_default_static_quant_module_mappings
+            get_default_qconfig_dict get_default_qconfig_mapping
             get_default_static_quant_reference_module_mappings
             get_default_static_sparse_quant_module_mappings get_dynamic_quant_module_class
             get_embedding_qat_module_mappings get_embedding_static_quant_module_mappings
-            get_fuser_method get_fuser_method_new get_observer_state_dict get_quantized_operator
+            get_fuser_method get_fuser_method_new get_quantized_operator
             get_static_quant_module_class load_observer_state_dict no_observer_set
-            per_channel_weight_observer_range_neg_127_to_127 prepare prepare_dynamic_jit prepare_jit
-            prepare_qat propagate_qconfig_ qconfig_equals quantize quantize_dynamic
-            quantize_dynamic_jit quantize_jit quantize_qat script_qconfig script_qconfig_dict
-            swap_module weight_observer_range_neg_127_to_127""",
+            prepare_dynamic_jit prepare_jit qconfig_equals quantize_dynamic_jit quantize_jit
+            script_qconfig script_qconfig_dict""",
         "ao.nn": "",
-        "ao.nn.quantized": """
-            BatchNorm2d BatchNorm3d Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d
-            ConvTranspose3d DeQuantize Dropout ELU Embedding EmbeddingBag FXFloatFunctional
-            FloatFunctional GroupNorm Hardswish InstanceNorm1d InstanceNorm2d InstanceNorm3d LSTM
-            LayerNorm LeakyReLU Linear MultiheadAttention PReLU QFunctional Quantize ReLU6 Sigmoid
-            Softmax""",
-        "ao.nn.intrinsic": """
-            BNReLU2d BNReLU3d ConvAdd2d ConvAddReLU2d ConvBn1d ConvBn2d ConvBn3d ConvBnReLU1d
-            ConvBnReLU2d ConvBnReLU3d ConvReLU1d ConvReLU2d ConvReLU3d LinearBn1d LinearLeakyReLU
-            LinearReLU LinearTanh""",
+        "ao.nn.quantized": "LSTM MultiheadAttention",
+        "ao.nn.intrinsic": "ConvAdd2d ConvAddReLU2d LinearLeakyReLU LinearTanh",
         "ao.nn.qat": "Conv1d Conv2d Conv3d Embedding EmbeddingBag Linear",
-        "ao.nn.quantized.dynamic": """
-            Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d GRU GRUCell LSTM
-            LSTMCell Linear RNNCell""",
+        "ao.nn.quantized.dynamic": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
         "ao.quantization.quantize_fx": """
             BackendConfig ConvertCustomConfig FuseCustomConfig ObservedGraphModule
             PrepareCustomConfig QConfigMapping QuantizationTracer ScopeContextManager
@@ -114,19 +89,9 @@ MODULES = {
             get_custom_module_class_keys get_skipped_module_name_and_classes
             get_tensorrt_backend_config prepare prepare_fx prepare_qat_fx""",
         "ao.quantization.observer": """
-            AffineQuantizedObserverBase FixedQParamsObserver Granularity HistogramObserver
-            MappingType MinMaxObserver MovingAverageMinMaxObserver
-            MovingAveragePerChannelMinMaxObserver NoopObserver ObserverBase PerAxis PerBlock
-            PerChannelMinMaxObserver PerGroup PerRow PerTensor PerToken PlaceholderObserver
-            RecordingObserver ReuseInputObserver TorchAODType UniformQuantizationObserverBase
-            ZeroPointDomain default_affine_fixed_qparams_observer default_debug_observer
-            default_dynamic_quant_observer default_fixed_qparams_range_0to1_observer
-            default_fixed_qparams_range_neg1to1_observer default_float_qparams_observer
-            default_float_qparams_observer_4bit default_histogram_observer default_observer
-            default_per_channel_weight_observer default_placeholder_observer
-            default_reuse_input_observer default_symmetric_fixed_qparams_observer
-            default_weight_observer get_block_size get_observer_state_dict load_observer_state_dict
-            per_channel_weight_observer_range_neg_127_to_127 weight_observer_range_neg_127_to_127""",
+            AffineQuantizedObserverBase Granularity MappingType PerAxis PerBlock PerGroup PerRow
+            PerTensor PerToken ReuseInputObserver TorchAODType ZeroPointDomain get_block_size
+            load_observer_state_dict""",
         "ao.quantization.fake_quantize": """
             FakeQuantize FakeQuantizeBase FixedQParamsFakeQuantize FusedMovingAvgObsFakeQuantize
             default_affine_fixed_qparams_fake_quant default_dynamic_fake_quant
@@ -140,35 +105,21 @@ MODULES = {
             fused_per_channel_wt_fake_quant_range_neg_127_to_127
             fused_wt_fake_quant_range_neg_127_to_127""",
         "ao.quantization.qconfig": """
-            QConfig QConfigAny QConfigDynamic get_default_qat_qconfig get_default_qat_qconfig_dict
-            get_default_qconfig get_default_qconfig_dict qconfig_equals""",
+            QConfigAny get_default_qat_qconfig get_default_qat_qconfig_dict get_default_qconfig_dict
+            qconfig_equals""",
         "ao.ns": "",
         "quantization": """
-            DeQuantStub HistogramObserver ObserverBase QConfig QuantStub QuantType QuantWrapper
-            add_quant_dequant convert default_eval_fn default_fake_quant
-            default_fixed_qparams_range_0to1_fake_quant
+            QuantType default_fake_quant default_fixed_qparams_range_0to1_fake_quant
             default_fixed_qparams_range_neg1to1_fake_quant default_histogram_fake_quant
-            default_observer default_per_channel_weight_fake_quant
-            default_per_channel_weight_observer default_placeholder_observer
-            default_weight_fake_quant default_weight_observer fuse_modules
-            get_default_compare_output_module_list get_default_dynamic_quant_module_mappings
-            get_default_qat_module_mappings get_default_qconfig_propagation_list
-            get_default_static_quant_module_mappings get_fuser_method get_quantized_operator
-            get_static_quant_module_class prepare prepare_qat propagate_qconfig_ quantize
-            quantize_dynamic quantize_dynamic_jit quantize_jit quantize_qat swap_module""",
+            default_per_channel_weight_fake_quant default_weight_fake_quant
+            get_default_compare_output_module_list get_default_qat_module_mappings get_fuser_method
+            get_quantized_operator get_static_quant_module_class quantize_dynamic_jit quantize_jit""",
         "quantization.observer": "",
         "quantization.quantize_fx": "",
-        "nn.intrinsic": """
-            BNReLU2d BNReLU3d ConvBn1d ConvBn2d ConvBn3d ConvBnReLU1d ConvBnReLU2d ConvBnReLU3d
-            ConvReLU1d ConvReLU2d ConvReLU3d LinearBn1d LinearReLU""",
-        "nn.intrinsic.quantized": "BNReLU2d BNReLU3d ConvReLU1d ConvReLU2d ConvReLU3d LinearReLU",
+        "nn.intrinsic": "",
+        "nn.intrinsic.quantized": "",
         "nn.qat": "Conv1d Conv2d Conv3d Embedding EmbeddingBag Linear",
-        "nn.quantized": """
-            BatchNorm2d BatchNorm3d Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d
-            ConvTranspose3d DeQuantize Dropout ELU Embedding EmbeddingBag FXFloatFunctional
-            FloatFunctional GroupNorm Hardswish InstanceNorm1d InstanceNorm2d InstanceNorm3d LSTM
-            LayerNorm LeakyReLU Linear MultiheadAttention PReLU QFunctional Quantize ReLU6 Sigmoid
-            Softmax""",
+        "nn.quantized": "LSTM MultiheadAttention",
         "nn.quantizable": "",
         "nn.quantized.dynamic": "",
         "jit": "_get_trace_graph",

@@ -36,10 +36,10 @@ def _fused(layer, bn, fuse):
 
 
 def _scale_and_shift(bias, bn_rm, bn_rv, bn_eps, bn_w, bn_b):
-    scale = 1 / weft.sqrt(bn_rv + bn_eps)
-    if bn_w is not None:
-        scale = bn_w * scale
+    scale = weft.rsqrt(bn_rv + bn_eps)
     shift = (-bn_rm if bias is None else bias - bn_rm) * scale
+    if bn_w is not None:
+        scale, shift = bn_w * scale, shift * bn_w
     return scale, shift if bn_b is None else shift + bn_b
 
 

@@ -1,4 +1,4 @@
-"""torch.ao: pruning; quantization is weft's own."""
+"""torch.ao: pruning, and quantization in eager mode."""
 
 from .. import _absent
 

@@ -1,4 +1,4 @@
-"""torch.backends.quantized's names: weft has no quantized dtypes."""
+"""torch.backends.quantized's names. Every engine computes here what FBGEMM does; the name says which default qconfig programs take."""
 
-engine = "none"
-supported_engines = ["none"]
+engine = "x86"
+supported_engines = ["qnnpack", "onednn", "x86", "fbgemm"]

@@ -1,0 +1,3 @@
+"""torch.ao.nn.intrinsic.quantized.dynamic."""
+
+from ....quantized.dynamic.linear import LinearReLU  # noqa: F401

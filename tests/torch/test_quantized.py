@@ -1,0 +1,143 @@
+"""Quantized tensors, torch.ao's modules and quantized archives beside PyTorch's answers, to the bit where the arithmetic is
+FBGEMM's: quantized_calls.py has the calls, and records them."""
+
+import base64
+import io
+import json
+import zipfile
+
+import numpy
+import pytest
+import quantized_calls
+import weft
+import weft.torch as torch
+
+ANSWERS = json.loads(quantized_calls.ANSWERS.read_text())
+# Numbers in float32 whose sums are added in another order, or whose functions differ in the last place: half their steps of
+# integers may fall to the other side, which counts, too.
+FLOATS = {"rtol": 1e-5, "atol": 1e-6}
+OF_FUNCTIONS = {
+    "activations",
+    "norms",
+    "recurrent_modules",
+    "lstm scripted",
+    "half scripted",
+    "dynamic_module",
+    "observers",
+    "static_module",
+}
+
+
+def array(answer):
+    values = numpy.frombuffer(base64.b64decode(answer["bytes"]), answer["dtype"])
+    return values.reshape(answer["shape"])
+
+
+def compare(name, found, expected, where):
+    if isinstance(expected, dict) and "quantized" in expected:
+        assert str(found.dtype) == expected["quantized"], where
+        if found.qscheme() is torch.per_tensor_affine:
+            assert [found.q_scale(), found.q_zero_point()] == expected["how"], where
+        else:
+            scales, zeros, axis = expected["how"]
+            numpy.testing.assert_array_equal(
+                numpy.asarray(found.q_per_channel_scales()), array(scales), err_msg=where
+            )
+            numpy.testing.assert_array_equal(
+                numpy.asarray(found.q_per_channel_zero_points()), array(zeros), err_msg=where
+            )
+            assert found.q_per_channel_axis() == axis, where
+        numpy.testing.assert_array_equal(
+            numpy.asarray(found.int_repr()), array(expected["integers"]), err_msg=where
+        )
+    elif isinstance(expected, dict):
+        values, found = array(expected), numpy.asarray(found)
+        assert found.dtype == values.dtype and found.shape == values.shape, where
+        if name in OF_FUNCTIONS and values.dtype.kind == "f":
+            numpy.testing.assert_allclose(found, values, **FLOATS, err_msg=where)
+        else:
+            numpy.testing.assert_array_equal(found, values, err_msg=where)
+    elif isinstance(expected, list):
+        assert len(found) == len(expected), where
+        for at, (one, answer) in enumerate(zip(found, expected)):
+            compare(name, one, answer, f"{where}[{at}]")
+    elif name in OF_FUNCTIONS and isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=FLOATS["rtol"]), where
+    else:
+        assert found == expected, where
+
+
+@pytest.mark.parametrize("name", quantized_calls.CASES)
+def test_calls(name):
+    compare(name, quantized_calls.CASES[name](torch), ANSWERS["calls"][name], name)
+
+
+def given(answer):
+    return [weft.from_numpy(array(each).copy()) for each in answer["inputs"]]
+
+
+@pytest.mark.parametrize("name", ANSWERS["archives"])
+def test_archives(name):
+    answer = ANSWERS["archives"][name]
+    module = weft.jit.load(io.BytesIO(base64.b64decode(answer["archive"])))
+    for _ in range(3):  # interpreted, then compiled where it can be
+        compare(name, module(*given(answer)), answer["result"], name)
+
+
+@pytest.mark.parametrize(
+    "name", ["dynamic scripted", "static traced", "lstm scripted", "embedding of four bits"]
+)
+def test_saved_again(name):
+    """What weft saves of a quantized archive, it loads."""
+    answer = ANSWERS["archives"][name]
+    module = weft.jit.load(io.BytesIO(base64.b64decode(answer["archive"])))
+    buffer = io.BytesIO()
+    weft.jit.save(module, buffer)
+    buffer.seek(0)
+    compare(name, weft.jit.load(buffer)(*given(answer)), answer["result"], name)
+
+
+def test_state_dicts():
+    """Of one model, saved and loaded into another."""
+    model, other = (quantized_calls.statically_quantized(torch) for _ in range(2))
+    buffer = io.BytesIO()
+    torch.save(model.state_dict(), buffer)
+    buffer.seek(0)
+    state = torch.load(buffer)
+    assert state["conv.weight"].is_quantized
+    other.load_state_dict(state)
+    x = quantized_calls.numbers(torch, 1, 1, 3, 8, 8)
+    assert torch.equal(model(x), other(x))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda q: q + q, "add: not implemented for quantized tensors"),
+        (lambda q: torch.exp(q), "exp: not implemented for quantized tensors"),
+        (lambda q: q.to(torch.float32), "please use dequantize"),
+        (lambda q: q.dequantize().q_scale(), "expected a quantized tensor"),
+        (lambda q: torch.quantize_per_tensor(q.dequantize(), 0.1, 300, torch.quint8), "zero_point 300"),
+        (lambda q: torch.ao.quantization.prepare_fx(None, None, None), "eager mode"),
+    ],
+)
+def test_refusals(call, words):
+    with pytest.raises((NotImplementedError, RuntimeError, ValueError), match=words):
+        call(quantized_calls.quantized(torch, 1, 3, 3))
+
+
+def test_unknown_operators_are_named():
+    source = "class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n"
+    source += "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n    return ops.quantized.conv2d_add_relu(x, x, x, 1.0, 0)\n"
+    old = base64.b64decode(ANSWERS["archives"]["dynamic scripted"]["archive"])
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(old)) as entries, zipfile.ZipFile(buffer, "w") as made:
+        root = entries.namelist()[0].split("/")[0]
+        made.writestr(f"{root}/data.pkl", b"\x80\x02c__torch__\nM\n)\x81}X\x08\x00\x00\x00training\x89sb.")
+        made.writestr(f"{root}/constants.pkl", b"\x80\x02).")
+        made.writestr(f"{root}/code/__torch__.py", source)
+        made.writestr(f"{root}/version", "3\n")
+    buffer.seek(0)
+    module = weft.jit.load(buffer)
+    with pytest.raises(Exception, match="quantized.*conv2d_add_relu"):
+        module(torch.zeros(1))
