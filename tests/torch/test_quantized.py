@@ -2,6 +2,7 @@
 FBGEMM's: quantized_calls.py has the calls, and records them."""
 
 import base64
+import copy
 import io
 import json
 import zipfile
@@ -108,6 +109,25 @@ def test_state_dicts():
     other.load_state_dict(state)
     x = quantized_calls.numbers(torch, 1, 1, 3, 8, 8)
     assert torch.equal(model(x), other(x))
+
+
+def test_copies():
+    """Of modules with packed weights; of LSTM, too."""
+    model, x = quantized_calls.statically_quantized(torch), quantized_calls.numbers(torch, 1, 1, 3, 8, 8)
+    assert torch.equal(copy.deepcopy(model)(x), model(x))
+    lstm = torch.ao.quantization.quantize_dynamic(torch.nn.ModuleList([torch.nn.LSTM(3, 4)]))[0]
+    x = quantized_calls.numbers(torch, 2, 5, 1, 3)
+    assert torch.equal(copy.deepcopy(lstm)(x)[0], lstm(x)[0])
+
+
+@pytest.mark.parametrize("transform", [weft.jit.freeze, weft.jit.optimize_for_inference])
+@pytest.mark.parametrize("name", ["static scripted", "static traced", "lstm scripted", "fx scripted"])
+def test_frozen_archives(name, transform):
+    answer = ANSWERS["archives"][name]
+    module = weft.jit.load(io.BytesIO(base64.b64decode(answer["archive"])))
+    module = transform(module.eval())
+    for _ in range(3):
+        compare(name, module(*given(answer)), answer["result"], name)
 
 
 @pytest.mark.parametrize(

@@ -172,6 +172,11 @@ class ScriptObject:
     def __dir__(self):
         return sorted({*super().__dir__(), *self._c.method_names(), *self._c.names("attribute")})
 
+    def __deepcopy__(self, memo):
+        if self._c.type_name.startswith("__torch__.torch.classes."):
+            return self  # packed weights, which do not change
+        raise TypeError(f"deepcopy: an object of {self._c.type_name} belongs to its program")
+
     def __repr__(self):
         return f"<weft.jit.ScriptObject of {self._c.type_name}>"
 

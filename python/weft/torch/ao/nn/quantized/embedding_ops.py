@@ -41,13 +41,6 @@ class EmbeddingPackedParams(nn.Module):
         self.set_weight(state_dict.pop(prefix + "_packed_weight"))
         super()._load_from_state_dict(state_dict, prefix, local_metadata, False, *args)
 
-    def __deepcopy__(self, memo):
-        weight = self._weight()
-        copied = type(self)(*weight.shape, self.dtype)
-        copied.set_weight(weight)
-        memo[id(self)] = copied
-        return copied
-
     def __repr__(self):
         return repr(self._weight())
 

@@ -56,12 +56,6 @@ class LinearPackedParams(nn.Module):
             self.set_weight_bias(*state_dict.pop(prefix + "_packed_params"))
         super()._load_from_state_dict(state_dict, prefix, local_metadata, False, *args)
 
-    def __deepcopy__(self, memo):
-        copied = type(self)(self.dtype)
-        copied.set_weight_bias(*self._weight_bias())
-        memo[id(self)] = copied
-        return copied
-
     def __repr__(self):
         return repr(self._weight_bias())
 

@@ -53,9 +53,6 @@ class PackedParameter(nn.Module):
         self.param = state_dict[prefix + "param"]
         super()._load_from_state_dict(state_dict, prefix, local_metadata, False, *args)
 
-    def __deepcopy__(self, memo):
-        return self  # the weights do not change
-
 
 class RNNBase(nn.Module):
     """What LSTM and GRU have in common."""
@@ -270,12 +267,6 @@ class RNNCellBase(nn.Module):
                 made, f"_packed_weight_{name}", pack_weight_bias(weight, getattr(mod, f"bias_{name}"), dtype)
             )
         return made
-
-    def __deepcopy__(self, memo):
-        copied = self.__new__(type(self))
-        copied.__dict__.update(self.__dict__)  # the weights do not change
-        memo[id(self)] = copied
-        return copied
 
 
 class RNNCell(RNNCellBase):
