@@ -40,6 +40,13 @@ def labels(*shape, below=3):
 
 # All arguments of a call, in the schema's order.
 X, SQUARE = numbers(3, 5), numbers(3, 3)
+LINES = [(x, n, dim, norm) for x in (X, labels(3, 5), X.to(weft.complex64)) for n in (None, 3, 7) for dim in (0, -1)
+         for norm in (None, "ortho", "forward")]  # fmt: skip
+SPACES = [
+    (numbers(3, 4, 5), s, dim, norm)
+    for s, dim in ((None, [0, 2]), ([4, -1], [2, 1]), ([3], [1]))
+    for norm in (None, "ortho")
+]
 HOW = ("linear", "lower", "higher", "midpoint", "nearest")
 SAMPLES = {
     "cov": [(X, 1, None, None), (X, 0, labels(5), None), (X, 1, labels(5), numbers(5) + 2), (X[0], 1, None, None)],
@@ -155,6 +162,16 @@ SAMPLES = {
         for pad in (None, 1, -1)
     ],
     "_embedding_bag": [(X, labels(4), weft.tensor([0, 1, 3]), False, 0, False, numbers(4), False, pad) for pad in (-1, 1)],
+    **{f"fft_{name}": LINES for name in ("fft", "ifft", "irfft", "hfft")},
+    **{f"fft_{name}": [(X, n, 1, norm) for n in (None, 7) for norm in (None, "ortho")] for name in ("rfft", "ihfft")},
+    **{f"fft_{name}{over}": SPACES for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft") for over in "2n"},
+    "_fft_c2c": [(X.to(weft.complex64), [0, 1], 1, forward) for forward in (False, True)],
+    "_fft_r2c": [(X, [0, 1], 0, half) for half in (False, True)],
+    "_fft_c2r": [(X.to(weft.complex64), [0, 1], 2, 8)],
+    "fft_fftfreq": [(n, 0.5, None) for n in (0, 1, 4, 5)] + [(4, 1.0, weft.float64)],
+    "fft_rfftfreq": [(n, 0.5, None) for n in (1, 4, 5)],
+    "fft_fftshift": [(X, None), (X, [1])],
+    "fft_ifftshift": [(X, None), (X, [1])],
     "renorm": [(X, 2, 0, 1.0), (numbers(2, 3, 4, dtype=weft.bfloat16), 1.0, -1, 0.5)],
 }  # fmt: skip
 
@@ -194,6 +211,22 @@ def arguments_of(schema, values):
     count = parameters.index("*") if "*" in parameters else len(parameters)
     names = [parameter.partition("=")[0].split()[-1] for parameter in parameters if parameter != "*"]
     return values[:count], dict(zip(names[count:], values[count:]))
+
+
+def test_scripts_have_pytorchs_answers():
+    """Where builtins that were composed in C++ gave others, or none; PyTorch 2.15's."""
+    aten = weft.ops.aten
+    x = weft.tensor([0.1, 0.5, 2.0, 3.0])
+    assert float(aten.quantile(x, 0.4, interpolation="nearest")) == 0.5
+    assert float(aten.quantile(x, 0.4, interpolation="higher")) == 2.0
+    assert float(aten.nanquantile(x, 0.4, interpolation="midpoint")) == 1.25
+    large = weft.tensor([1000.0, -1000.0, 1000.0])
+    assert aten.logcumsumexp(large, 0).tolist() == [1000.0, 1000.0, 1000.6931762695312]
+    result, mean, deviation = aten.native_layer_norm(x, [4], None, None, 1e-5)
+    assert abs(float(mean) - 1.4) < 1e-6 and abs(float(deviation) - 0.8591) < 1e-4
+    assert aten.constant_pad_nd(x, [-1, 2]).tolist() == [0.5, 2.0, 3.0, 0.0, 0.0]
+    with pytest.raises(RuntimeError, match="as there are observations"):
+        aten.cov(X, fweights=labels(4))
 
 
 # ---- names with two definitions --------------------------------------------------------------------------------

@@ -36,6 +36,8 @@ REFUSED = {
 LEFT_OUT = {
     "glu": {"integer": "PyTorch's takes no integers", "bool": "PyTorch's takes no integers"},
     "logcumsumexp": {"complex": "logarithms are equal up to 2 pi i"},
+    "percentile": {"complex": "PyTorch's takes none"},
+    "quantile": {"complex": "PyTorch's takes none"},
 }
 
 

@@ -385,3 +385,10 @@ def test_clamp_of_integers_between_what_they_do_not_hold():
         with pytest.raises(RuntimeError, match="outside the representable range"):
             given.clamp(**bounds)
     assert torch.tensor([-128, 127], dtype=torch.int8).clamp(-129, 128).tolist() == [-128, 127]
+
+
+def test_isin_of_a_number_compares_in_the_tensors_dtype():
+    halves = torch.tensor([0.1, 0.5], dtype=torch.float16)
+    assert torch.isin(halves, 0.1).tolist() == [True, False] and bool(torch.isin(0.1, halves))
+    assert torch.isin(halves, 0.1, invert=True).tolist() == [False, True]
+    assert torch.isin(torch.tensor([1, 2]), 1.0).tolist() == [True, False]

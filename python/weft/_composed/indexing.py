@@ -55,7 +55,8 @@ def scatter_reduce(
             f"scatter_reduce(): reduce argument must be either sum, prod, mean, amax or amin, got {reduce}."
         )
     dim = dimension("scatter_reduce", dim, input.dim())
-    return _combined("scatter_reduce", input, dim, index.to(_weft.int64), src, reduce, include_self)
+    places = index if index.dtype == _weft.int64 else index.to(_weft.int64)
+    return _combined("scatter_reduce", input, dim, places, src, reduce, include_self)
 
 
 @aten_(

@@ -164,8 +164,8 @@ def _permutation(pivots: Tensor, m: int) -> Tensor:
     position = _weft.arange(m)
     order = position.expand(list(pivots.shape[:-1]) + [m])
     for i in range(pivots.shape[-1]):
-        other = (_weft.narrow(pivots, -1, i, 1) - 1).to(_weft.int64)
-        mine = _weft.narrow(order, -1, i, 1)
+        other = (pivots[..., i : i + 1] - 1).to(_weft.int64)
+        mine = order[..., i : i + 1]
         theirs = _weft.gather(order, order.dim() - 1, other)
         order = _weft.where(position == other, mine, order)
         order = _weft.where(position == i, theirs, order)

@@ -71,18 +71,18 @@ def pad_sequence(
         raise RuntimeError("pad_sequence: expected at least one sequence")
     trailing = list(sequences[0].shape[1:])
     steps = max([sequence.shape[0] for sequence in sequences])
-    rows: List[Tensor] = []
-    for sequence in sequences:
+    result = _weft.full([len(sequences), steps] + trailing, padding_value, dtype=sequences[0].dtype)
+    for row, sequence in enumerate(sequences):
         if list(sequence.shape[1:]) != trailing:
             raise ValueError(
                 f"pad_sequence: expected sequences whose shapes are alike but for the first dimension, which "
                 f"{list(sequence.shape)} and {list(sequences[0].shape)} are not"
             )
-        missing = [steps - sequence.shape[0]] + trailing
-        padding = _weft.full(missing, padding_value, dtype=sequences[0].dtype)
-        parts = [padding, sequence] if padding_side == "left" else [sequence, padding]
-        rows.append(_weft.cat(parts, 0).to(sequences[0].dtype))
-    return _weft.stack(rows, 0 if batch_first else 1)
+        count = sequence.shape[0]
+        start = steps - count if padding_side == "left" else 0
+        if count > 0:
+            result[row, start : start + count] = sequence
+    return result if batch_first else result.transpose(0, 1)
 
 
 @aten("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor")
@@ -118,12 +118,16 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 0:
         return _weft.zeros([0], dtype=input.dtype)
     count = input.shape[0]
-    places = _weft.meshgrid([_weft.arange(count) for _ in range(r)], indexing="ij")
-    chosen = _weft.ones([count] * r, dtype=_weft.bool)
-    for at in range(r - 1):
-        if with_replacement:
-            chosen = chosen & (places[at] <= places[at + 1])
-        else:
-            chosen = chosen & (places[at] < places[at + 1])
-    columns = [_weft.take(input, _weft.masked_select(each, chosen)) for each in places]
-    return _weft.stack(columns, 1)
+    step = 0 if with_replacement else 1
+    rows = [[at] for at in range(count)]
+    for _ in range(r - 1):
+        longer: List[List[int]] = []
+        for row in rows:
+            for at in range(row[-1] + step, count):
+                longer.append(row + [at])
+        rows = longer
+    places: List[int] = []
+    for row in rows:
+        places += row
+    chosen = _weft.index_select(input, 0, _weft.tensor(places, dtype=_weft.int64))
+    return chosen.reshape([len(rows), r])

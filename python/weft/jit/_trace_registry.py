@@ -26,3 +26,8 @@ def repeated(values, count):
     """A size for every dimension, where one stands for all."""
     values = list(values)
     return values * count if len(values) == 1 else values
+
+
+def inexact(x, aten):
+    """In float32, where it is of integers or truth values."""
+    return x if x.is_floating_point() or x.is_complex() else aten.to(x, weft.float32)

@@ -113,7 +113,7 @@ template <size_t Number>
 void run_composed(std::span<IValue> arguments, IValue* results) {
   const Composed& composed = all_composed()[Number];
   static FunctionImpl& function = composed_function(std::string(composed.function));
-  IValue result = run_code(code_of(function), arguments);
+  IValue result = run_code(code_of(function), arguments.first(function.schema.arguments.size()));
   if (composed.num_results == 1) {
     results[0] = std::move(result);
   } else {

@@ -2,7 +2,7 @@
 
 import weft
 
-from .._trace_registry import OPERATORS, operator_rule
+from .._trace_registry import OPERATORS, inexact, operator_rule
 from .._tracer import aten
 
 
@@ -72,7 +72,7 @@ def local_response_norm(input, size, alpha, beta, k):
 
 @operator_rule()
 def normalize(input, p, dim, eps):
-    norm = aten.clamp_min(aten.linalg_vector_norm(input, p, [dim], True), eps)
+    norm = aten.clamp_min(aten.linalg_vector_norm(inexact(input, aten), p, [dim], True), eps)
     return aten.div(input, aten.expand_as(norm, input))
 
 

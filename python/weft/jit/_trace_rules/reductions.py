@@ -3,7 +3,7 @@
 import weft
 from weft import return_types
 
-from .._trace_registry import OPERATORS, operator_rule
+from .._trace_registry import OPERATORS, inexact, operator_rule
 from .._tracer import aten
 
 
@@ -64,7 +64,7 @@ def median(x, dim, keepdim):
 
 @operator_rule()
 def vector_norm(x, ord, dim, keepdim):
-    return aten.linalg_vector_norm(x, ord, dim, keepdim)
+    return aten.linalg_vector_norm(inexact(x, aten), ord, dim, keepdim)
 
 
 @operator_rule()
@@ -115,6 +115,8 @@ def nanprod(x, dim, keepdim, dtype):
 def quantile(x, q, dim, keepdim):
     if x.dtype in (weft.float32, weft.float64):
         return aten.quantile(x, q, dim, keepdim)
+    if x.is_complex():
+        return NotImplemented
     # TorchScript's takes no others.
     wide = aten.to(x, weft.float32 if x.is_floating_point() else weft.float64)
     result = aten.quantile(wide, q, dim, keepdim)

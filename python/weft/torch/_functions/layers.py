@@ -83,7 +83,9 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
 
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, *, out=None):
     """batch_norm, the mean, and one over the deviation of each channel; of no training, two empty tensors."""
-    results = layers.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    results = layers.native_batch_norm(
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )
     return all_written(out, results)
 
 
