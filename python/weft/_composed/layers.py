@@ -81,30 +81,13 @@ def constant_pad_nd(input: Tensor, pad: List[int], value: number) -> Tensor:
             f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)} "
             f"while the input has {input.dim()} dimensions."
         )
-    result = input
-    is_copy = False
     for at in range(0, len(pad), 2):
-        dim = input.dim() - 1 - at // 2
-        before, after = pad[at], pad[at + 1]
-        start, stop, size = max(-before, 0), max(-after, 0), result.shape[dim]
-        if start > 0 or stop > 0:
-            if size - start - stop < 0:
-                raise RuntimeError(
-                    f"The input size {size}, plus negative padding {before} and {after}, resulted in a negative output size"
-                )
-            result = _weft.narrow(result, dim, start, size - start - stop)
-        if before > 0 or after > 0:
-            parts = [result]
-            shape = list(result.shape)
-            if before > 0:
-                shape[dim] = before
-                parts = [_weft.full(shape, value, dtype=input.dtype)] + parts
-            if after > 0:
-                shape[dim] = after
-                parts = parts + [_weft.full(shape, value, dtype=input.dtype)]
-            result = _weft.cat(parts, dim)
-            is_copy = True
-    return result if is_copy else result.clone()
+        size = input.shape[input.dim() - 1 - at // 2]
+        if size + min(pad[at], 0) + min(pad[at + 1], 0) < 0:
+            raise RuntimeError(
+                f"The input size {size}, plus negative padding {pad[at]} and {pad[at + 1]}, resulted in a negative output size"
+            )
+    return _weft.pad(input, pad, "constant", value)
 
 
 # ---- embeddings ----------------------------------------------------------------------------------------------

@@ -193,6 +193,7 @@ void own(std::string_view signature) {
   own<"index_put">("(Tensor x, Tensor values, Tensor[] indices, *, bool accumulate=False) -> Tensor");
   own<"lu_factor">("(Tensor x, bool check=False) -> (Tensor, Tensor, Tensor)");
   own<"lu_solve">("(Tensor factors, Tensor pivots, Tensor b, bool adjoint=False) -> Tensor");
+  own<"pad">("(Tensor input, int[] pad, str mode='constant', Scalar? value=None) -> Tensor");
   own<"require">("(Tensor x, Tensor condition, *, str error) -> Tensor");
   own<"scatter_combine">("(Tensor x, int dim, Tensor index, Tensor src, str reduce) -> Tensor");
   own<"solve_triangular">("(Tensor a, Tensor b, bool upper, bool unitriangular=False) -> Tensor");
