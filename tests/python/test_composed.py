@@ -47,6 +47,13 @@ SPACES = [
     for s, dim in ((None, [0, 2]), ([4, -1], [2, 1]), ([3], [1]))
     for norm in (None, "ortho")
 ]
+WINDOWS = {
+    "": (),
+    ".periodic": (False,),
+    ".periodic_alpha": (True, 0.6),
+    ".periodic_alpha_beta": (True, 0.6, 0.3),
+    ".beta": (True, 3.0),
+}
 HOW = ("linear", "lower", "higher", "midpoint", "nearest")
 SAMPLES = {
     "cov": [(X, 1, None, None), (X, 0, labels(5), None), (X, 1, labels(5), numbers(5) + 2), (X[0], 1, None, None)],
@@ -172,6 +179,11 @@ SAMPLES = {
     "fft_rfftfreq": [(n, 0.5, None) for n in (1, 4, 5)],
     "fft_fftshift": [(X, None), (X, [1])],
     "fft_ifftshift": [(X, None), (X, [1])],
+    **{
+        f"{name}_window{over}": [(n, *more, dtype, None, None) for n in (0, 1, 2, 7) for dtype in (None, weft.float64)]
+        for name in ("hann", "hamming", "bartlett", "blackman", "kaiser")
+        for over, more in WINDOWS.items()
+    },
     "renorm": [(X, 2, 0, 1.0), (numbers(2, 3, 4, dtype=weft.bfloat16), 1.0, -1, 0.5)],
 }  # fmt: skip
 
@@ -196,13 +208,25 @@ def test_builtins_do_what_the_functions_do(schema):
     for arguments in SAMPLES[full_name(schema)]:
         positional, keywords = arguments_of(schema, arguments)
         builtin = weft._C._call_builtin(f"aten::{full_name(schema)}", *positional, **keywords)
-        same(builtin, call(FUNCTIONS[schema], arguments))
+        same(builtin, call(FUNCTIONS[schema], schema, arguments))
 
 
-def call(function, values):
-    parameters = list(inspect.signature(function).parameters.values())
-    count = sum(parameter.kind != parameter.KEYWORD_ONLY for parameter in parameters)
-    return function(*values[:count], **dict(zip([each.name for each in parameters[count:]], values[count:])))
+def call(function, schema, values):
+    """With the arguments where src/script/run/composed.cc has them."""
+    names, parameters = names_of(schema), list(inspect.signature(function).parameters)
+    positional = names_of(schema.partition(", *")[0] + ")")
+    given = {}
+    for at, (name, value) in enumerate(zip(names, values)):
+        if name in parameters:
+            given[name] = value
+        elif at < min(len(parameters), len(positional)) and parameters[at] not in names:
+            given[parameters[at]] = value
+    return function(**given)
+
+
+def names_of(schema):
+    parameters = re.sub(r"->.*|=\[.*?\]", "", schema)[len(full_name(schema)) + 1 :].strip()[:-1].split(", ")
+    return [parameter.partition("=")[0].split()[-1] for parameter in parameters if parameter != "*"]
 
 
 def arguments_of(schema, values):

@@ -7,6 +7,7 @@ names, out=, named tuples of results.
 """
 
 number = float  # what a schema calls Scalar: any number
+Device = object
 
 
 def aten(schema):

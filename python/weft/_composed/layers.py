@@ -92,6 +92,10 @@ def constant_pad_nd(input: Tensor, pad: List[int], value: number) -> Tensor:
 
 # ---- embeddings ----------------------------------------------------------------------------------------------
 @aten(
+    "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool "
+    "sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)"
+)
+@aten(
     "embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool "
     "sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)"
 )
@@ -131,25 +135,6 @@ def embedding_bag(
         return result, nothing, none, none.clone()
     bags = _weft.searchsorted(starts, _weft.arange(indices.shape[0]), right=True) - 1
     return result, bags.to(offsets.dtype), sizes, sizes.clone()
-
-
-@aten(
-    "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool "
-    "sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)"
-)
-def embedding_bag_of_all(
-    weight: Tensor,
-    indices: Tensor,
-    offsets: Tensor,
-    scale_grad_by_freq: bool,
-    mode: int,
-    sparse: bool,
-    per_sample_weights: Optional[Tensor],
-    include_last_offset: bool,
-) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
-    return embedding_bag(
-        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset
-    )
 
 
 @aten(

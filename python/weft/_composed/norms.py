@@ -79,25 +79,20 @@ def frobenius_norm(input: Tensor, dim: List[int], keepdim: bool) -> Tensor:
 
 
 @aten("norm.Scalar(Tensor self, Scalar p=2) -> Tensor")
-def norm_of_all(input: Tensor, p: number) -> Tensor:
-    return vector_norm(input, p)
-
-
 @aten("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor")
-def norm_over(input: Tensor, p: Optional[number], dim: List[int], keepdim: bool) -> Tensor:
-    return vector_norm(input, 2 if p is None else p, dim, keepdim)
-
-
 @aten(
     "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor"
 )
-def norm_over_in(input: Tensor, p: Optional[number], dim: List[int], keepdim: bool, dtype: int) -> Tensor:
-    return vector_norm(input, 2 if p is None else p, dim, keepdim, dtype)
-
-
 @aten("norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor")
-def norm_of_all_in(input: Tensor, p: Optional[number], dtype: int) -> Tensor:
-    return vector_norm(input, 2 if p is None else p, None, False, dtype)
+def norm_over(
+    input: Tensor,
+    p: Optional[number],
+    dim: Optional[List[int]] = None,
+    keepdim: bool = False,
+    *,
+    dtype: Optional[int] = None,
+) -> Tensor:
+    return vector_norm(input, 2 if p is None else p, dim, keepdim, dtype)
 
 
 @aten("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor")
@@ -236,13 +231,9 @@ def named_norm(A: Tensor, ord: str, dim: Optional[List[int]], keepdim: bool, dty
 
 
 @aten("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor")
-def nuclear_norm(input: Tensor, keepdim: bool) -> Tensor:
-    return named_matrix_norm(input, "nuc", [-2, -1], keepdim)
-
-
 @aten("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor")
-def nuclear_norm_over(input: Tensor, dim: List[int], keepdim: bool) -> Tensor:
-    return named_matrix_norm(input, "nuc", dim, keepdim)
+def nuclear_norm(input: Tensor, dim: Optional[List[int]] = None, keepdim: bool = False) -> Tensor:
+    return named_matrix_norm(input, "nuc", [-2, -1] if dim is None else dim, keepdim)
 
 
 # ---- condition numbers ---------------------------------------------------------------------------------------

@@ -113,6 +113,10 @@ def unique_dim(
 
 
 @aten(
+    "unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
+    "Tensor, Tensor)"
+)
+@aten(
     "unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
     "(Tensor, Tensor, Tensor)"
 )
@@ -121,13 +125,3 @@ def unique_consecutive(
 ) -> Tuple[Tensor, Tensor, Tensor]:
     values, inverse, counts = runs(input, dim)
     return _chosen(values, inverse, counts, return_inverse, return_counts)
-
-
-@aten(
-    "unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
-    "Tensor, Tensor)"
-)
-def unique_dim_consecutive(
-    input: Tensor, dim: int, return_inverse: bool, return_counts: bool
-) -> Tuple[Tensor, Tensor, Tensor]:
-    return unique_consecutive(input, return_inverse, return_counts, dim)

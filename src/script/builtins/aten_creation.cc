@@ -185,23 +185,6 @@ Tensor tensor_of(const IValue& data, OptionalDType dtype, OptionalDevice device)
   return result;
 }
 
-// ---- windows ------------------------------------------------------------------------------------------
-// a - b cos(2 pi n / N) + c cos(4 pi n / N), N the length of the period.
-Tensor cosine_window(int64_t length, bool periodic, double a, double b, double c, OptionalDType dtype,
-                     OptionalDevice device) {
-  const DType result = dtype.value_or(DType::F32);
-  if (length <= 1) return full({length}, Scalar(1.0), result, device);
-  const double period = static_cast<double>(periodic ? length : length - 1);
-  const Tensor n = call(op<"arange">(), {},
-                        {{"start", Scalar(length)}, {"dtype", DType::F64}, {"device", optional(device)}});
-  const auto wave = [&](double harmonic) {
-    return promoted(op<"cos">(), {promoted(op<"mul">(), {n, Scalar(harmonic * 2 * M_PI / period)})});
-  };
-  Tensor window = promoted(op<"sub">(), {Scalar(a), promoted(op<"mul">(), {wave(1), Scalar(b)})});
-  if (c != 0) window = promoted(op<"add">(), {window, promoted(op<"mul">(), {wave(2), Scalar(c)})});
-  return cast(window, result);
-}
-
 Tensor triangle_indices(bool lower, int64_t rows, int64_t columns, int64_t offset, OptionalDType dtype) {
   const Tensor ones = call(op<"ones">(), {}, {{"shape", sizes(Ints{rows, columns})}, {"dtype", DType::U8}});
   const Tensor part = call(lower ? op<"tril">() : op<"triu">(), {ones}, {{"diagonal", number(offset)}});
@@ -346,30 +329,6 @@ Tensor triangle_indices(bool lower, int64_t rows, int64_t columns, int64_t offse
          [](const IValue& data, OptionalDType dtype, OptionalDevice device) {
            return tensor_of(data, dtype, device);
          });
-  return true;
-}();
-
-// A cosine window and its "periodic" overload; a, b and c in hundredths.
-template <int kA, int kB, int kC>
-void define_window(std::string_view name) {
-  constexpr const char* kOptions =
-      "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None";
-  static constexpr auto kWindow = [](int64_t n, bool periodic, OptionalDType dtype, OptionalDevice device) {
-    return cosine_window(n, periodic, kA / 100.0, kB / 100.0, kC / 100.0, dtype, device);
-  };
-  define(fmt::format("{}(int window_length, {}) -> Tensor", name, kOptions),
-         [](int64_t n, OptionalDType dtype, const IValue&, OptionalDevice device, const IValue&) {
-           return kWindow(n, true, dtype, device);
-         });
-  define(fmt::format("{}.periodic(int window_length, bool periodic, {}) -> Tensor", name, kOptions),
-         [](int64_t n, bool periodic, OptionalDType dtype, const IValue&, OptionalDevice device,
-            const IValue&) { return kWindow(n, periodic, dtype, device); });
-}
-
-[[maybe_unused]] const bool kWindows = [] {
-  define_window<50, 50, 0>("hann_window");
-  define_window<54, 46, 0>("hamming_window");
-  define_window<42, 50, 8>("blackman_window");
   return true;
 }();
 

@@ -102,22 +102,67 @@ FunctionImpl& composed_function(const std::string& name) {
 constexpr size_t kMost = 256;
 struct Composed {
   std::string_view function;
-  size_t num_results = 1;
+  std::string schema;
 };
 std::array<Composed, kMost>& all_composed() {
   static auto& all = *new std::array<Composed, kMost>;
   return all;
 }
 
+// The builtin's arguments as its function's: those of a parameter's name go there, the others to the
+// parameter in their place; an argument that has none is left out, a parameter that gets none has its
+// default.
+struct Call {
+  explicit Call(const Composed& composed) : function(composed_function(std::string(composed.function))) {
+    const Schema schema = parse_schema("aten::" + composed.schema);
+    const std::vector<SchemaArgument>& parameters = function.schema.arguments;
+    num_results = schema.returns.size();
+    for (const SchemaArgument& parameter : parameters)
+      defaults.push_back(parameter.default_value.value_or(IValue()));
+    std::vector<bool> is_given(parameters.size());
+    for (size_t i = 0; i < schema.arguments.size(); ++i) {
+      const auto named = std::find_if(parameters.begin(), parameters.end(), [&](const SchemaArgument& each) {
+        return each.name == schema.arguments[i].name;
+      });
+      size_t place = static_cast<size_t>(named - parameters.begin());
+      if (named == parameters.end() && i < parameters.size() && !schema.arguments[i].keyword_only &&
+          !schema.find(parameters[i].name))
+        place = i;
+      places.push_back(place);
+      is_in_order = is_in_order && place == i;
+      if (place >= parameters.size()) continue;
+      WEFT_ASSERT(schema.arguments[i].type->is_subtype_of(*parameters[place].type),
+                  fmt::format("{}: '{}' is of another type", composed.schema, parameters[place].name));
+      is_given[place] = true;
+    }
+    is_in_order = is_in_order && places.size() == parameters.size();
+    for (size_t i = 0; i < parameters.size(); ++i)
+      WEFT_ASSERT(is_given[i] || parameters[i].default_value,
+                  fmt::format("{}: nothing gives '{}'", composed.schema, parameters[i].name));
+  }
+  IValue operator()(std::span<IValue> arguments) const {
+    if (is_in_order) return run_code(code_of(function), arguments);
+    std::vector<IValue> values = defaults;
+    for (size_t i = 0; i < places.size(); ++i)
+      if (places[i] < values.size()) values[places[i]] = std::move(arguments[i]);
+    return run_code(code_of(function), values);
+  }
+
+  FunctionImpl& function;
+  std::vector<size_t> places;  // of the builtin's arguments among the function's
+  std::vector<IValue> defaults;
+  bool is_in_order = true;
+  size_t num_results = 1;
+};
+
 template <size_t Number>
 void run_composed(std::span<IValue> arguments, IValue* results) {
-  const Composed& composed = all_composed()[Number];
-  static FunctionImpl& function = composed_function(std::string(composed.function));
-  IValue result = run_code(code_of(function), arguments.first(function.schema.arguments.size()));
-  if (composed.num_results == 1) {
+  static const auto& call = *new Call(all_composed()[Number]);
+  IValue result = call(arguments);
+  if (call.num_results == 1) {
     results[0] = std::move(result);
   } else {
-    for (size_t i = 0; i < composed.num_results; ++i) results[i] = result.elements().at(i);
+    for (size_t i = 0; i < call.num_results; ++i) results[i] = result.elements().at(i);
   }
 }
 template <size_t... Numbers>
@@ -155,11 +200,7 @@ void register_file(const File& file, size_t& count) {
     const std::string schema = joined_literals(file.text.substr(at + 6));
     const size_t name = file.text.find("\ndef ", at) + 5;
     WEFT_ASSERT(count < kMost, "more composed builtins than functions that run them");
-    const std::string_view results = std::string_view(schema).substr(schema.rfind("->"));
-    all_composed()[count] = {file.text.substr(name, file.text.find('(', name) - name),
-                             results.find('(') == std::string_view::npos
-                                 ? 1
-                                 : size_t(std::count(results.begin(), results.end(), ',')) + 1};
+    all_composed()[count] = {file.text.substr(name, file.text.find('(', name) - name), schema};
     if (has_inplace)
       aten::define_functions(schema, kRun[count], kRunInplace[count]);
     else
