@@ -9,6 +9,11 @@ Instruction define(std::string type, std::string result, Expr value) {
   return {Opcode::Define, std::move(type), std::move(result), {std::move(value)}};
 }
 
+Instruction binary(std::string type, std::string result, Expr a, std::string symbol, Expr b) {
+  return {
+      Opcode::Binary, std::move(type), std::move(result), {std::move(a), std::move(b)}, std::move(symbol)};
+}
+
 Instruction load(std::string type, std::string result, Expr array, Expr index, std::string part) {
   return {Opcode::Load,
           std::move(type),
@@ -81,8 +86,11 @@ Instruction go(Way way) {
 
 Instruction statement(Expr text) { return {Opcode::Statement, "", "", {std::move(text)}}; }
 
-Expr element(const Instruction& in) {
-  return in.operands[0].text() + "[" + in.operands[1].text() + "]" + in.symbol;
+Expr expression(const Instruction& in) {
+  const std::string& first = in.operands[0].text();
+  if (in.opcode == Opcode::Binary) return first + " " + in.symbol + " " + in.operands[1].text();
+  if (in.opcode == Opcode::Load) return first + "[" + in.operands[1].text() + "]" + in.symbol;
+  return in.operands[0];
 }
 
 const Jump* jump_of(const Instruction& in) { return in.way ? std::get_if<Jump>(&*in.way) : nullptr; }

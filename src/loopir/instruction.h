@@ -42,6 +42,7 @@ using Way = std::variant<Jump, Exit>;
 
 enum class Opcode : uint8_t {
   Define,    // result = operand 0
+  Binary,    // result = operands 0 and 1 with `symbol` between them
   Load,      // result = array operand 0 at index operand 1, with `symbol` behind it
   Declare,   // result is set by what follows
   Overflow,  // result = function `symbol` of operands 0 and 1; left where it does not fit
@@ -75,6 +76,7 @@ struct Instruction {
 using Instructions = std::vector<Instruction>;
 
 Instruction define(std::string type, std::string result, Expr value);
+Instruction binary(std::string type, std::string result, Expr a, std::string symbol, Expr b);
 Instruction load(std::string type, std::string result, Expr array, Expr index, std::string part = "");
 Instruction declare(std::string type, std::string result);
 Instruction overflow(std::string type, std::string result, std::string function, bool true_if_fits, Expr a,
@@ -92,8 +94,8 @@ Instruction branch(Expr condition, Way way);
 Instruction go(Way way);
 Instruction statement(Expr text);
 
-// Of a load or store: as an expression.
-Expr element(const Instruction& in);
+// What a definition, a binary operation or a load gives.
+Expr expression(const Instruction& in);
 // Null: it leads to no block.
 const Jump* jump_of(const Instruction& in);
 Jump* jump_of(Instruction& in);

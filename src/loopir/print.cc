@@ -34,9 +34,9 @@ std::string lines(const Instruction& in, const Goto& to) {
     return fmt::format("if (__builtin_expect(!({}), 0)) {}", condition, print(*in.exit));
   };
   switch (in.opcode) {
-    case Opcode::Define: return fmt::format("{} const {} = {};", in.type, in.result, operand(0));
-    case Opcode::Load:
-      return fmt::format("{} const {} = {}[{}]{};", in.type, in.result, operand(0), operand(1), in.symbol);
+    case Opcode::Define:
+    case Opcode::Binary:
+    case Opcode::Load: return fmt::format("{} const {} = {};", in.type, in.result, expression(in).text());
     case Opcode::Declare: return fmt::format("{} {};", in.type, in.result);
     case Opcode::Overflow:
       return fmt::format("{} {};\n    {}", in.type, in.result,

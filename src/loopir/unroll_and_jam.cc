@@ -18,6 +18,7 @@ const char* const kSuffix = "_side[side]";
 bool is_plain(const Instruction& in, const Barred& barred) {
   switch (in.opcode) {
     case Opcode::Define:
+    case Opcode::Binary:
     case Opcode::Load:
     case Opcode::Declare:
     case Opcode::Store:

@@ -80,11 +80,7 @@ LoopValue LoopBuilder::binary(int op, const LoopValue& a, const LoopValue& b) {
 LoopValue LoopBuilder::python_binary(int op, const LoopValue& a, const LoopValue& b) {
   const bool logical = op == NB_AND || op == NB_OR || op == NB_XOR;
   if (a.kind == LoopKind::Bool && b.kind == LoopKind::Bool && logical)
-    return loop_bool(temporary("bool", fmt::format("{} {} {}", a.expr,
-                                                   op == NB_AND  ? "&"
-                                                   : op == NB_OR ? "|"
-                                                                 : "^",
-                                                   b.expr)));
+    return loop_bool(operation("bool", a.expr, op == NB_AND ? "&" : op == NB_OR ? "|" : "^", b.expr));
   if (a.kind == LoopKind::Float || b.kind == LoopKind::Float) return float_binary(op, a, b);
   if (op == NB_TRUE_DIVIDE) {
     if (!b.known || *b.known == 0) require(fmt::format("{} != 0", b.expr));
@@ -94,7 +90,7 @@ LoopValue LoopBuilder::python_binary(int op, const LoopValue& a, const LoopValue
         require(fmt::format("is_exact({})", part->expr));
     for (const LoopValue* part : {&a, &b})
       if (part->known && std::abs(*part->known) > 1L << 53) unsupported("a quotient of very large ints");
-    return loop_float(temporary("f64", fmt::format("{} / {}", as_float(a), as_float(b))));
+    return loop_float(operation("f64", as_float(a), "/", as_float(b)));
   }
   return int_binary(op, a, b);
 }
@@ -106,12 +102,9 @@ LoopValue LoopBuilder::affine_binary(int op, const LoopValue& a, const LoopValue
   const LoopAffineRef affine = op == NB_MULTIPLY ? affine_product(a.affine, b.affine)
                                                  : affine_sum(a.affine, b.affine, op == NB_SUBTRACT);
   if (parallel_ ? !affine : !check_before(affine, "", "")) return result;
-  result = loop_int(temporary("i64", fmt::format("{} {} {}", a.expr,
-                                                 op == NB_ADD        ? "+"
-                                                 : op == NB_SUBTRACT ? "-"
-                                                                     : "*",
-                                                 b.expr)),
-                    op != NB_SUBTRACT && a.nonnegative && b.nonnegative);
+  const char* symbol = op == NB_ADD ? "+" : op == NB_SUBTRACT ? "-" : "*";
+  result =
+      loop_int(operation("i64", a.expr, symbol, b.expr), op != NB_SUBTRACT && a.nonnegative && b.nonnegative);
   result.affine = affine;
   return result;
 }
@@ -122,12 +115,10 @@ LoopValue LoopBuilder::int_binary(int op, const LoopValue& a, const LoopValue& b
   const std::string x = a.kind == LoopKind::Bool ? "(i64)" + a.expr : a.expr;
   const std::string y = b.kind == LoopKind::Bool ? "(i64)" + b.expr : b.expr;
   const auto checked_by = [&](const char* function, bool true_if_fits = false) {
-    const std::string name = overflowing("i64", function, true_if_fits, x, y);
-    if (op == NB_ADD || op == NB_SUBTRACT) note_update(op == NB_ADD ? '+' : '-', name, x, y);
-    return name;
+    return overflowing("i64", function, true_if_fits, x, y);
   };
   const auto plain_result = [&](const char* symbol) {
-    return loop_int(temporary("i64", fmt::format("{} {} {}", x, symbol, y)), nonnegative);
+    return loop_int(operation("i64", x, symbol, y), nonnegative);
   };
   if (checked_ || parallel_) {
     LoopValue result = affine_binary(op, a, b);
@@ -171,12 +162,10 @@ std::string LoopBuilder::float_operation(int op, DType dtype, const LoopValue& a
   const std::string x = dtype == DType::F64 ? as_float(a) : as_dtype(a, dtype),
                     y = dtype == DType::F64 ? as_float(b) : as_dtype(b, dtype);
   switch (op) {
-    case NB_ADD: return temporary(type, fmt::format("{} + {}", x, y));
-    case NB_SUBTRACT: return temporary(type, fmt::format("{} - {}", x, y));
-    case NB_MULTIPLY: return temporary(type, fmt::format("{} * {}", x, y));
-    case NB_TRUE_DIVIDE:
-      require(fmt::format("{} != 0", y));
-      return temporary(type, fmt::format("{} / {}", x, y));
+    case NB_ADD: return operation(type, x, "+", y);
+    case NB_SUBTRACT: return operation(type, x, "-", y);
+    case NB_MULTIPLY: return operation(type, x, "*", y);
+    case NB_TRUE_DIVIDE: require(fmt::format("{} != 0", y)); return operation(type, x, "/", y);
     case NB_FLOOR_DIVIDE:
     case NB_REMAINDER:
       require(fmt::format("{} != 0 && is_finite({})", y, x));
@@ -221,7 +210,7 @@ LoopValue LoopBuilder::numpy_binary(int op, const LoopValue& a, const LoopValue&
                          : op == NB_XOR                    ? "^"
                                                            : nullptr;
     if (!symbol) unsupported("an operation on NumPy bools");
-    return loop_numpy(dtype, temporary("bool", fmt::format("{} {} {}", x, symbol, y)));
+    return loop_numpy(dtype, operation("bool", x, symbol, y));
   }
   if (op == NB_REMAINDER && is_signed(dtype) && b.known && *b.known > 0)
     return within(remainder_by(loop_numpy(dtype, ""), x, *b.known), op, a, b);
@@ -242,10 +231,7 @@ LoopValue LoopBuilder::numpy_int_binary(int op, DType dtype, const std::string& 
   const std::string type = c_type(dtype);
   const auto simple = [&](const std::string& expr) { return loop_numpy(dtype, temporary(type, expr)); };
   const auto checked_by = [&](const char* call) {
-    const std::string name = overflowing(type, call, false, x, y);
-    if ((op == NB_ADD || op == NB_SUBTRACT) && dtype == DType::I64)
-      note_update(op == NB_ADD ? '+' : '-', name, x, y);
-    return loop_numpy(dtype, name);
+    return loop_numpy(dtype, overflowing(type, call, false, x, y));
   };
   switch (op) {
     // Where it wraps, NumPy warns.
@@ -260,13 +246,13 @@ LoopValue LoopBuilder::numpy_int_binary(int op, DType dtype, const std::string& 
         require(fmt::format("{} != 0", y));
       return simple(fmt::format("{}<{}>({}, {})", op == NB_REMAINDER ? "floor_remainder" : "floor_quotient",
                                 type, x, y));
-    case NB_AND: return simple(fmt::format("{} & {}", x, y));
-    case NB_OR: return simple(fmt::format("{} | {}", x, y));
-    case NB_XOR: return simple(fmt::format("{} ^ {}", x, y));
+    case NB_AND: return loop_numpy(dtype, operation(type, x, "&", y));
+    case NB_OR: return loop_numpy(dtype, operation(type, x, "|", y));
+    case NB_XOR: return loop_numpy(dtype, operation(type, x, "^", y));
     case NB_LSHIFT:
     case NB_RSHIFT:
       require(fmt::format("(u64){} < {}", y, itemsize(dtype) * 8));
-      if (op == NB_RSHIFT) return simple(fmt::format("{} >> {}", x, y));
+      if (op == NB_RSHIFT) return loop_numpy(dtype, operation(type, x, ">>", y));
       return simple(fmt::format("({})((u64){} << {})", type, x, y));
     case NB_POWER: {
       const std::string result = fresh_name("t");
@@ -300,7 +286,7 @@ LoopValue LoopBuilder::compare(int op, const LoopValue& a, const LoopValue& b) {
     if (integer.kind == LoopKind::Int && !integer.known &&
         !check_before(integer.affine, "-(1L << 53)", "(1L << 53)"))
       require(fmt::format("is_exact({})", integer.expr));
-    return loop_bool(temporary("bool", fmt::format("{} {} {}", as_float(a), symbol, as_float(b))));
+    return loop_bool(operation("bool", as_float(a), symbol, as_float(b)));
   }
   const DType dtype = common_dtype(a, b);
   if (!is_loop_dtype(dtype)) unsupported(fmt::format("a comparison in {}", name(dtype)));
@@ -314,7 +300,7 @@ LoopValue LoopBuilder::compare(int op, const LoopValue& a, const LoopValue& b) {
       !(b.kind == LoopKind::Numpy && is_floating(b.dtype)))
     unsupported("a comparison of signed and unsigned NumPy ints");
   const std::string x = as_dtype(a, dtype), y = as_dtype(b, dtype);
-  return loop_numpy(DType::Bool, temporary("bool", fmt::format("{} {} {}", x, symbol, y)));
+  return loop_numpy(DType::Bool, operation("bool", x, symbol, y));
 }
 
 LoopValue LoopBuilder::unary(Op op, const LoopValue& a) {

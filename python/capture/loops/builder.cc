@@ -199,6 +199,13 @@ std::string LoopBuilder::temporary(const std::string& type, const std::string& e
   return name;
 }
 
+std::string LoopBuilder::operation(const std::string& type, const std::string& a, const char* symbol,
+                                   const std::string& b) {
+  const std::string name = fresh_name("t");
+  emit(loopir::binary(type, name, a, symbol, b));
+  return name;
+}
+
 std::string LoopBuilder::overflowing(const std::string& type, const std::string& function, bool true_if_fits,
                                      const std::string& a, const std::string& b) {
   const std::string name = fresh_name("t");

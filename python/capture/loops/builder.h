@@ -99,6 +99,9 @@ class LoopBuilder {
   loopir::Exit exit_to(LoopExit::Kind kind, std::vector<LoopFrame> frames);
   void require(const std::string& condition);
   std::string temporary(const std::string& type, const std::string& expr);
+  // An infix operator.
+  std::string operation(const std::string& type, const std::string& a, const char* symbol,
+                        const std::string& b);
   // Of the prelude, true where the result fits; or of the compiler, true where it does not.
   std::string overflowing(const std::string& type, const std::string& function, bool true_if_fits,
                           const std::string& a, const std::string& b);
@@ -186,14 +189,8 @@ class LoopBuilder {
   void note_view(const LoopValue& container, const std::vector<LoopAffineRef>& indices,
                  const std::string& pointer);
   void note_read(const LoopValue& view);  // of any element
-  void note_update(char op, const std::string& result, const std::string& a, const std::string& b);
   void find_carried(ParallelLoop& loop, const std::string& counter);
-  void check_sum(const ParallelLoop& loop, const std::string& name) const;
   void find_own_dimensions(ParallelLoop& loop);
-  // ---- arrays that a loop counts in (counted.cc) ----
-  static bool is_counted(const ParallelLoop& loop, const std::string& name);
-  static void add_counts(const loopir::Instructions& code, const std::string& array,
-                         std::set<std::string>& names);
   std::string stored_slabs(ParallelLoop& loop) const;
   std::string print_parallel(const ParallelLoop& loop, const std::string& name) const;
   std::string parallel_entry(ParallelLoop& loop, const std::string& name);

@@ -390,7 +390,7 @@ void LoopBuilder::iterate(const Instruction& in) {
   loopir::Instruction test = loopir::test(current.expr, before, stop.expr, jump_to(after), either_way);
   if (polls) loopir::poll_between_pieces(test, block_id_, std::move(interrupted));
   emit(std::move(test));
-  LoopValue next = loop_int(temporary("i64", fmt::format("{} + {}", current.expr, step.expr)),
+  LoopValue next = loop_int(operation("i64", current.expr, "+", step.expr),
                             current.nonnegative && (step.known ? *step.known > 0 : is_checked));
   next.affine = affine_sum(current.affine, step.affine, false);
   it.items[0] = next;

@@ -22,10 +22,6 @@ std::string extreme(const char* function, const LoopAffine& bound) {
                      bound.base, of);
 }
 
-bool same_reference(const LoopAffineRef& a, const LoopAffineRef& b) {
-  return a->factor == b->factor && a->base == b->base && a->counter == b->counter;
-}
-
 }  // namespace
 
 void LoopBuilder::add_checked_nests() {
@@ -174,7 +170,7 @@ std::optional<LoopBuilder::Preheader> LoopBuilder::nest_preheader(
           const LoopAffineRef bound = move != way.moves.end()        ? move->second.affine
                                       : nest.changed.count(variable) ? bound_of(id, variable)
                                                                      : affine_atom(variable);
-          if (!bound || (bounds[k] && !same_reference(bounds[k], bound))) return {};
+          if (!bound || (bounds[k] && !equal(bounds[k], bound))) return {};
           if (!bound->factor.empty() && bound->counter >= 0 && !known.count(bound->counter)) return {};
           bounds[k] = bound;
         }

@@ -19,6 +19,7 @@ bool is_one(const std::string& expr) { return expr == "1L"; }
 // `heard`: the votes that decide it, as far as they are C++; one of them says nothing more beside it.
 std::string LoopBuilder::order_vote(const LoopValue& value, int i, int j,
                                     const std::vector<std::string>& sizes, std::set<std::string>& heard) {
+  const auto said = [&](std::string vote) { return *heard.insert(std::move(vote)).first; };
   const int dims = num_dims(value);
   if (i > dims || !is_arraylike(value)) return "0";
   const std::vector<std::string> shape = shape_of(value);
@@ -32,7 +33,7 @@ std::string LoopBuilder::order_vote(const LoopValue& value, int i, int j,
     if (outer == "0L" || inner == "0L") return "0";
     if (is_whole && dims == 2 && is_one(inner)) return "1";
     if (is_whole && dims == 2 && is_one(outer)) return "2";
-    return *heard.insert(fmt::format("order_vote({}, {}, {}, {})", rows, columns, outer, inner)).first;
+    return said(fmt::format("order_vote({}, {}, {}, {})", rows, columns, outer, inner));
   }
   // An array of its own, of an order that is chosen in the same way.
   std::vector<std::string> all;
@@ -40,7 +41,7 @@ std::string LoopBuilder::order_vote(const LoopValue& value, int i, int j,
        value.operation == kGather ? std::vector<LoopValue>{value.items[1]} : value.items) {
     std::set<std::string> of_item;
     const std::string vote = order_vote(item, i, j, shape, of_item);
-    if (vote == "1") return is_whole ? "1" : fmt::format("order_vote({}, {}, 2, 1)", rows, columns);
+    if (vote == "1") return is_whole ? "1" : said(fmt::format("order_vote({}, {}, 2, 1)", rows, columns));
     if (vote != "0" && !heard.count(vote) && std::count(all.begin(), all.end(), vote) == 0)
       all.push_back(vote);
     heard.merge(of_item);
@@ -48,10 +49,9 @@ std::string LoopBuilder::order_vote(const LoopValue& value, int i, int j,
   const std::string votes = fmt::format("{}", fmt::join(all, " | "));
   if (votes.empty() || votes == "2") {
     if (is_whole) return votes.empty() ? "1" : "2";
-    return fmt::format("order_vote({}, {}, {})", rows, columns, votes.empty() ? "2, 1" : "1, 2");
+    return said(fmt::format("order_vote({}, {}, {})", rows, columns, votes.empty() ? "2, 1" : "1, 2"));
   }
-  return *heard.insert(fmt::format("({0} > 1 && {1} > 1 ? (({2}) == 2 ? 2 : 1) : 0)", rows, columns, votes))
-              .first;
+  return said(fmt::format("({0} > 1 && {1} > 1 ? (({2}) == 2 ? 2 : 1) : 0)", rows, columns, votes));
 }
 
 // Is what NumPy makes of the value in Fortran order? Known when the loop is built; where the strides are

@@ -23,10 +23,6 @@ struct NotParallel {
   std::string reason;
 };
 
-bool same(const LoopAffineRef& a, const LoopAffineRef& b) {
-  return a && b && a->factor == b->factor && a->base == b->base;
-}
-
 }  // namespace
 
 // The blocks of a loop, with those of the loops in it.
@@ -110,103 +106,28 @@ void LoopBuilder::note_read(const LoopValue& view) {
   parallel_->accesses.push_back({view.index, false, std::move(dims)});
 }
 
-void LoopBuilder::note_update(char op, const std::string& result, const std::string& a,
-                              const std::string& b) {
-  if (parallel_) parallel_->updates[result] = {op, a, b};
-}
-
-namespace {
-
-// Which names a loop reads before it sets them, and which it sets in every round.
-class Flow {
- public:
-  template <class Steps>
-  Flow(const Steps& steps, int head) : head_(head) {
-    for (const auto& [id, step] : steps) {
-      Node& node = nodes_[id];
-      node.code = &step.code;
-      for (const auto& edge : step.edges)
-        if (steps.count(edge.target)) {
-          Way way{edge.target, {}};
-          for (const auto& [name, value] : edge.moves) way.moves.emplace_back(name, value.expr);
-          node.ways.push_back(std::move(way));
-        }
-    }
-  }
-
-  bool reads_first(const std::string& name) const {
-    std::set<int> seen;
-    return reads_first(name, head_, seen);
-  }
-
-  bool always_sets(const std::string& name) const {
-    // A way around that does not set it?
-    std::set<int> seen;
-    return !passes(name, head_, seen);
-  }
-
- private:
-  struct Way {
-    int target;
-    std::vector<std::pair<std::string, loopir::Expr>> moves;
-  };
-  struct Node {
-    const loopir::Instructions* code;
-    std::vector<Way> ways;
-  };
-
-  static bool sets(const Way& way, const std::string& name) {
-    return std::any_of(way.moves.begin(), way.moves.end(),
-                       [&](const auto& move) { return move.first == name; });
-  }
-
-  bool reads_first(const std::string& name, int id, std::set<int>& seen) const {
-    if (!seen.insert(id).second) return false;
-    const Node& node = nodes_.at(id);
-    if (reads(*node.code, name) > 0) return true;
-    for (const Way& way : node.ways) {
-      for (const auto& [target, value] : way.moves)
-        if (value.uses(name) > 0) return true;
-      if (way.target != head_ && !sets(way, name) && reads_first(name, way.target, seen)) return true;
-    }
-    return false;
-  }
-
-  bool passes(const std::string& name, int id, std::set<int>& seen) const {
-    if (!seen.insert(id).second) return false;
-    for (const Way& way : nodes_.at(id).ways)
-      if (!sets(way, name) && (way.target == head_ || passes(name, way.target, seen))) return true;
-    return false;
-  }
-
-  const int head_;
-  std::map<int, Node> nodes_;
-};
-
-}  // namespace
-
 // Executes the loop's blocks until what is known of its variables does not grow any more.
 void LoopBuilder::analyse(ParallelLoop& loop) {
   const size_t num_blocks = blocks_.size();
   std::map<std::string, ParallelLoop::Dims> rows;  // of variables
   for (bool grows = true; grows;) {
-    loop.steps.clear();
+    loop.body = {loop.head, {}};
+    loop.edges.clear();
     loop.accesses.clear();
-    loop.updates.clear();
     loop.rows = rows;
     for (int id : loop.blocks) {
       execute_block(id);
       if (block_stores_arrays_) throw NotParallel{"it has statements that store to arrays"};
-      loop.steps[id] = {std::move(block_code_), std::move(block_edges_)};
+      loop.body.blocks[id] = std::move(block_code_);
+      loop.edges[id] = std::move(block_edges_);
     }
     if (loop.stores_views) throw NotParallel{"it stores to elements of views"};
     if (blocks_.size() != num_blocks) throw NotParallel{"its types differ"};
-    const Flow flow(loop.steps, loop.head);
     std::map<std::string, LoopAffineRef> affine;
     std::map<std::string, ParallelLoop::Dims> next_rows;
     std::set<std::string> unclear;
-    for (const auto& [id, step] : loop.steps)
-      for (const Edge& edge : step.edges) {
+    for (const auto& [id, edges] : loop.edges)
+      for (const Edge& edge : edges) {
         if (!loop.blocks.count(edge.target)) continue;
         for (const auto& [name, value] : edge.moves) {
           if (value.kind == LoopKind::Row) {
@@ -214,21 +135,21 @@ void LoopBuilder::analyse(ParallelLoop& loop) {
             if (found == loop.rows.end()) continue;
             const auto [entry, is_new] = next_rows.try_emplace(name, found->second);
             for (size_t d = 0; !is_new && d < entry->second.size(); ++d)
-              if (!same(entry->second[d], found->second[d])) entry->second[d] = nullptr;
+              if (!equal(entry->second[d], found->second[d])) entry->second[d] = nullptr;
             continue;
           }
           const auto [entry, is_new] = affine.try_emplace(name, value.affine);
-          if (!value.affine || (!is_new && !same(entry->second, value.affine))) unclear.insert(name);
+          if (!value.affine || (!is_new && !equal(entry->second, value.affine))) unclear.insert(name);
         }
       }
     grows = false;
     for (const auto& [name, value] : affine)
-      if (!unclear.count(name) && !loop.affine.count(name) && !flow.reads_first(name)) {
+      if (!unclear.count(name) && !loop.affine.count(name) && !loopir::reads_first(loop.body, name)) {
         loop.affine[name] = value;
         grows = true;
       }
     for (auto& [name, dims] : next_rows)
-      if (!rows.count(name) && !flow.reads_first(name)) {
+      if (!rows.count(name) && !loopir::reads_first(loop.body, name)) {
         rows[name] = dims;
         grows = true;
       }
@@ -297,54 +218,21 @@ bool LoopBuilder::add_parallel_loop(int head, std::string* why) {
 // What goes from round to round must be the counter or a sum. What every round sets is handed back with the
 // rounds that were done: the next one may lead out of the loop with it.
 void LoopBuilder::find_carried(ParallelLoop& loop, const std::string& counter) {
-  const Flow flow(loop.steps, loop.head);
   std::set<std::string> at_head;
   for_each_leaf(blocks_[static_cast<size_t>(loop.head)].frames, [&](LoopValue& leaf) {
     if (loop.changed.count(leaf.expr) && leaf.expr != counter) at_head.insert(leaf.expr);
   });
   for (const std::string& name : at_head) {
-    if (!flow.reads_first(name)) {
-      if (!flow.always_sets(name))
+    if (!loopir::reads_first(loop.body, name)) {
+      if (!loopir::always_sets(loop.body, name))
         throw NotParallel{fmt::format("'{}' may keep an earlier round's value", name)};
       loop.last.push_back(name);
       continue;
     }
-    check_sum(loop, name);
+    if (!loopir::is_sum(loop.body, name))
+      throw NotParallel{fmt::format("'{}' goes from round to round", name)};
     loop.carried.push_back(name);
   }
-}
-
-// Throws unless `name` is only ever added to.
-void LoopBuilder::check_sum(const ParallelLoop& loop, const std::string& name) const {
-  const NotParallel carried{fmt::format("'{}' goes from round to round", name)};
-  int uses = 0, updates = 0;
-  for (const auto& [result, update] : loop.updates) {
-    if (update.a != name && update.b != name) continue;
-    if (update.a == update.b || (update.op == '-' && update.b == name)) throw carried;
-    ++updates;
-    int elsewhere = 0;
-    for (const auto& [id, step] : loop.steps) {
-      elsewhere += reads(step.code, result);
-      for (const Edge& edge : step.edges)
-        for (const auto& [variable, value] : edge.moves)
-          if (variable != name && loop.blocks.count(edge.target))
-            elsewhere += loopir::Expr(value.expr).uses(result);
-    }
-    if (elsewhere != 0) throw carried;
-  }
-  for (const auto& [id, step] : loop.steps) {
-    uses += reads(step.code, name);
-    for (const Edge& edge : step.edges)
-      for (const auto& [variable, value] : edge.moves) {
-        if (!loop.blocks.count(edge.target)) continue;
-        if (loopir::Expr(value.expr).uses(name) > 0) throw carried;
-        const auto found = loop.updates.find(value.expr);
-        if (variable == name &&
-            (found == loop.updates.end() || (found->second.a != name && found->second.b != name)))
-          throw carried;
-      }
-  }
-  if (uses != updates) throw carried;
 }
 
 // Each stored array needs a dimension that tells rounds apart.
@@ -362,7 +250,7 @@ void LoopBuilder::find_own_dimensions(ParallelLoop& loop) {
       found = std::all_of(loop.accesses.begin(), loop.accesses.end(), [&](const ParallelLoop::Access& other) {
         if (other.array != store.array) return true;
         if (!other.dims[d]) return false;
-        return same(other.dims[d], store.dims[d]) || (!other.stores && other.dims[d]->factor.empty());
+        return equal(other.dims[d], store.dims[d]) || (!other.stores && other.dims[d]->factor.empty());
       });
       if (!found) continue;
       loop.own[store.array] = d;
@@ -372,13 +260,13 @@ void LoopBuilder::find_own_dimensions(ParallelLoop& loop) {
       loop.checks.insert(fmt::format("({}) != 0", own->factor));
       loop.checks.insert(fmt::format("stays_in({}, {}, first, last, 0L, {})", own->factor, own->base, size));
       for (const ParallelLoop::Access& other : loop.accesses) {
-        if (other.array != store.array || same(other.dims[d], own)) continue;
+        if (other.array != store.array || equal(other.dims[d], own)) continue;
         need(other.dims[d]);
         loop.conflicts.insert(fmt::format("rounds_before({}, {}, {}, {}, first, step, rounds)", own->factor,
                                           own->base, other.dims[d]->base, size));
       }
     }
-    if (!found && array.dtype == DType::I64 && is_counted(loop, array.name)) {
+    if (!found && array.dtype == DType::I64 && loopir::is_histogram(loop.body, array.name + "_data")) {
       loop.counted.insert(store.array);
       continue;
     }
@@ -506,10 +394,10 @@ std::string LoopBuilder::print_parallel(const ParallelLoop& loop, const std::str
   for (int id : loop.blocks) {
     const Block& block = blocks_[static_cast<size_t>(id)];
     for (int array : loop.counted) {
-      const std::string& counted = arrays_[static_cast<size_t>(array)].name;
-      add_counts(block.code, counted, sums);
+      const std::string counted = arrays_[static_cast<size_t>(array)].name + "_data";
+      loopir::add_counts(block.code, counted, sums);
       if (!block.checked) continue;
-      for (const loopir::BasicBlock& one : block.checked->blocks) add_counts(one.code, counted, sums);
+      for (const loopir::BasicBlock& one : block.checked->blocks) loopir::add_counts(one.code, counted, sums);
     }
   }
   // Where the rounds end, and with the limits of sums.

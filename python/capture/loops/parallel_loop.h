@@ -1,7 +1,8 @@
-// What is found out of a loop whose rounds threads may share (parallel.cc, counted.cc).
+// What is found out of a loop whose rounds threads may share (parallel.cc).
 #pragma once
 
 #include "capture/loops/builder.h"
+#include "loopir/rounds.h"
 
 namespace weft::capture {
 
@@ -12,19 +13,12 @@ struct LoopBuilder::ParallelLoop : LoopMarks {
     bool stores;
     Dims dims;
   };
-  struct Update {
-    char op;
-    std::string a, b;
-  };
-  struct Step {  // one execution of a block
-    loopir::Instructions code;
-    std::vector<Edge> edges;
-  };
-  std::map<int, Step> steps;
+  // One execution of each block.
+  loopir::LoopBody body;
+  std::map<int, std::vector<Edge>> edges;
   std::vector<Access> accesses;
   bool stores_views = false;         // elements of
   std::map<std::string, Dims> rows;  // of pointers to rows: their indices
-  std::map<std::string, Update> updates;
   // What the analysis found.
   std::vector<std::string> carried;  // sums
   std::vector<std::string> last;     // what every round sets: the last one's are read where the rounds end

@@ -40,6 +40,10 @@ LoopAffineRef affine_sum(const LoopAffineRef& a, const LoopAffineRef& b, bool mi
   return std::make_shared<const LoopAffine>(std::move(sum));
 }
 
+bool equal(const LoopAffineRef& a, const LoopAffineRef& b) {
+  return a && b && a->factor == b->factor && a->base == b->base && a->counter == b->counter;
+}
+
 LoopAffineRef affine_product(const LoopAffineRef& a, const LoopAffineRef& b) {
   if (!a || !b || a->degree + b->degree > 2 || (!a->factor.empty() && !b->factor.empty())) return nullptr;
   // Literals are below 2^20.

@@ -72,6 +72,8 @@ LoopAffineRef affine_literal(int64_t value);
 // Null where the result is none, or an operand is null.
 LoopAffineRef affine_sum(const LoopAffineRef& a, const LoopAffineRef& b, bool minus);
 LoopAffineRef affine_product(const LoopAffineRef& a, const LoopAffineRef& b);
+// Null is equal to nothing.
+bool equal(const LoopAffineRef& a, const LoopAffineRef& b);
 
 struct LoopValue {
   LoopKind kind = LoopKind::Unbound;

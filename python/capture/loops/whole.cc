@@ -112,9 +112,7 @@ LoopValue LoopBuilder::count_binary(int op, DType dtype, const LoopValue& a, con
   const bool is_sum = op == NB_ADD && (is_element(a) ? is_step(b) : is_element(b) && is_step(a));
   LoopValue result;
   if (dtype != DType::I64 || (!is_sum && (op != NB_SUBTRACT || !is_element(a) || !is_step(b)))) return result;
-  result =
-      loop_numpy(dtype, temporary("i64", fmt::format("{} {} {}", a.expr, op == NB_ADD ? "+" : "-", b.expr)));
-  note_update(op == NB_ADD ? '+' : '-', result.expr, a.expr, b.expr);
+  result = loop_numpy(dtype, operation("i64", a.expr, op == NB_ADD ? "+" : "-", b.expr));
   result.counts_of = std::max(a.counts_of, b.counts_of);
   result.is_count = true;
   return result;
