@@ -84,6 +84,7 @@ void bind_size(nb::module_& m);
 void bind_tensor(nb::module_& m);
 void bind_creation(nb::module_& m);
 void bind_operators(nb::module_& m);
+void bind_overriding(nb::module_& m);
 void bind_threads(nb::module_& m);
 void bind_builtins(nb::module_& m);
 void bind_block_kernels(nb::module_& m);

@@ -66,6 +66,7 @@ NB_MODULE(_C, m) {
   bind_tensor(m);
   bind_creation(m);
   bind_operators(m);
+  bind_overriding(m);
   bind_array(m);
   bind_threads(m);
   bind_distributed(m);

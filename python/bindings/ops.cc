@@ -19,7 +19,7 @@
 #include "ops/kept_order.h"
 #include "ops/pointwise_into.h"
 #include "ops/torch_rules.h"
-#include "override_handler.h"
+#include "overriding.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -46,7 +46,7 @@ struct OperatorObject {
   uint8_t needed;    // tensors, where PyTorch takes no numbers
 };
 
-PyTypeObject *g_operator_type = nullptr, *g_method_type = nullptr, *g_tensor_type = nullptr;
+PyTypeObject *g_operator_type = nullptr, *g_method_type = nullptr;
 
 // Elements from which on the interpreter's lock is released while an operator runs.
 constexpr int64_t kReleaseLock = 1 << 14;
@@ -281,66 +281,15 @@ PyObject* overriding(PyObject* object) {
                         name.get([] { return PyUnicode_InternFromString("__weft_operator__"); }));
 }
 
-// An object of no tensor's class with a __torch_function__, among arguments that an operator cannot read.
-bool is_duck_typed(PyObject* object) {
-  if (PyList_Check(object) || PyTuple_Check(object)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
-      if (is_duck_typed(PySequence_Fast_GET_ITEM(object, i))) return true;
-    return false;
-  }
-  static constinit MadeOnce<PyObject*> name;
-  return !PyType_IsSubtype(Py_TYPE(object), g_tensor_type) &&
-         _PyType_Lookup(Py_TYPE(object),
-                        name.get([] { return PyUnicode_InternFromString("__torch_function__"); }));
-}
-
-// Null, without an error, where there is none.
-PyObject* call_duck_typed(PyObject* callable, PyObject* const* args, size_t nargs, PyObject* keywords) {
-  const size_t count = nargs + count_of(keywords);
-  if (!std::any_of(args, args + count, is_duck_typed)) return nullptr;
-  const nb::object module = nb::steal(PyImport_ImportModule("weft.torch._overriding"));
-  if (!module) return nullptr;
-  const nb::object offered = nb::steal(PyObject_GetAttrString(module.ptr(), "offer_failed"));
-  if (!offered) return nullptr;
-  std::vector<PyObject*> all{callable};
-  all.insert(all.end(), args, args + count);
-  return PyObject_Vectorcall(offered.ptr(), all.data(), nargs + 1, keywords);
-}
-
-PyObject* call_overriding(PyObject* callable, PyObject* const* args, size_t nargs, PyObject* keywords) {
-  const auto& self = *reinterpret_cast<OperatorObject*>(callable);
+PyObject* call_overriding(const OperatorObject& self, PyObject* const* args, size_t nargs,
+                          PyObject* keywords) {
   const size_t count = nargs + count_of(keywords);
   PyObject* function = nullptr;
   for (size_t i = 0; i < count && !function; ++i) function = overriding(args[i]);
-  if (!function) return call_duck_typed(callable, args, nargs, keywords);
+  if (!function) return nullptr;
   std::vector<PyObject*> all{self.name};
   all.insert(all.end(), args, args + count);
   return PyObject_Vectorcall(function, all.data(), nargs + 1, keywords);
-}
-
-// May the class of an argument have a __torch_function__?
-bool may_override(PyObject* object) {
-  if (PyList_Check(object) || PyTuple_Check(object)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
-      if (may_override(PySequence_Fast_GET_ITEM(object, i))) return true;
-    return false;
-  }
-  PyTypeObject* const type = Py_TYPE(object);
-  return type != g_tensor_type && type != &PyLong_Type && type != &PyFloat_Type && object != Py_None &&
-         type != &PyBool_Type && type != &PyUnicode_Type;
-}
-
-// What weft.torch makes of a call in the operator's place; NotImplemented where nothing takes it over.
-nb::object call_offered(PyObject* callable, PyObject* const* args, size_t nargs, PyObject* keywords) {
-  const size_t count = nargs + count_of(keywords);
-  if (override_modes == 0 && !std::any_of(args, args + count, may_override))
-    return nb::borrow(Py_NotImplemented);
-  nb::list positional;
-  nb::dict named;
-  for (size_t i = 0; i < nargs; ++i) positional.append(nb::handle(args[i]));
-  for (size_t i = nargs; i < count; ++i)
-    named[nb::handle(PyTuple_GET_ITEM(keywords, i - nargs))] = nb::handle(args[i]);
-  return nb::borrow<nb::object>(override_handler)(nb::handle(callable), nb::tuple(positional), named);
 }
 
 PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* keywords) {
@@ -348,8 +297,7 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, P
   try {
     const auto nargs = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
     if (override_handler) [[unlikely]] {
-      nb::object result = call_offered(callable, args, nargs, keywords);
-      if (result.ptr() != Py_NotImplemented) return result.release().ptr();
+      if (PyObject* result = call_offered(callable, args, nargs, keywords)) return result;
     }
     if (multiplies_reciprocal(self, args, nargs)) [[unlikely]]
       return PyNumber_Multiply(nb::handle(args[0]).attr("reciprocal")().ptr(), args[1]);
@@ -363,7 +311,7 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, P
     return nullptr;
   } catch (const Error& error) {
     const auto nargs = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
-    PyObject* const result = call_overriding(callable, args, nargs, keywords);
+    PyObject* const result = call_overriding(self, args, nargs, keywords);
     if (!result && !PyErr_Occurred()) set_error(error, rules_of(args, nargs + count_of(keywords)));
     return result;
   } catch (const std::bad_alloc&) {
@@ -545,16 +493,6 @@ void bind_operators(nb::module_& m) {
   if (!g_method_type) nb::raise_python_error();
   m.attr("Operator") = nb::borrow(reinterpret_cast<PyObject*>(g_operator_type));
   nb::object tensor = m.attr("Tensor");
-  g_tensor_type = reinterpret_cast<PyTypeObject*>(tensor.ptr());
-  m.def(
-      "_set_override_handler",
-      [](nb::handle handler) {
-        Py_XDECREF(override_handler);
-        override_handler = handler.is_none() ? nullptr : Py_NewRef(handler.ptr());
-      },
-      nb::arg("handler").none(),
-      "What operators offer calls to before they run: called with (operator, args, kwargs), NotImplemented where they are to run.");
-  m.def("_set_override_modes", [](int count) { override_modes = count; });
   const auto add = [&](const OpDef& op, const std::string& name) {
     const nb::object function = make_operator(g_operator_type, op, name);
     // A dtype of the same name stays: weft.float is one in PyTorch too.

@@ -1,6 +1,7 @@
 """PyTorch's Tensor methods that are no operators of weft's table: set on weft.Tensor when weft.torch is imported."""
 
 import functools
+import importlib
 
 import weft as _weft
 from weft import _autocast
@@ -114,10 +115,17 @@ def _set(name, value):
     setattr(_weft.Tensor, name, value)
 
 
+def _on_class(cls):
+    """A class statement made a class of tensors, or one with a __torch_function__."""
+    if cls.__module__.partition(".")[0] != "weft":
+        importlib.import_module("weft.torch._overriding").on_class(cls)
+
+
 def install():
     """Sets the methods of the table that weft.Tensor does not have itself; dtypes and sizes are printed as torch's, and indexing
     is refused where PyTorch refuses it."""
     _weft._C._set_printed_module("torch")
+    _weft._C._watch_classes(_on_class)
     _weft._C._set_torch_refusals(True)
     for name, where in _names.METHODS.own.items():
         value = _method(name, where)

@@ -270,6 +270,7 @@ FUNCTIONS = Namespace(
             round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_""",
         "math": "e inf nan pi",
         "weft.jit": "fork wait Future",
+        "weft.torch._overriding": "DisableTorchFunction DisableTorchFunctionSubclass",
         "weft.torch.serialization": "load save",
         "weft.torch._devices": "AcceleratorError Event OutOfMemoryError Stream get_device_module",
     },
@@ -281,8 +282,7 @@ FUNCTIONS = Namespace(
             AVG AggregationType AliasDb AnyType Argument ArgumentSpec AwaitType BenchmarkConfig
             BenchmarkExecutionStats Block BoolType BufferDict CallStack Capsule ClassType Code
             CompilationUnit CompleteArgumentSpec ComplexType ConcreteModuleType ConcreteModuleTypeBuilder
-            DeepCopyMemoTable DeserializationStorageContext DeviceObjType DictType DisableTorchFunction
-            DisableTorchFunctionSubclass DispatchKey DispatchKeySet EnumType ErrorReport
+            DeepCopyMemoTable DeserializationStorageContext DeviceObjType DictType DispatchKey DispatchKeySet EnumType ErrorReport
             ExcludeDispatchKeyGuard ExecutionPlan FatalError FileCheck FloatType FunctionSchema FutureType
             Gradient Graph GraphExecutorState IODescriptor InferredType IntType InterfaceType JITException
             ListType LiteScriptModule LockingLogger LoggerBase ModuleDict Node NoneType NoopLogger

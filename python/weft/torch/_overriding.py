@@ -1,22 +1,30 @@
 """Calls that the class of an argument, or a mode, takes over: __torch_function__.
 
-Operators of C++ ask for overriding arguments where their own call failed, and before it while `weft._C` is told to (`_hook`). A
-function of Python is asked by other code that is put in its place (`__code__`) once something can override: when the first class
-or mode with a __torch_function__ is there, or while torch.fx traces. Until then calls are what they were.
+Nothing is asked until a class of a program may override (`on_class`), a mode is on, or torch.fx traces: calls are what they were.
+From then on operators of C++ ask before they run (python/bindings/overriding.cc), and a function of Python by other code that is
+put in its place (`__code__`), so that it stays the object that programs hold. Methods of Tensor's are replaced while a mode is on
+or torch.fx traces; classes of programs have a base with methods that ask.
 """
 
 import functools
-import inspect
-import sys
 import threading
 import types
 
 import weft
 
-from . import _names, _ops, _override_table, _table
+from . import _function_names, _ops, _table
+from ._function_names import (
+    OPERATOR_METHOD,
+    lock,
+    note,
+    note_all,
+    plain_methods,
+    public_name,
+    tensor_method,
+)
 
 _state = threading.local()
-_OPERATOR_METHOD = type(weft.Tensor.exp)
+_may_override = weft._C._may_override
 
 
 # ---- who overrides -------------------------------------------------------------------------------------------
@@ -57,10 +65,14 @@ def override_of(kind):
     found = getattr(kind, "__torch_function__", None)
     if found is None or found is disabled_torch_function_impl:
         return None
-    return None if getattr(found, "__func__", found) is _DEFAULT else found
+    if getattr(found, "__func__", None) is default_torch_function and not _is_of_program(kind):
+        return None
+    return found
 
 
-_DEFAULT = default_torch_function
+def _is_of_program(kind):
+    """Is it a class of tensors that a program made, whose results are of the class?"""
+    return getattr(kind, "_weft_offers", False) and not getattr(kind, "_weft_wraps", False)
 
 
 def overriding(values):
@@ -206,41 +218,24 @@ def offer(function, args, kwargs):
     found = overriding((*args, *kwargs.values()))
     if not found and _current_mode() is None:
         return NotImplemented
-    if type(function) is _OPERATOR_METHOD:
+    if type(function) is OPERATOR_METHOD:
         function = tensor_method(function.__name__)
+    elif type(function) is weft._C.Operator and getattr(weft.torch, function.__name__, None) is not function:
+        # An operator that a function of Python calls.
+        function = _function_of(function.__name__) or function
     return handle(function, found, args, kwargs)
 
 
-def offer_failed(function, *args, **kwargs):
-    """For operators of C++ whose call failed, with arguments of no tensor's class that override: what is made of it."""
-    found = overriding((*args, *kwargs.values()))
-    if not found:
-        raise TypeError(f"{function.__name__}: arguments that are no tensors: {[type(one) for one in args]}")
-    if type(function) is _OPERATOR_METHOD:
-        function = tensor_method(function.__name__)
-    return handle(function, found, args, kwargs)
-
-
-# What PyTorch names the methods that Python's operators call.
-_OPERATORS = {
-    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
-    "__pow__": "pow", "__mod__": "remainder", "__matmul__": "matmul", "__lt__": "lt", "__le__": "le", "__gt__": "gt",
-    "__ge__": "ge", "__eq__": "eq", "__ne__": "ne", "__neg__": "neg", "__abs__": "abs", "__invert__": "bitwise_not",
-    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_",
-}  # fmt: skip
-
-
-def tensor_method(name):
-    """Tensor's method of a name, as a __torch_function__ is given it."""
-    name = _OPERATORS.get(name, name)
-    return _plain_methods.get(name) or getattr(weft.Tensor, name)
+def _function_of(name):
+    """torch's function for an operator of weft's."""
+    return getattr(weft.nn.functional, name, None) or getattr(weft.torch, name, None)
 
 
 class _Offered:
     """What stands in the code of a function: offers calls first, and calls the function as it was else."""
 
-    def __init__(self, function, public, arranged):
-        self.function, self.arranged = public, arranged
+    def __init__(self, function, arranged):
+        self.function, self.arranged = function, arranged
         self.plain = types.FunctionType(
             function.__code__,
             function.__globals__,
@@ -249,10 +244,13 @@ class _Offered:
             function.__closure__,
         )
         self.plain.__kwdefaults__, self.plain.__module__ = function.__kwdefaults__, function.__module__
+        self.plain.__dict__.update(function.__dict__)
 
     def __call__(self, *args, **kwargs):
+        if not _may_override(*args, *kwargs.values()):
+            return self.plain(*args, **kwargs)
         found = overriding((*args, *kwargs.values()))
-        if not found and (not getattr(_state, "modes", None) or _current_mode() is None):
+        if not found and _current_mode() is None:
             return self.plain(*args, **kwargs)
         function = self.function
         if self.arranged is not None:
@@ -290,25 +288,9 @@ def _offering_code(offered):
     )
 
 
-@functools.cache
-def _signature(text):
-    scope = {}
-    exec(f"def f({text}): pass", scope)
-    return inspect.signature(scope["f"])
-
-
-def signature_of(function):
-    """The signature that PyTorch's function has, where it is one written in Python; else None."""
-    name = public_name(function)
-    namespace, _, short = (name or "").rpartition(".")
-    namespace = "torch" if namespace in ("torch.functional", "torch._lowrank", "torch._lobpcg") else namespace
-    text = _signatures(namespace).get(short)
-    return None if text is None else _signature(text)
-
-
 def _arranged(text):
     """A function that orders arguments as PyTorch hands them on, by the signature in the table."""
-    signature = _signature(text)
+    signature = _function_names.signature_from(text)
     parameters = signature.parameters.values()
 
     def arranged(args, kwargs):
@@ -329,55 +311,9 @@ def _arranged(text):
 
 # ---- functions and their names -------------------------------------------------------------------------------
 
-_NAMESPACES = {
-    "torch": "weft.torch", "torch.nn.functional": "weft.nn.functional", "torch.linalg": "weft.torch.linalg",
-    "torch.special": "weft.torch.special", "torch.fft": "weft.torch.fft",
-}  # fmt: skip
-_LATE = ("torch.linalg", "torch.special", "torch.fft")  # looked at once a program has imported them
-IGNORED = frozenset(
-    """arange as_strided as_tensor asarray bartlett_window blackman_window broadcast_shapes can_cast compile cond empty
-    empty_permuted empty_strided eye fill fork from_file from_numpy frombuffer full get_default_dtype hamming_window
-    hann_window is_grad_enabled is_storage is_tensor kaiser_window linspace load logspace manual_seed normal ones promote_types
-    rand rand_like randint randint_like randn randn_like randperm range result_type save scalar_tensor set_default_dtype
-    sparse_coo_tensor tensor tril_indices triu_indices typename vander vmap wait zeros""".split()
-)
 _OF_SETTINGS = ("weft.torch._functions.settings", "weft.torch._functions.checks")
-_lock = threading.RLock()
-_public = {}  # from a function's id to its dotted name under PyTorch
-_kept = []  # the functions of these ids
 _offered = {}  # from a function's id to what its calls are offered by
-_seen = set()  # (namespace, name)
 _armed = 0
-
-
-@functools.cache
-def _places(namespace):
-    found = {}
-    for place, names in _override_table.PLACES.get(namespace, {}).items():
-        for entry in names.split():
-            name, _, other = entry.partition("=")
-            found[name] = f"{place}.{other or name}"
-    return found
-
-
-@functools.cache
-def _signatures(namespace):
-    text = {"torch": _override_table.OF_TORCH, "torch.nn.functional": _override_table.OF_FUNCTIONAL}.get(
-        namespace, ""
-    )
-    found = {}
-    for line in text.split("\n"):
-        name, _, rest = line.strip().partition("(")
-        if name:
-            found[name] = rest[:-1]
-    return found
-
-
-def _dotted(namespace, name):
-    if namespace in _override_table.PREFIXED:
-        module, prefix = _override_table.PREFIXED[namespace]
-        return f"{module}.{prefix}{name}"
-    return _places(namespace).get(name, f"{namespace}.{name}")
 
 
 def _is_offered(function):
@@ -388,26 +324,23 @@ def _is_offered(function):
                               "weft.torch.special", "weft.torch.fft"))  # fmt: skip
 
 
-def _note(namespace, name, function):
-    """Knows a function by its name from now on, and offers its calls while that is wanted."""
-    if (namespace, name) in _seen or name.startswith("__"):
+def _on_noted(function, namespace, name):
+    """Offers the calls of a function that is known from now on, while that is wanted."""
+    if not _is_offered(function) or id(function) in _offered:
         return
-    _seen.add((namespace, name))
-    is_function = isinstance(function, types.FunctionType)
-    if not is_function and type(function).__name__ not in ("Operator", "nb_func"):
-        return
-    if is_function and namespace == "torch.nn.functional" and (
-        not function.__module__.startswith("weft.nn") or name in _override_table.PLAIN
-    ):  # fmt: skip
-        return
-    if id(function) not in _public or getattr(function, "__name__", None) == name:
-        _public[id(function)] = _dotted(namespace, name)
-        _kept.append(function)
-    if is_function and _is_offered(function) and id(function) not in _offered:
-        text = _signatures(namespace).get(name)
-        _offered[id(function)] = _Offered(function, function, None if text is None else _late_arranged(text))
-        if _armed:
-            _put(function)
+    text = _function_names.signatures(namespace).get(name)
+    _offered[id(function)] = _Offered(function, None if text is None else _late_arranged(text))
+    if _armed:
+        _put(function)
+
+
+@functools.cache
+def _note_methods():
+    """Offers the calls of Tensor's methods that are functions of Python."""
+    for name, own in vars(weft.Tensor).items():
+        if isinstance(own, types.FunctionType) and name not in _NOT_OFFERED:
+            _function_names.functions[id(own)] = own
+            _offered[id(own)] = _Offered(own, None)
 
 
 def _late_arranged(text):
@@ -423,45 +356,17 @@ def _put(function):
     offered = _offered[id(function)]
     function.__code__ = _offering_code(offered)
     function.__wrapped__ = offered.plain
-
-
-def _note_all():
-    for namespace in ("torch.nn.functional", "torch", *_LATE):  # what has two names is known by the first
-        module = sys.modules.get(_NAMESPACES[namespace])
-        if module is None:
-            continue
-        names = _names.FUNCTIONS.own if namespace == "torch" else ()
-        for name, value in list(vars(module).items()):
-            if not name.startswith("_") or name in names:
-                _note(namespace, name, value)
+    if not hasattr(function, "_when_entered"):
+        function._when_entered = offered.plain  # of captured functions
 
 
 def _note_found(name, value):
     """A name of torch that the program looks up the first time: a function, or a module with some."""
     if isinstance(value, types.ModuleType):
-        with _lock:
-            _note_all()
+        with lock:
+            note_all()
     else:
-        _note("torch", name, value)
-
-
-def public_name(function):
-    """The dotted name of a function of PyTorch's, and of Tensor's methods; None of others."""
-    with _lock:
-        _note_all()
-        found = _public.get(id(function))
-    if found is None and is_method(function):
-        return f"torch.Tensor.{function.__name__}"
-    return found
-
-
-def is_method(function):
-    """Is it a method of Tensor's?"""
-    name = getattr(function, "__name__", None)
-    if not isinstance(name, str):
-        return False
-    own = _plain_methods.get(name) or getattr(weft.Tensor, name, None)
-    return own is function or type(function) is _OPERATOR_METHOD
+        note("torch", name, value)
 
 
 # ---- on and off ----------------------------------------------------------------------------------------------
@@ -473,15 +378,16 @@ _NOT_OFFERED = frozenset(
     __array_namespace__ __copy__ __deepcopy__ __array_wrap__ __torch_function__ _make_wrapper_subclass _make_subclass as_subclass
     _become_ _overwrite_ _sizes""".split()
 )
-_plain_methods = {}  # while methods are offered, Tensor's own by name
 _methods_offered = 0
 
 
 def _offering_method(name, own):
     @functools.wraps(own)
     def method(*args, **kwargs):
+        if not _may_override(*args, *kwargs.values()):
+            return own(*args, **kwargs)
         found = overriding((*args, *kwargs.values()))
-        if not found and (not getattr(_state, "modes", None) or _current_mode() is None):
+        if not found and _current_mode() is None:
             return own(*args, **kwargs)
         return handle(own, found, args, kwargs)
 
@@ -494,59 +400,108 @@ class offering:
     def __enter__(self):
         global _methods_offered
         arm()
-        with _lock:
+        with lock:
             _methods_offered += 1
             if _methods_offered > 1:
                 return
             for name in dir(weft.Tensor):
                 own = getattr(weft.Tensor, name)
-                is_own = isinstance(own, types.FunctionType) or type(own).__name__ == "nb_method"
-                if (
-                    is_own
-                    and name not in _NOT_OFFERED
-                    and not isinstance(vars(weft.Tensor).get(name), staticmethod)
-                ):
-                    _plain_methods[name] = own
-            for name, own in _plain_methods.items():
+                if type(own).__name__ == "nb_method" and name not in _NOT_OFFERED:
+                    plain_methods[name] = own
+            for name, own in plain_methods.items():
                 setattr(weft.Tensor, name, _offering_method(name, own))
 
     def __exit__(self, *error):
         global _methods_offered
-        with _lock:
+        with lock:
             _methods_offered -= 1
             if not _methods_offered:
-                for name, own in _plain_methods.items():
+                for name, own in plain_methods.items():
                     setattr(weft.Tensor, name, own)
-                _plain_methods.clear()
+                plain_methods.clear()
         disarm()
 
 
 def arm():
     """Calls are offered from now on, until as many calls of disarm."""
     global _armed
-    with _lock:
+    with lock:
         _armed += 1
         if _armed > 1:
             return
-        _note_all()
-        kept = {id(one): one for one in _kept}
+        note_all()
+        _note_methods()
         for key in _offered:
-            _put(kept[key])
+            _put(_function_names.functions[key])
         _table.on_found = _note_found
         _ops._Packet.offer = offer
         weft._C._set_override_handler(offer)
 
 
+@functools.cache
+def arm_for_good():
+    """Calls are offered from now on."""
+    arm()
+
+
 def disarm():
     global _armed
-    with _lock:
+    with lock:
         _armed -= 1
         if _armed:
             return
         _table.on_found = None
         _ops._Packet.offer = None
         weft._C._set_override_handler(None)
-        kept = {id(one): one for one in _kept}
         for key, offered in _offered.items():
-            kept[key].__code__ = offered.plain.__code__
-            del kept[key].__wrapped__
+            function = _function_names.functions[key]
+            function.__code__ = offered.plain.__code__
+            del function.__wrapped__
+            if function._when_entered is offered.plain:
+                del function._when_entered
+
+
+# ---- classes of programs -------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _offering_base():
+    """What stands between Tensor and a program's classes of tensors: Tensor's methods, which are offered."""
+    members = {"_weft_offers": True, "__weft_operator__": staticmethod(_offer_by_name)}
+    for name in dir(weft.Tensor):
+        own = plain_methods.get(name) or getattr(weft.Tensor, name)
+        if name not in _NOT_OFFERED and (
+            isinstance(own, types.FunctionType)
+            or type(own) is OPERATOR_METHOD
+            or type(own).__name__ == "nb_method"
+        ):
+            members[name] = _offering_method(name, tensor_method(name))
+    for name in ("__iter__",):
+        members.pop(name, None)
+    return type(weft.Tensor)("Tensor", (weft.Tensor,), members)
+
+
+def _offer_by_name(name, *args, **kwargs):
+    """An operator of weft's that a captured function leaves to the class of an argument."""
+    function = _function_of(name) or getattr(weft, name)
+    found = overriding((*args, *kwargs.values()))
+    return handle(function, found, args, kwargs) if found else function(*args, **kwargs)
+
+
+def on_class(cls):
+    """A class statement of a program made a class of tensors, or one with a __torch_function__: calls are offered from now on."""
+    if getattr(cls, "_weft_wraps", False):
+        return
+    if issubclass(cls, weft.Tensor):
+        if issubclass(cls, (weft.nn.Parameter, weft.nn.parameter.PackedWeight)) or getattr(
+            cls, "_weft_offers", False
+        ):
+            return
+        if weft.Tensor in cls.__bases__:
+            cls.__bases__ = tuple(_offering_base() if one is weft.Tensor else one for one in cls.__bases__)
+    arm_for_good()
+
+
+weft.Tensor.__torch_function__ = classmethod(default_torch_function)
+weft.nn.Parameter.__torch_function__ = disabled_torch_function_impl
+_function_names.on_noted = _on_noted

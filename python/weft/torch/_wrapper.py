@@ -176,8 +176,9 @@ def _base():
 
 def _prepare(cls):
     """Puts the base between Tensor and a class of a program."""
-    base = cls.__mro__[cls.__mro__.index(weft.Tensor) - 1]  # the one that derives from Tensor
-    base.__bases__ = tuple(_base() if one is weft.Tensor else one for one in base.__bases__)
+    offering = _overriding._offering_base() if getattr(cls, "_weft_offers", False) else weft.Tensor
+    base = cls.__mro__[cls.__mro__.index(offering) - 1]  # the one that derives from Tensor
+    base.__bases__ = tuple(_base() if one is offering else one for one in base.__bases__)
 
 
 def make(cls, size, strides=None, storage_offset=None, memory_format=None, dtype=None, layout=None, device=None,

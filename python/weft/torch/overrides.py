@@ -6,7 +6,7 @@ import types
 
 import weft
 
-from . import _overriding
+from . import _function_names, _overriding
 from ._overriding import (  # noqa: F401
     has_torch_function,
     has_torch_function_unary,
@@ -42,7 +42,7 @@ def is_tensor_like(inp):
 
 def is_tensor_method_or_property(func):
     """Is it a method of Tensor's, or a property's getter?"""
-    return _overriding.is_method(func) or getattr(func, "__name__", None) == "__get__"
+    return _function_names.is_method(func) or getattr(func, "__name__", None) == "__get__"
 
 
 @functools.cache
@@ -52,7 +52,7 @@ def get_ignored_functions():
 
     found = {
         getattr(torch, name)
-        for name in _overriding.IGNORED
+        for name in _function_names.IGNORED
         if hasattr(torch, name) and callable(getattr(torch, name))
     }
     return found | {
@@ -75,11 +75,13 @@ def get_overridable_functions():
         (torch.nn.functional, dir(torch.nn.functional)), (linalg, dir(linalg)), (fft, dir(fft)), (special, dir(special)),
     ):  # fmt: skip
         values = [getattr(module, name, None) for name in names if not name.startswith("_")]
-        found[module] = [value for value in values if _overriding.public_name(value) and value not in ignored]
+        found[module] = [
+            value for value in values if _function_names.public_name(value) and value not in ignored
+        ]
     found[weft.Tensor] = [
         getattr(weft.Tensor, name)
         for name in dir(weft.Tensor)
-        if callable(getattr(weft.Tensor, name)) and _overriding.is_method(getattr(weft.Tensor, name))
+        if callable(getattr(weft.Tensor, name)) and _function_names.is_method(getattr(weft.Tensor, name))
     ]
     return found
 
@@ -98,7 +100,7 @@ def resolve_name(f):
     """The dotted name of a function; None of one that is not torch's."""
     if isinstance(f, (str, types.ModuleType)):
         return None
-    return _overriding.public_name(f)
+    return _function_names.called_name(f)
 
 
 def enable_reentrant_dispatch():

@@ -35,9 +35,9 @@ INPLACE = {
 
 def short_name(target):
     """The last part of a function's name, as PyTorch's function has it."""
-    from weft.torch import _overriding
+    from weft.torch import _function_names
 
-    public = _overriding.public_name(target)
+    public = _function_names.public_name(target)
     return public.rpartition(".")[2] if public else getattr(target, "__name__", type(target).__name__)
 
 
@@ -259,12 +259,12 @@ _ORIGINS = {
 
 def _is_of_torch(value):
     """Is it found below torch, whose name generated code knows?"""
-    from weft.torch import _overriding
+    from weft.torch import _function_names
 
     if isinstance(value, types.ModuleType):
         return False
     if isinstance(value, type) or callable(value):
-        if _overriding.public_name(value):
+        if _function_names.public_name(value):
             return True
         module = getattr(value, "__module__", None)
         if type(value).__name__ in ("OpOverload", "OpOverloadPacket"):

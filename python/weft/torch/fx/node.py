@@ -6,7 +6,7 @@ import typing
 import warnings
 
 import weft
-from weft.torch import _overriding
+from weft.torch import _function_names
 
 from .immutable_collections import immutable_dict, immutable_list
 
@@ -44,7 +44,7 @@ def _get_qualified_name(func):
     name = getattr(func, "__name__", None)
     if name is not None and getattr(builtins, name, None) is func:
         return name
-    own = _overriding.public_name(func)
+    own = _function_names.public_name(func)
     if own is not None:
         return own
     if isinstance(func, (types.MethodDescriptorType, types.WrapperDescriptorType)):

@@ -3,7 +3,7 @@
 import inspect
 from typing import NamedTuple
 
-from weft.torch import _absent, _overriding
+from weft.torch import _absent, _function_names
 
 __all__ = [
     "ArgsKwargsPair",
@@ -105,10 +105,10 @@ def normalize_function(
     target, args, kwargs=None, arg_types=None, kwarg_types=None, normalize_to_only_use_kwargs=False
 ):
     """The arguments of a call of a function of torch with all defaults; None where its signature is not known."""
-    public = _overriding.public_name(target)
+    public = _function_names.public_name(target)
     if public is None and type(target).__name__ not in ("OpOverload", "OpOverloadPacket", "_Packet"):
         return None
-    signature = _overriding.signature_of(target) or _signature(target)
+    signature = _function_names.signature_of(target) or _signature(target)
     if signature is None:
         return None
     try:

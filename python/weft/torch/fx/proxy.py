@@ -7,7 +7,7 @@ import sys
 import types
 
 import weft
-from weft.torch import _overriding
+from weft.torch import _function_names, _overriding
 
 from ._codegen import MAGIC, REFLECTABLE
 from .graph import Graph
@@ -205,6 +205,7 @@ class Proxy:
     def __init__(self, node, tracer=None):
         if tracer is None:
             tracer = GraphAppendingTracer(node.graph)
+            _overriding.arm_for_good()  # it may be used at any time
         self.tracer, self.node = tracer, node
 
     def __repr__(self):
@@ -280,7 +281,7 @@ def _name_of(tracer, function):
 
 def _method_name(function):
     """The name of a method of Tensor's; None of functions."""
-    return function.__name__ if _overriding.is_method(function) else None
+    return function.__name__ if _function_names.is_method(function) else None
 
 
 class MetaProxy(Proxy):

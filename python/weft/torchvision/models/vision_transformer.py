@@ -185,8 +185,12 @@ class VisionTransformer(nn.Module):
     def _process_input(self, x):
         """Images [n, 3, h, w] as patches [n, patches, hidden_dim]. raises: AssertionError for another size of images."""
         n, _, height, width = x.shape
-        torch._assert(height == self.image_size, f"Wrong image height! Expected {self.image_size} but got {height}!")
-        torch._assert(width == self.image_size, f"Wrong image width! Expected {self.image_size} but got {width}!")
+        torch._assert(
+            height == self.image_size, f"Wrong image height! Expected {self.image_size} but got {height}!"
+        )
+        torch._assert(
+            width == self.image_size, f"Wrong image width! Expected {self.image_size} but got {width}!"
+        )
         rows, columns = height // self.patch_size, width // self.patch_size
         return self.conv_proj(x).reshape(n, self.hidden_dim, rows * columns).permute(0, 2, 1)
 
