@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import functools
 import sys
+import types
 import weakref
 
 from . import _C
@@ -70,7 +71,10 @@ def _uncompiled(fn):
     """What a compiled function or module was made of; anything else itself."""
     if _is_module(fn):
         return fn.__wrapped__ if isinstance(fn, sys.modules["weft.nn"].OptimizedModule) else fn
-    return fn.__wrapped__ if isinstance(fn, _C._CompiledFunction) else fn
+    if isinstance(fn, _C._CompiledFunction):
+        return fn.__wrapped__
+    # torch's own functions, while calls of them are offered to classes (weft.torch._overriding).
+    return fn._when_entered if isinstance(fn, types.FunctionType) and hasattr(fn, "_when_entered") else fn
 
 
 def compile(

@@ -558,6 +558,7 @@ def functions_written_in_python(torch):
         torch.meshgrid(x, y, indexing="ij")
         torch.split(x, [1, 2], dim=1)
         torch.einsum("ij,jk->ik", x, y)
+        torch.einsum("ij,jk->ik", (x, y))
         torch.norm(x, dim=1)
         torch.unique(x, return_counts=True)
         torch.tensordot(x, y, dims=1)

@@ -74,6 +74,28 @@ def test_graph_modules_compiled_scripted_and_traced():
     assert torch.allclose(compiled(x), -expected, atol=1e-6)
 
 
+def test_scripts_of_printed_indices():
+    def function(x):
+        return x[..., :1], x[1:2, None, :3], x[:-1], x[1::2], x[None, ..., 0]
+
+    traced = torch.fx.symbolic_trace(function)
+    assert "x[(Ellipsis, slice(None, 1, None))]" in traced.code
+    x = torch.arange(12.0).reshape(4, 3)
+    for mine, expected in zip(torch.jit.script(traced)(x), function(x)):
+        assert torch.equal(mine, expected)
+
+
+def test_proxies_of_another_tracer():
+    graph = torch.fx.Graph()
+    tracer = torch.fx.proxy.GraphAppendingTracer(graph)
+    x, y = (torch.fx.Proxy(graph.placeholder(name), tracer) for name in "xy")
+    z = torch.einsum("ij,jk->ik", (x, y)).reshape(x.shape[0], -1)
+    graph.output(torch.nn.functional.relu(z).node)
+    module = torch.fx.GraphModule({}, graph, class_name="Product")
+    a, b = torch.ones(2, 3), torch.ones(3, 4)
+    assert torch.equal(module(a, b), a @ b) and type(module).__name__ == "Product"
+
+
 def test_written_folder(tmp_path):
     model, x = fx_programs.small_model(torch)
     torch.fx.symbolic_trace(model).to_folder(tmp_path / "made", "Made")

@@ -4,17 +4,24 @@
 #include "bindings.h"
 #include "capture/objects/made_once.h"
 #include "core/backend.h"
+#include "overriding.h"
 
 namespace weft::capture {
 
+// A tensor of a program's class, which takes calls over: Python performs them.
+static bool takes_calls_over(PyObject* object) {
+  static constinit InternedName mark("_weft_offers");
+  return python::override_handler && _PyType_Lookup(Py_TYPE(object), mark);
+}
+
 const Tensor* host_tensor(PyObject* object) {
   const Tensor* tensor = python::tensor_of_python(object);
-  return tensor && tensor->device() == Device{} && tensor->storage() ? tensor : nullptr;
+  return tensor && !takes_calls_over(object) && tensor->device() == Device{} && tensor->storage() ? tensor : nullptr;
 }
 
 const Tensor* captured_tensor(PyObject* object) {
   const Tensor* tensor = python::tensor_of_python(object);
-  if (!tensor || !tensor->storage()) return nullptr;
+  if (!tensor || !tensor->storage() || takes_calls_over(object)) return nullptr;
   if (tensor->device() == Device{}) return tensor;
   const Device chosen = python::default_device();
   if (tensor->device() != chosen && chosen != Device{}) return nullptr;

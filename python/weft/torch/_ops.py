@@ -35,7 +35,9 @@ class _Packet:
             raise AttributeError(name)
         return self
 
-    offer = None  # what calls are offered to before they run, while anything may take them over (`_overriding`)
+    offer = (
+        None  # what calls are offered to before they run, while anything may take them over (`_overriding`)
+    )
 
     def __call__(self, *args, **kwargs):
         if self.offer is not None:

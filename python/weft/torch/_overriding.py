@@ -329,9 +329,17 @@ def _on_noted(function, namespace, name):
     if not _is_offered(function) or id(function) in _offered:
         return
     text = _function_names.signatures(namespace).get(name)
-    _offered[id(function)] = _Offered(function, None if text is None else _late_arranged(text))
+    arranged = None if text is None else _arranged_einsum if name == "einsum" else _late_arranged(text)
+    _offered[id(function)] = _Offered(function, arranged)
     if _armed:
         _put(function)
+
+
+def _arranged_einsum(args, kwargs):
+    """Operands in a list are given one by one."""
+    if len(args) == 2 and isinstance(args[1], (list, tuple)):
+        args = (args[0], *args[1])
+    return args, kwargs
 
 
 @functools.cache

@@ -73,6 +73,7 @@ class ExpressionParser : protected TokenCursor {
   ExprPtr power();
   ExprPtr call(ExprPtr callee, size_t begin);
   ExprPtr slice();
+  ExprPtr as_index(ExprPtr index);
   ExprPtr atom();
   ExprPtr name();
   ExprPtr parenthesized();

@@ -269,12 +269,39 @@ ExprPtr ExpressionParser::call(ExprPtr callee, size_t begin) {
   return make(std::move(result), since(begin));
 }
 
+// x[(Ellipsis, slice(None, 1, None))], as torch.fx writes x[..., :1].
+ExprPtr ExpressionParser::as_index(ExprPtr index) {
+  if (auto* tuple = std::get_if<Expr::Tuple>(&index->node)) {
+    for (ExprPtr& item : tuple->elements) item = as_index(std::move(item));
+    return index;
+  }
+  if (const auto* name = index->as<Expr::Name>(); name && name->id == "Ellipsis")
+    return make(Expr::Ellipsis{}, index->range);
+  auto* call = std::get_if<Expr::Call>(&index->node);
+  const auto* function = call ? call->function->as<Expr::Name>() : nullptr;
+  if (!function || function->id != "slice" || !call->keywords.empty() || call->arguments.empty() ||
+      call->arguments.size() > 3)
+    return index;
+  const auto part = [&](size_t at) -> ExprPtr {
+    if (at >= call->arguments.size()) return nullptr;
+    const auto* constant = call->arguments[at]->as<Expr::Constant>();
+    const bool is_none = constant && std::holds_alternative<std::monostate>(constant->value);
+    return is_none ? nullptr : std::move(call->arguments[at]);
+  };
+  const bool is_stop = call->arguments.size() == 1;
+  Expr::Slice result;
+  if (!is_stop) result.start = part(0);
+  result.stop = part(is_stop ? 0 : 1);
+  result.step = part(2);
+  return make(std::move(result), index->range);
+}
+
 ExprPtr ExpressionParser::slice() {
   const size_t begin = token().begin;
   ExprPtr start;
   if (!is(":")) {
     start = star_expression();
-    if (!is(":")) return start;
+    if (!is(":")) return as_index(std::move(start));
   }
   expect(":");
   Expr::Slice result;

@@ -190,6 +190,7 @@ class GraphAppendingTracer(TracerBase):
 
     def __init__(self, graph):
         super().__init__()
+        _overriding.arm_for_good()  # proxies may be used at any time
         self.graph = graph
         self.scope, self.module_stack, self.node_name_to_scope = Scope("", None), {}, {}
 
@@ -205,7 +206,6 @@ class Proxy:
     def __init__(self, node, tracer=None):
         if tracer is None:
             tracer = GraphAppendingTracer(node.graph)
-            _overriding.arm_for_good()  # it may be used at any time
         self.tracer, self.node = tracer, node
 
     def __repr__(self):
