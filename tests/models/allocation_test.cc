@@ -22,6 +22,9 @@ void* counted(std::size_t bytes, std::size_t alignment) {
 }
 }  // namespace
 
+// g++ sees malloc behind operator new where it inlines the one, and not that free is behind the other.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+
 void* operator new(std::size_t bytes) { return counted(bytes == 0 ? 1 : bytes, 0); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return counted(bytes, static_cast<std::size_t>(alignment));
