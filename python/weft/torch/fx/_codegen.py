@@ -339,19 +339,20 @@ class CodeGen:
         for name, value in self.additional_globals():
             writer.add_global(name, value)
         nodes = list(nodes)
-        last, body, parameters, lines, before = _last_uses(nodes), [], [], {}, _UNSAID
+        last, body, parameters, numbers, line, before = _last_uses(nodes), [], [], {}, 1, _UNSAID
         for at, node in enumerate(nodes):
+            start = len(body)
             if verbose:
                 before = _place(node, body, before)
-            lines[len(body)] = at
-            text = writer.statement(node, parameters)
-            body.append(text)
+            numbers[line] = at
+            body.append(writer.statement(node, parameters))
             if node.op == "output":
                 body.append("\n")
             elif node.op != "placeholder":
                 unused = last.get(node, []) + ([] if node.users else [node])
-                end = f";  {' = '.join([*map(repr, unused), 'None'])}\n" if unused else "\n"
-                body.append(end)
+                body.append(f";  {' = '.join([*map(repr, unused), 'None'])}\n" if unused else "\n")
+            line += sum(text.count("\n") for text in body[start:])
+        numbers[line] = len(nodes) - 1
         if not body:
             body.append("pass\n")
         if self._body_transformer is not None:
@@ -361,7 +362,7 @@ class CodeGen:
         code = "".join(body).lstrip("\n")
         code = "\n".join("    " + line for line in code.split("\n"))
         wrap_text = "\n".join(wrapped) + "\n"
-        return PythonCode(f"\n{wrap_text}\n{prologue}\n{code}", writer.globals, _line_numbers(body, nodes))
+        return PythonCode(f"\n{wrap_text}\n{prologue}\n{code}", writer.globals, numbers)
 
 
 _UNSAID = object()
@@ -388,15 +389,6 @@ def _summary(trace):
         return ""
     name, line, function, code = found[-1]
     return f"File: {name}:{line} in {function}, code: {code.strip()}"
-
-
-def _line_numbers(body, nodes):
-    numbers, line, at = {}, 1, 0
-    parameters = [node for node in nodes if node.op == "placeholder"]
-    for at, _ in enumerate(nodes):
-        line = max(line, at - len(parameters) + 2)
-        numbers[at + 1] = min(at + 2, len(nodes))
-    return numbers
 
 
 # ---- trees ---------------------------------------------------------------------------------------------------
