@@ -102,7 +102,7 @@ def note(namespace, name, function):
     if not is_function and type(function).__name__ not in ("Operator", "nb_func"):
         return
     if is_function and namespace == "torch.nn.functional" and (
-        not function.__module__.startswith("weft.nn") or name in _override_table.PLAIN
+        not function.__module__.startswith(("weft.nn", "weft._composed")) or name in _override_table.PLAIN
     ):  # fmt: skip
         return
     if id(function) not in _public or getattr(function, "__name__", None) == name:

@@ -320,7 +320,7 @@ def _is_offered(function):
     module = function.__module__
     if module in _OF_SETTINGS and function.__name__ not in ("_assert", "_assert_async"):
         return False
-    return module.startswith(("weft.torch._functions.", "weft.nn.", "weft._drawing", "weft.torch.linalg",
+    return module.startswith(("weft.torch._functions.", "weft._composed.", "weft.nn.", "weft._drawing", "weft.torch.linalg",
                               "weft.torch.special", "weft.torch.fft"))  # fmt: skip
 
 
