@@ -57,8 +57,6 @@ struct Quantizer {
   std::vector<double> zero_points;  // as many; whole numbers but where is_float
   int64_t axis = -1;                // -1: one scale for all
   bool is_float = false;            // zero points are any numbers (rows of embeddings)
-  // What products made of a weight's integers once.
-  mutable std::shared_ptr<const void> prepared = nullptr;
 
   bool is_per_channel() const { return axis >= 0; }
 };

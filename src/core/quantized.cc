@@ -143,7 +143,8 @@ std::array<float, 256> numbers_of_bytes(const Quantizer& quantizer, bool fused) 
 Tensor numbers_of(const Tensor& x, bool fused) {
   check_has_quantizer(x);
   const Quantizer& quantizer = *x.quantizer();
-  const Tensor integers = as_integers(x).contiguous(), result = Tensor::empty(x.shape(), DType::F32);
+  const Tensor integers = quantizer.is_per_channel() ? as_integers(x).contiguous() : dense(as_integers(x));
+  const Tensor result = empty_as(integers, DType::F32);
   auto* const to = result.data_as<float>();
   visit_integers(x.dtype(), [&]<class Q>(Q) {
     const Q* const from = integers.data_as<Q>();
@@ -177,7 +178,8 @@ Tensor quantize(const Tensor& x, DType dtype, std::shared_ptr<const Quantizer> q
   WEFT_CHECK(quantizer != nullptr, "quantize: there are no scale and zero point");
   check_quantizer(*quantizer, dtype, x.shape());
   WEFT_CHECK(x.dtype() == DType::F32, "quantize only works on Float Tensor, got " + describe(x));
-  const Tensor numbers = x.contiguous(), integers = Tensor::empty(x.shape(), integers_of(dtype));
+  const Tensor numbers = quantizer->is_per_channel() ? x.contiguous() : dense(x);
+  const Tensor integers = empty_as(numbers, integers_of(dtype));
   const auto* const from = numbers.data_as<float>();
   const QuantizedRange range = range_of(dtype);
   visit_integers(dtype, [&]<class Q>(Q) {
@@ -225,6 +227,27 @@ void refuse_conversion() {
       "Copying from quantized Tensor to non-quantized Tensor is not allowed, please use dequantize to get a "
       "float Tensor from a quantized Tensor");
 }
+
+bool is_dense(const Tensor& x) {
+  std::vector<size_t> order;
+  for (size_t d = 0; d < x.shape().size(); ++d)
+    if (x.shape()[d] != 1) order.push_back(d);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return x.strides()[a] < x.strides()[b]; });
+  int64_t expected = 1;
+  for (const size_t d : order) {
+    if (x.strides()[d] != expected) return false;
+    expected *= x.shape()[d];
+  }
+  return true;
+}
+
+Tensor empty_as(const Tensor& x, DType dtype) {
+  if (x.numel() == 0 || !is_dense(x)) return Tensor::empty(x.shape(), dtype);
+  const Tensor memory = Tensor::empty({x.numel()}, dtype);
+  return Tensor(memory.storage(), dtype, x.shape(), x.strides());
+}
+
+Tensor dense(const Tensor& x) { return is_dense(x) ? x : x.contiguous(); }
 
 void check_keeps_dimensions(std::string_view what, const Tensor& x) {
   if (x.quantizer() && x.quantizer()->is_per_channel())

@@ -30,12 +30,12 @@ struct QuantizerTensors {
 };
 QuantizerTensors tensors_of(const Quantizer& quantizer);
 
-// scale * (q - zero_point), F32, in C order. Fused: as PyTorch computes it within sums and activations, where
-// two vectors of 512 bits fit, scale * q + (-scale * zero_point), of which the second product is rounded and
-// the sum once.
+// scale * (q - zero_point), F32, which lies as x does. Fused: as PyTorch computes it within sums and
+// activations, where two vectors of 512 bits fit, scale * q + (-scale * zero_point), of which the second
+// product is rounded and the sum once.
 Tensor dequantize(const Tensor& x);
 Tensor dequantize_fused(const Tensor& x);
-// round(x / scale) + zero_point, clamped; x is F32.
+// round(x / scale) + zero_point, clamped; x is F32, and the result lies as it does.
 Tensor quantize(const Tensor& x, DType dtype, std::shared_ptr<const Quantizer> quantizer);
 
 // The same memory as U8, I8 or I32, and back. The quantizer is not checked.
@@ -48,6 +48,13 @@ Tensor pack_nibbles(const Tensor& x);        // U8 to U8 [ceil(n / 2)], in C ord
 
 // RuntimeError: the integers are not made numbers by a conversion of dtypes.
 [[noreturn]] void refuse_conversion();
+// Do the elements lie side by side, in whatever order of the dimensions? And a new tensor that lies as such a
+// one does, or in C order.
+bool is_dense(const Tensor& x);
+Tensor empty_as(const Tensor& x, DType dtype);
+// x where it is dense, else a copy that is.
+Tensor dense(const Tensor& x);
+
 // NotImplementedError: where every channel has a scale, dimensions stay where they are.
 void check_keeps_dimensions(std::string_view what, const Tensor& x);
 

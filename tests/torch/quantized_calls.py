@@ -303,6 +303,29 @@ def convolutions(torch):
 
 
 @case
+def layouts(torch):
+    """Halves are rounded by where channels lie: densest in results of convolutions."""
+    quant, F = torch.ops.quantized, torch.nn.functional
+    x = quantized(torch, 47, 2, 4, 6, 6, scale=0.04, zero_point=5)
+    packed = quant.conv2d_prepack(weight(torch, 48, 8, 4, 1, 1), None, [1, 1], [0, 0], [1, 1], 1)
+    y = quant.conv2d(x, packed, 0.2, 111)
+    results = [F.pad(x, [1, 1, 2, 0], mode="reflect"), F.max_pool2d(torch.relu(y), 2)]
+    for each in (
+        x,
+        y,
+        quant.hardswish(y, 0.1, 33),
+        quant.add(y, y, 0.3, 21),
+        quant.mul(y, y[:, :, :1, :1], 0.3, 7),
+    ):
+        results += [
+            F.avg_pool2d(each, 2),
+            F.adaptive_avg_pool2d(each, 1),
+            F.adaptive_avg_pool2d(torch.relu(each), 3),
+        ]
+    return [*results, quant.conv2d_dynamic(numbers(torch, 49, 1, 4, 5, 5), packed, True)]
+
+
+@case
 def transposed(torch):
     quant, results = torch.ops.quantized, []
     x = quantized(torch, 50, 1, 4, 4, 5, scale=0.04, zero_point=60)

@@ -50,11 +50,11 @@ class Scales {
 
   int32_t weight_zero(int64_t n) const { return weight_zero_[static_cast<size_t>(n)]; }
 
-  // Of `count` sums, `step` apart, for outputs from n on (`outputs_step` 1) or for output n (0).
+  // Of `count` sums, for outputs from n on.
   template <class T>
-  void finish(const int32_t* sums, int64_t count, int64_t n, int64_t outputs_step, T* to) const {
+  void finish(const int32_t* sums, int64_t count, int64_t n, T* to) const {
     for (int64_t i = 0; i < count; ++i) {
-      const auto output = static_cast<size_t>(n + i * outputs_step);
+      const auto output = static_cast<size_t>(n + i);
       const auto sum = static_cast<float>(sums[i]);
       if constexpr (std::is_same_v<T, float>) {
         const float number = std::fma(sum, product_[output], bias_[output]);
@@ -99,11 +99,27 @@ void check_operands(const Tensor& x, const Tensor& weight) {
   if (!weight.quantizer()) fail("the weight has no scale", x, weight);
 }
 
-Tensor empty_result(const Shape& shape, const AffineFinish& finish) {
-  if (!finish.rounded) return Tensor::empty(shape, DType::F32);
-  const DType integers = finish.rounded->dtype == DType::QI8 ? DType::I8 : DType::U8;
-  return of_integers(Tensor::empty(shape, integers), finish.rounded->dtype,
+// With strides of its own.
+Tensor empty_result(const Shape& shape, const Strides& strides, const AffineFinish& finish) {
+  const DType integers = finish.rounded && finish.rounded->dtype == DType::QI8 ? DType::I8 : DType::U8;
+  const Tensor memory = Tensor::empty({weft::numel(shape)}, finish.rounded ? integers : DType::F32);
+  const Tensor result(memory.storage(), memory.dtype(), shape, strides);
+  if (!finish.rounded) return result;
+  return of_integers(result, finish.rounded->dtype,
                      per_tensor(finish.rounded->scale, finish.rounded->zero_point));
+}
+
+// Channels lie densest, as in PyTorch's results of quantized convolutions.
+Strides channels_last_strides(const Shape& shape) {
+  Strides strides(shape.size());
+  int64_t step = strides[1] = 1;
+  step = std::max<int64_t>(shape[1], 1);
+  for (size_t d = shape.size(); d-- > 2;) {
+    strides[d] = step;
+    step *= std::max<int64_t>(shape[d], 1);
+  }
+  strides[0] = step;
+  return strides;
 }
 
 template <class F>
@@ -222,7 +238,7 @@ Tensor affine_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   const Scales scales(x, weight, bias, n, finish);
   Shape shape = x.shape();
   shape.back() = n;
-  const Tensor result = empty_result(shape, finish);
+  const Tensor result = empty_result(shape, contiguous_strides(shape), finish);
   if (result.numel() == 0 || m == 0) return result;
   const Signed integers = signed_integers(x);
   const Tensor rows = as_integers(weight).contiguous();
@@ -230,7 +246,7 @@ Tensor affine_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   multiply(integers.integers.data_as<int8_t>(), m, integers.zero, rows.data_as<int8_t>(), n, k, scales, 0,
            sums.data());
   visit_result(result, [&](auto* to) {
-    for (int64_t i = 0; i < m; ++i) scales.finish(sums.data() + i * n, n, 0, 1, to + i * n);
+    for (int64_t i = 0; i < m; ++i) scales.finish(sums.data() + i * n, n, 0, to + i * n);
   });
   return result;
 }
@@ -248,7 +264,7 @@ Tensor affine_conv(const Tensor& x, const Tensor& weight, const Tensor& bias, co
   Shape shape = x.shape();
   shape[1] = outputs;
   for (size_t d = 2; d < shape.size(); ++d) shape[d] = window.out[d + 3 - shape.size()];
-  const Tensor result = empty_result(shape, finish);
+  const Tensor result = empty_result(shape, channels_last_strides(shape), finish);
   if (result.numel() == 0) return result;
   const Signed integers = signed_integers(x);
   const Tensor rows_of_weight = as_integers(weight).contiguous();
@@ -257,7 +273,7 @@ Tensor affine_conv(const Tensor& x, const Tensor& weight, const Tensor& bias, co
     offsets[static_cast<size_t>(position * window.taps + tap)] = offset;
   });
   std::vector<int8_t> rows(static_cast<size_t>(positions * depth));
-  std::vector<int32_t> sums(static_cast<size_t>(positions * own)), of_output(static_cast<size_t>(positions));
+  std::vector<int32_t> sums(static_cast<size_t>(positions * own));
   for (int64_t image = 0; image < x.size(0); ++image) {
     for (int64_t group = 0; group < conv.groups; ++group) {
       const int8_t* const from =
@@ -266,12 +282,9 @@ Tensor affine_conv(const Tensor& x, const Tensor& weight, const Tensor& bias, co
       multiply(rows.data(), positions, integers.zero, rows_of_weight.data_as<int8_t>() + group * own * depth,
                own, depth, scales, group * own, sums.data());
       visit_result(result, [&](auto* to) {
-        for (int64_t output = 0; output < own; ++output) {
-          for (int64_t i = 0; i < positions; ++i)
-            of_output[static_cast<size_t>(i)] = sums[static_cast<size_t>(i * own + output)];
-          scales.finish(of_output.data(), positions, group * own + output, 0,
-                        to + (image * outputs + group * own + output) * positions);
-        }
+        for (int64_t i = 0; i < positions; ++i)
+          scales.finish(sums.data() + i * own, own, group * own,
+                        to + (image * positions + i) * outputs + group * own);
       });
     }
   }

@@ -7,6 +7,8 @@
 #include <unordered_map>
 
 #include "core/quantized.h"
+#include "ops/iteration_order.h"
+#include "ops/kept_order.h"
 #include "ops/stored.h"
 #include "weft/error.h"
 
@@ -70,7 +72,8 @@ Results pad_quantized(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
   check_keeps_dimensions(op.name, x);
   OpArgs integers = with_first(args, as_integers(x));
-  if (const Attr* const value = integers.attrs.find("value")) {
+  if (const Attr* const value = integers.attrs.find("value");
+      value && args.attrs.get<std::string>("mode") == "constant") {
     const Scalar* const number = std::get_if<Scalar>(value);
     const Tensor fill =
         quantize(Tensor::full({1}, number ? *number : Scalar(0.0), DType::F32), x.dtype(), x.quantizer());
@@ -84,10 +87,11 @@ Results pad_quantized(const OpDef& op, const OpArgs& args) {
 Results order_quantized(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
   check_keeps_dimensions(op.name, x);
-  const DType integers = as_integers(x).dtype();
-  Results results = call(op, with_first(args, as_integers(x).to(DType::F32)));
+  const std::shared_ptr<const Quantizer> units = per_tensor(1, 0);
+  Results results =
+      call_in_kept_order(op, with_first(args, dequantize(of_integers(as_integers(x), x.dtype(), units))));
   if (op.name.starts_with("arg")) return results;
-  results[0] = of_integers(results[0].to(integers), x.dtype(), x.quantizer());
+  results[0] = of_integers(as_integers(quantize(results[0], x.dtype(), units)), x.dtype(), x.quantizer());
   return results;
 }
 
@@ -101,7 +105,7 @@ Results clamp_quantized(const Tensor& x, std::optional<float> low, std::optional
     return as_integers(one).item().to_int();
   };
   const int64_t least = low ? integer_of(*low) : range.low, most = high ? integer_of(*high) : range.high;
-  const Tensor from = as_integers(x).contiguous(), to = Tensor::empty(x.shape(), from.dtype());
+  const Tensor from = dense(as_integers(x)), to = empty_as(from, from.dtype());
   visit_dtype(from.dtype(), [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_integral_v<T>) {
       const auto bottom = static_cast<T>(least), top = static_cast<T>(most);
@@ -163,23 +167,34 @@ Results ask_quantized(const OpDef& op, const OpArgs& args) {
   return {invoke(op, operands, numbers.attrs, args.rules)};
 }
 
+// What the operator makes of numbers, which lies as they do where PyTorch's does.
+Tensor computed(const OpDef& op, const OpArgs& numbers) {
+  if (op.kind != OpKind::Pointwise) return call_in_kept_order(op, numbers).at(0);
+  const std::vector<Operand> operands(numbers.tensors.begin(), numbers.tensors.end());
+  return invoke_in_order(op, operands, numbers.attrs);
+}
+
 // The result has x's scale.
 Results compute_quantized(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
   check_keeps_dimensions(op.name, x);
   const OpArgs numbers = in_numbers(args, op.name == "mean" ? dequantize : dequantize_fused);
-  return {quantize(call(op, numbers).at(0), x.dtype(), x.quantizer())};
+  return {quantize(computed(op, numbers), x.dtype(), x.quantizer())};
 }
 
-// Means of neighbours: of the integers less the zero point, rounded.
+// Means of neighbours: of the integers less the zero point, which PyTorch adds before it rounds, or after
+// where channels lie densest.
 Results average_quantized(const OpDef& op, const OpArgs& args) {
   const Tensor& x = args.tensors[0];
   check_keeps_dimensions(op.name, x);
   const auto zero = static_cast<int64_t>(x.quantizer()->zero_points[0]);
   const std::shared_ptr<const Quantizer> units = per_tensor(1, zero);
   const Tensor mean =
-      call(op, with_first(args, dequantize(of_integers(as_integers(x), x.dtype(), units)))).at(0);
-  return {of_integers(as_integers(quantize(mean, x.dtype(), units)), x.dtype(), x.quantizer())};
+      computed(op, with_first(args, dequantize(of_integers(as_integers(x), x.dtype(), units))));
+  const Tensor rounded = x.is_contiguous()
+                             ? quantize(invoke("add", {mean, Scalar(zero)}), x.dtype(), per_tensor(1, 0))
+                             : quantize(mean, x.dtype(), units);
+  return {of_integers(as_integers(rounded), x.dtype(), x.quantizer())};
 }
 
 // Where the neighbours of a result's place lie, and how much the second one counts.
@@ -238,7 +253,7 @@ Results to_unit_range(const OpDef& op, const OpArgs& args) {
   const bool is_signed_range = op.name == "tanh", is_signed_integer = x.dtype() != DType::QU8;
   const double scale = x.dtype() == DType::QI32 ? 1.0 / 4294967296.0 : 1.0 / 256.0;
   const int64_t zero = is_signed_range ? (is_signed_integer ? 0 : 128) : (x.dtype() == DType::QI8 ? -128 : 0);
-  return {quantize(call(op, in_numbers(args, dequantize_fused)).at(0), x.dtype(),
+  return {quantize(computed(op, in_numbers(args, dequantize_fused)), x.dtype(),
                    per_tensor(is_signed_range ? 2 * scale : scale, zero))};
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/quantized.h"
+#include "ops/iteration_order.h"
 #include "ops/quantized/products.h"
 #include "ops/quantized/tensors.h"
 #include "script/builtins/aten.h"
@@ -20,6 +21,18 @@ const Tensor& quantized(const char* what, const Tensor& x) {
   return x;
 }
 
+// Element by element; the result lies as the operands do.
+Tensor in_order(const OpDef& op, std::initializer_list<Operand> operands) {
+  return ops::invoke_in_order(op, std::span<const Operand>(operands.begin(), operands.size()), {});
+}
+Tensor sum(const Operand& x, const Operand& y) { return in_order(op<"add">(), {x, y}); }
+Tensor product(const Operand& x, const Operand& y) { return in_order(op<"mul">(), {x, y}); }
+Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y) {
+  return in_order(op<"where">(), {condition, x, y});
+}
+Tensor is_above(const Tensor& x, const Scalar& least) { return in_order(op<"gt">(), {x, least}); }
+Tensor is_at_least(const Tensor& x, const Scalar& least) { return in_order(op<"ge">(), {x, least}); }
+
 float scale_of(const Tensor& x) { return static_cast<float>(x.quantizer()->scales[0]); }
 int64_t zero_point_of(const Tensor& x) { return static_cast<int64_t>(x.quantizer()->zero_points[0]); }
 Tensor numbers(const char* what, const Tensor& x) { return dequantize(quantized(what, x)); }
@@ -29,7 +42,7 @@ Tensor relu(const Tensor& x) { return call(op<"relu">(), {x}); }
 // ---- integers by a factor --------------------------------------------------------------------------------
 // clamp(round(x * factor) + zero point), of whole numbers x in float32.
 Tensor scaled(const Tensor& x, float factor, double scale, int64_t zero_point, DType dtype, bool is_relu) {
-  const Tensor products = mul(x, Scalar(double{factor}));
+  const Tensor products = product(x, Scalar(double{factor}));
   const Tensor rounded = quantize(products, dtype, per_tensor(1, zero_point));
   const Tensor result = of_integers(as_integers(rounded), dtype, per_tensor(scale, zero_point));
   return is_relu ? relu(result) : result;
@@ -52,15 +65,15 @@ void check_alike(const char* what, const Tensor& a, const Tensor& b) {
 template <bool kRelu>
 Tensor add_quantized(const Tensor& a, const Tensor& b, double scale, int64_t zero_point) {
   check_alike("add", a, b);
-  const Tensor sum = add(dequantize_fused(a), dequantize_fused(b));
-  return quantize(kRelu ? relu(sum) : sum, a.dtype(), per_tensor(scale, zero_point));
+  const Tensor added = sum(dequantize_fused(a), dequantize_fused(b));
+  return quantize(kRelu ? relu(added) : added, a.dtype(), per_tensor(scale, zero_point));
 }
 
 template <bool kRelu>
 Tensor mul_quantized(const Tensor& a, const Tensor& b, double scale, int64_t zero_point) {
   check_alike("mul", a, b);
   const float factor = scale_of(a) * scale_of(b) * (1.0F / static_cast<float>(scale));
-  return scaled(mul(steps(a), steps(b)), factor, scale, zero_point, a.dtype(), kRelu);
+  return scaled(product(steps(a), steps(b)), factor, scale, zero_point, a.dtype(), kRelu);
 }
 
 // The integers with another meaning.
@@ -83,7 +96,7 @@ Tensor add_number(const Tensor& x, const Scalar& number) {
   const auto at = static_cast<double>(moved);
   const double grown = (moved < range.low ? high - at : at - low) / (high - low) * scale;
   const float factor = static_cast<float>(scale) * (1.0F / static_cast<float>(grown));
-  return scaled(add(steps(x), Scalar(steps_of_number)), factor, grown,
+  return scaled(sum(steps(x), Scalar(steps_of_number)), factor, grown,
                 moved < range.low ? range.low : range.high, x.dtype(), kRelu);
 }
 
@@ -98,7 +111,7 @@ Tensor mul_number(const Tensor& x, const Scalar& number) {
                        per_tensor(1, 0));
   const QuantizedRange range = range_of(x.dtype());
   const Tensor turned =
-      add(mul(cast(integers, DType::I64), Scalar(int64_t{-1})), Scalar(range.low + range.high));
+      sum(product(cast(integers, DType::I64), Scalar(int64_t{-1})), Scalar(range.low + range.high));
   const Tensor result =
       of_integers(cast(turned, integers.dtype()), x.dtype(),
                   per_tensor(std::abs(factor) * scale, range.high - (zero_point_of(x) - range.low)));
@@ -215,22 +228,21 @@ Tensor rounded_to(const Tensor& x, const Tensor& like, double scale, int64_t zer
   builtin(
       "quantized::hardswish(Tensor input, float output_scale, int output_zero_point) -> Tensor",
       [](const Tensor& x, double s, int64_t z) {
-        return rounded_to(call(op<"hardswish">(), {fused_numbers("hardswish", x)}), x, s, z);
+        return rounded_to(in_order(op<"hardswish">(), {fused_numbers("hardswish", x)}), x, s, z);
       },
       false);
   builtin(
       "quantized::sigmoid(Tensor qx, float output_scale, int output_zero_point) -> Tensor",
       [](const Tensor& x, double s, int64_t z) {
-        return rounded_to(call(op<"sigmoid">(), {fused_numbers("sigmoid", x)}), x, s, z);
+        return rounded_to(in_order(op<"sigmoid">(), {fused_numbers("sigmoid", x)}), x, s, z);
       },
       false);
   builtin(
       "quantized::leaky_relu(Tensor qx, Scalar negative_slope, bool inplace, float output_scale, int "
       "output_zero_point) -> Tensor",
       [](const Tensor& x, const Scalar& slope, bool, double s, int64_t z) {
-        const Tensor value = fused_numbers("leaky_relu", x), below = mul(value, slope);
-        return rounded_to(call(op<"where">(), {promoted(op<"gt">(), {value, Scalar(0)}), value, below}), x, s,
-                          z);
+        const Tensor value = fused_numbers("leaky_relu", x), below = product(value, slope);
+        return rounded_to(where(is_above(value, Scalar(0)), value, below), x, s, z);
       },
       false);
   builtin(
@@ -240,20 +252,19 @@ Tensor rounded_to(const Tensor& x, const Tensor& like, double scale, int64_t zer
       [](const Tensor& x, double s, int64_t z, const Scalar& alpha, const Scalar& scale,
          const Scalar& input_scale) {
         const Tensor value = fused_numbers("elu", x);
-        const Tensor below = mul(call(op<"expm1">(), {mul(value, input_scale)}),
-                                 Scalar(alpha.to_double() * scale.to_double()));
-        const Tensor above = mul(value, scale);
-        return rounded_to(call(op<"where">(), {promoted(op<"ge">(), {value, Scalar(0)}), above, below}), x, s,
-                          z);
+        const Tensor below = product(in_order(op<"expm1">(), {product(value, input_scale)}),
+                                     Scalar(alpha.to_double() * scale.to_double()));
+        const Tensor above = product(value, scale);
+        return rounded_to(where(is_at_least(value, Scalar(0)), above, below), x, s, z);
       },
       false);
   builtin(
       "quantized::celu(Tensor self, float output_scale, int output_zero_point, Scalar alpha=1) -> Tensor",
       [](const Tensor& x, double s, int64_t z, const Scalar& alpha) {
         const Tensor value = numbers("celu", x);
-        const Tensor below = mul(call(op<"expm1">(), {mul(value, Scalar(1.0 / alpha.to_double()))}), alpha);
-        return rounded_to(call(op<"where">(), {promoted(op<"ge">(), {value, Scalar(0)}), value, below}), x, s,
-                          z);
+        const Tensor below =
+            product(in_order(op<"expm1">(), {product(value, Scalar(1.0 / alpha.to_double()))}), alpha);
+        return rounded_to(where(is_at_least(value, Scalar(0)), value, below), x, s, z);
       },
       false);
   builtin(
@@ -261,7 +272,7 @@ Tensor rounded_to(const Tensor& x, const Tensor& like, double scale, int64_t zer
       [](const Tensor& x, const Scalar& threshold, const Scalar& value) {
         const Tensor given = numbers("threshold", x);
         const Tensor other = Tensor::full(given.shape(), value, DType::F32);
-        const Tensor chosen = call(op<"where">(), {promoted(op<"gt">(), {given, threshold}), given, other});
+        const Tensor chosen = where(is_above(given, threshold), given, other);
         return quantize(chosen, x.dtype(), x.quantizer());
       },
       false);
@@ -271,9 +282,8 @@ Tensor rounded_to(const Tensor& x, const Tensor& like, double scale, int64_t zer
         const Tensor value = numbers("prelu", x), slope = numbers("prelu", weight);
         Ints shape(static_cast<size_t>(std::max<int64_t>(x.dim(), 1)), 1);
         shape[x.dim() > 1 ? 1 : 0] = slope.numel();
-        const Tensor below = mul(value, call(op<"reshape">(), {slope}, {{"shape", sizes(shape)}}));
-        return rounded_to(call(op<"where">(), {promoted(op<"ge">(), {value, Scalar(0)}), value, below}), x, s,
-                          z);
+        const Tensor below = product(value, call(op<"reshape">(), {slope}, {{"shape", sizes(shape)}}));
+        return rounded_to(where(is_at_least(value, Scalar(0)), value, below), x, s, z);
       },
       false);
   builtin(
@@ -319,7 +329,7 @@ Tensor batch_norm(const char* what, const Tensor& x, const OptionalTensor& weigh
     factors.data_as<float>()[c] = deviation * gain * (scale_of(x) / out);
     sums.data_as<float>()[c] = (at(bias, 0) - at(mean, 0) * deviation * gain) / out;
   }
-  const Tensor value = add(mul(steps(x), factors), sums);
+  const Tensor value = sum(product(steps(x), factors), sums);
   const Tensor rounded = quantize(value, x.dtype(), per_tensor(1, zero_point));
   const Tensor result = of_integers(as_integers(rounded), x.dtype(), per_tensor(scale, zero_point));
   return is_relu ? relu(result) : result;

@@ -173,8 +173,10 @@ Tensor conv_quantized(const Tensor& x, const IValue& object, double scale, int64
 template <size_t kSpatial>
 Tensor conv_dynamic(const Tensor& x, const IValue& object, bool reduce_range) {
   WEFT_CHECK_TYPE(x.dtype() == DType::F32, "quantized::conv_dynamic: expected float32, got " + describe(x));
-  return convolve_any(ops::quantize_dynamic(x, DType::QU8, reduce_range), kSpatial,
-                      packed::conv_params(object), {});
+  // The result is rounded to the input's scale.
+  const Tensor q = ops::quantize_dynamic(x, DType::QU8, reduce_range);
+  const ops::RoundedTo to{q.quantizer()->scales[0], static_cast<int64_t>(q.quantizer()->zero_points[0])};
+  return dequantize(convolve_any(q, kSpatial, packed::conv_params(object), {to}));
 }
 
 template <size_t kSpatial>
