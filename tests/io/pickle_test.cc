@@ -336,10 +336,8 @@ TEST(Unpickle, RefusesNames) {
               HasSubstr("'builtins.eval' is not allowed"));
   EXPECT_THAT(refusal(global("torch", "load")), HasSubstr("'torch.load' is not allowed"));
   EXPECT_THAT(refusal(global("torch", "f32")), HasSubstr("'torch.f32' is not allowed"));
-  EXPECT_THAT(refusal(global("torch", "QInt8Storage")),
-              HasSubstr("'torch.QInt8Storage' is not allowed: weft has no quantized tensors"));
-  EXPECT_THAT(refusal(global("torch._utils", "_rebuild_qtensor")),
-              HasSubstr("weft has no quantized tensors"));
+  EXPECT_THAT(refusal(global("torch", "QUInt2x4Storage")),
+              HasSubstr("'torch.QUInt2x4Storage' is not allowed: weft has no quantized tensors of two bits"));
   EXPECT_THAT(refusal(global("torch._utils", "_rebuild_sparse_tensor")),
               HasSubstr("weft has no sparse tensors"));
   EXPECT_THAT(refusal(global("torch._utils", "_rebuild_meta_tensor_no_storage")),

@@ -422,10 +422,10 @@ torch.save(torch.ones(1), sys.argv[1] + ".legacy", _use_new_zipfile_serializatio
     ]
     value["base"][1] = 7
     assert value["row"].tolist() == [7.0] * 4
+    assert weft.ops.aten.int_repr(weft.load(f"{path}.quantized")).tolist() == [1, 1]
     assert weft.load(f"{path}.adam")["optimizer"]["param_groups"][0]["lr"] == 0.001
     for suffix, message in [
         ("sparse", "no sparse tensors"),
-        ("quantized", "no quantized tensors"),
         ("module", "'torch.nn.modules.container.Sequential' is not allowed"),
         ("legacy", "before 1.6"),
     ]:
