@@ -39,6 +39,9 @@ void for_each_run(const Quantizer& quantizer, const Shape& shape, F&& f) {
 
 // What a processor's conversion makes of a float: the smallest int where there is none.
 inline int64_t rounded(float value) {
+  // Numbers below 2^22 are rounded, half to even, by this sum.
+  constexpr float kUnits = 12582912.0F, kPlain = 4194304.0F;  // 1.5 * 2^23
+  if (std::abs(value) < kPlain) return static_cast<int32_t>((value + kUnits) - kUnits);
   constexpr float kMost = 2147483520.0F, kLeast = -2147483648.0F;
   return value >= kLeast ? static_cast<int64_t>(std::nearbyint(std::min(value, kMost)))
                          : std::numeric_limits<int32_t>::min();

@@ -42,9 +42,11 @@ class Scales {
       }
     }
     if (finish.rounded) {
-      range_ = range_of(finish.rounded->dtype);
+      QuantizedRange range = range_of(finish.rounded->dtype);
       zero_ = static_cast<int32_t>(finish.rounded->zero_point);
-      if (finish.relu) range_.low = std::max<int64_t>(range_.low, zero_);
+      if (finish.relu) range.low = std::max<int64_t>(range.low, zero_);
+      least_ = static_cast<float>(range.low - zero_);
+      most_ = static_cast<float>(range.high - zero_);
     }
   }
 
@@ -60,10 +62,11 @@ class Scales {
         const float number = std::fma(sum, product_[output], bias_[output]);
         to[i] = finish_.relu ? std::max(number, 0.0F) : number;
       } else {
+        // Limited first: limits are whole, and numbers below 2^22 are rounded, half to even, by this sum.
+        constexpr float kUnits = 12582912.0F;  // 1.5 * 2^23
         const float number = (sum + bias_[output]) * multiplier_[output];
-        const auto limited = std::clamp(number, -2147483520.0F, 2147483520.0F);
-        const auto rounded = static_cast<int64_t>(std::nearbyint(limited)) + zero_;
-        to[i] = static_cast<T>(std::clamp(rounded, range_.low, range_.high));
+        const float limited = std::min(std::max(least_, number), most_);
+        to[i] = static_cast<T>(static_cast<int32_t>((limited + kUnits) - kUnits) + zero_);
       }
     }
   }
@@ -72,7 +75,7 @@ class Scales {
   const AffineFinish& finish_;
   std::vector<float> product_, multiplier_, bias_;
   std::vector<int32_t> weight_zero_;
-  QuantizedRange range_{};
+  float least_ = 0, most_ = 0;  // steps from the zero point
   int32_t zero_ = 0;
 };
 
