@@ -58,9 +58,9 @@ const char* python_calls() {
 const char* stack_of_thread() { return Py_IsInitialized() && PyGILState_Check() ? python_calls() : nullptr; }
 
 // A range that Python ends.
-class Range {
+class ProfilerRange {
  public:
-  explicit Range(std::string_view name) : range_(name) {}
+  explicit ProfilerRange(std::string_view name) : range_(name) {}
   void end() { range_.end(); }
 
  private:
@@ -125,7 +125,7 @@ void bind_profiler(nb::module_& m) {
            nb::call_guard<GilRelease>())
       .def("export_memory_timeline", &Recording::export_memory_timeline, nb::arg("path"),
            nb::call_guard<GilRelease>());
-  nb::class_<Range>(m, "_ProfilerRange").def("end", &Range::end);
+  nb::class_<ProfilerRange>(m, "_ProfilerRange").def("end", &ProfilerRange::end);
   m.def(
       "_start_profiler",
       [](bool record_shapes, bool profile_memory, bool with_stack, std::string trace_path, bool keep) {
@@ -142,7 +142,7 @@ void bind_profiler(nb::module_& m) {
     return std::const_pointer_cast<Recording>(profiler::stop());
   });
   m.def("_is_recording", &profiler::enabled);
-  m.def("_open_range", [](std::string_view name) { return Range(name); }, nb::arg("name"));
+  m.def("_open_range", [](std::string_view name) { return ProfilerRange(name); }, nb::arg("name"));
   m.def("_note_parameter", &profiler::note_parameter, nb::arg("tensor"), nb::arg("name"));
   m.def(
       "_profile_table",
