@@ -13,6 +13,7 @@ const char* const kKept = "kept";
 namespace {
 
 const char* const kSuffix = "_side[side]";
+constexpr size_t kMostInstructions = 72;  // of a round
 
 // May it stand in the body, whatever is around it?
 bool is_plain(const Instruction& in, const Barred& barred) {
@@ -129,8 +130,6 @@ std::optional<StraightBlock> take_apart(const Instructions& code, bool has_test,
   return parts;
 }
 
-size_t size_of(const StraightBlock& block) { return block.body.size() + block.assignments.size(); }
-
 std::set<std::string> results(const Instructions& code) {
   std::set<std::string> names;
   for (const Instruction& in : code)
@@ -155,6 +154,14 @@ void keep(const KeptElement& element, Instructions& code) {
     in = in.opcode == Opcode::Load ? define(in.type, in.result, kKept + in.symbol)
                                    : assign(kKept, in.operands[2]);
   }
+}
+
+bool is_small(const Jam& jam) {
+  const auto size_of = [](const StraightBlock& block) {
+    return block.body.size() + block.assignments.size();
+  };
+  const size_t first = jam.first ? size_of(*jam.first) : 0;
+  return size_of(jam.begin) + first + size_of(jam.round) + size_of(jam.end) <= kMostInstructions;
 }
 
 std::string print(const Jam& jam) {

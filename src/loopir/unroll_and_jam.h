@@ -24,8 +24,6 @@ struct Barred {
 // the body.
 std::optional<StraightBlock> take_apart(const Instructions& code, bool has_test, int version, int target,
                                         bool may_leave, const Barred& barred);
-// Of the body and the assignments.
-size_t size_of(const StraightBlock& block);
 std::set<std::string> results(const Instructions& code);
 
 // An element of an array that the inner loop adds up in place: meanwhile it waits in the variable `kept`.
@@ -52,6 +50,8 @@ struct Jam {
 // The variable of a kept element.
 extern const char* const kKept;
 
+// Is a round so small that several of them are of use?
+bool is_small(const Jam& jam);
 std::string print(const Jam& jam);
 
 }  // namespace weft::loopir

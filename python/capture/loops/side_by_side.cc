@@ -13,7 +13,6 @@ namespace weft::capture {
 
 namespace {
 
-constexpr size_t kMostInstructions = 72;  // of a round
 constexpr int kMany = 16, kFew = 4;
 
 }  // namespace
@@ -170,10 +169,8 @@ class SideBySide {
       for (const loopir::Expr bound : {inner_start_, inner_end_})
         if (bound.uses_any(own_) || bound.uses_any(computed)) return false;
     }
-    size_t size = size_of(jam_.begin) + size_of(jam_.round) + size_of(jam_.end);
-    if (jam_.first) size += size_of(*jam_.first);
     return !reads(jam_.begin, set_first) && !reads(jam_.begin, others) && !has(jam_.round, others) &&
-           (!jam_.first || !has(*jam_.first, others)) && !has(jam_.end, shared) && size <= kMostInstructions;
+           (!jam_.first || !has(*jam_.first, others)) && !has(jam_.end, shared) && is_small(jam_);
   }
 
   // Does the body, or what is handed on, read one of the names?
