@@ -185,6 +185,23 @@ SAMPLES = {
         for over, more in WINDOWS.items()
     },
     "renorm": [(X, 2, 0, 1.0), (numbers(2, 3, 4, dtype=weft.bfloat16), 1.0, -1, 0.5)],
+    "copy": [(X, labels(5), False), (labels(3, 5), X, True)],
+    "_chunk_cat": [([numbers(3, 4, 5), numbers(3, 2)], 1, 3), ([numbers(7), numbers(4)], 0, 2)],
+    "_native_batch_norm_legit": [
+        (numbers(4, 3, 2), numbers(3), None, numbers(3), numbers(3).abs(), training, 0.0, 1e-5) for training in (False, True)
+    ],
+    "_native_batch_norm_legit.no_stats": [(numbers(4, 3, 2), None, numbers(3), True, 0.1, 1e-5)],
+    "_native_batch_norm_legit_functional": [
+        (numbers(4, 3, 2), None, None, numbers(3), numbers(3).abs(), training, 0.1, 1e-5) for training in (False, True)
+    ],
+    "log_sigmoid_forward": [(X,)],
+    "_weight_norm_interface": [(X, numbers(3, 1), 0), (X, numbers(1, 5), -1)],
+    "_pdist_forward": [(X, 2.0), (X, 1.0)],
+    "native_dropout_backward": [(X, X > 0, 2.0)],
+    "max_pool2d_with_indices_backward": [
+        (numbers(1, 2, 2, 2), numbers(1, 2, 4, 4), [2, 2], [2, 2], [0, 0], [1, 1], False, labels(1, 2, 2, 2, below=16))
+    ],
+    "_linalg_check_errors": [(weft.zeros((2,), dtype=weft.int32), "inv", False)],
 }  # fmt: skip
 
 

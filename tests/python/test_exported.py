@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import weft
 
-SHARED = pathlib.Path(os.environ.get("WEFT_SHARED_DATA") or pathlib.Path(__file__).parents[3] / "shared" / "data")
+SHARED = pathlib.Path(
+    os.environ.get("WEFT_SHARED_DATA") or pathlib.Path(__file__).parents[3] / "shared" / "data"
+)
 FOLDER = SHARED / "pt2"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.pt2"))
 
@@ -38,7 +40,10 @@ def compare(found, expected, place, tolerance=None):
         if not expected.is_floating_point() and not expected.is_complex():
             np.testing.assert_array_equal(found.numpy(), expected.numpy(), err_msg=place)
             return
-        wide = [each.to(weft.float32).numpy() if dtype in ("bfloat16", "float16") else each.numpy() for each in (found, expected)]
+        wide = [
+            each.to(weft.float32).numpy() if dtype in ("bfloat16", "float16") else each.numpy()
+            for each in (found, expected)
+        ]
         scale = np.abs(wide[1][np.isfinite(wide[1])]).max(initial=1e-3)
         np.testing.assert_allclose(*wide, rtol=tolerance, atol=tolerance * scale, err_msg=place)
         return

@@ -5,7 +5,7 @@ from typing import List, Optional, Tuple
 import weft as _weft
 from weft import Tensor
 
-from . import aten, number
+from . import aten
 from .layers import native_batch_norm
 
 
@@ -133,17 +133,10 @@ def max_pool2d_with_indices_backward(
     return _weft.scatter_add(flat, -1, indices.flatten(-2), grad_output.flatten(-2)).reshape(input.shape)
 
 
-# ---- checks, and noise that is none --------------------------------------------------------------------------
+# ---- checks --------------------------------------------------------------------------
 @aten("_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()")
 def linalg_check_errors(info: Tensor, api_name: str, is_matrix: bool) -> None:
     if bool((info != 0).any()):
-        raise RuntimeError(f"{api_name}: The algorithm failed: the input matrix is singular, or not positive-definite.")
-
-
-@aten("rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False) -> (Tensor, Tensor noise_out)")
-def rrelu_with_noise_functional(
-    input: Tensor, noise: Tensor, lower: number, upper: number, training: bool
-) -> Tuple[Tensor, Tensor]:
-    if training:
-        raise RuntimeError("rrelu_with_noise_functional: random slopes are drawn in training only, which weft does not do")
-    return _weft.leaky_relu(input, (float(lower) + float(upper)) / 2), noise
+        raise RuntimeError(
+            f"{api_name}: The algorithm failed: the input matrix is singular, or not positive-definite."
+        )

@@ -1,7 +1,7 @@
 """Programs that torch.export.save wrote (.pt2): loaded, checked and run without PyTorch.
 
-    program = weft.export.load("model.pt2")
-    y = program.module()(x)
+program = weft.export.load("model.pt2")
+y = program.module()(x)
 """
 
 from ._program import ExportedModule, ExportedProgram, load

@@ -39,18 +39,32 @@ def flatten(tree, value, place, leaves):
         leaves.append(value)
         return
     if kind in ("dict", "named"):
-        found = value if kind == "dict" and isinstance(value, dict) else _fields(value) if kind == "named" else None
+        found = (
+            value
+            if kind == "dict" and isinstance(value, dict)
+            else _fields(value)
+            if kind == "named"
+            else None
+        )
         if found is None:
             raise TypeError(f"{place}: the program takes {name or 'a dict'}, got {type(value).__name__}")
-        present = {str(key): each for key, each in found.items() if kind == "dict" or each is not None or str(key) in keys}
+        present = {
+            str(key): each
+            for key, each in found.items()
+            if kind == "dict" or each is not None or str(key) in keys
+        }
         if set(present) != set(keys):
             raise TypeError(f"{place}: the program takes the keys {list(keys)}, got {list(present)}")
         for key, child in zip(keys, children):
             flatten(child, present[key], f"{place}[{key!r}]" if kind == "dict" else f"{place}.{key}", leaves)
         return
     expected = list if kind == "list" else tuple
-    if not isinstance(value, (expected, collections.deque) if kind == "list" else expected) or len(value) != len(children):
-        shown = f"{type(value).__name__} of {len(value)}" if hasattr(value, "__len__") else type(value).__name__
+    if not isinstance(value, (expected, collections.deque) if kind == "list" else expected) or len(
+        value
+    ) != len(children):
+        shown = (
+            f"{type(value).__name__} of {len(value)}" if hasattr(value, "__len__") else type(value).__name__
+        )
         raise TypeError(f"{place}: the program takes a {kind} of {len(children)}, got {shown}")
     for at, (child, each) in enumerate(zip(children, value)):
         flatten(child, each, f"{place}[{at}]", leaves)

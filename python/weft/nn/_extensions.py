@@ -2,6 +2,7 @@
 
 import enum
 import importlib
+import sys
 
 import weft as _weft
 from weft import _autocast
@@ -60,8 +61,8 @@ def _overrides():
 
 
 def has_torch_function(relevant_args):
-    """torch.overrides.has_torch_function."""
-    return _overrides().has_torch_function(relevant_args)
+    """torch.overrides.has_torch_function: before weft.torch is imported, nothing overrides."""
+    return "weft.torch" in sys.modules and _overrides().has_torch_function(relevant_args)
 
 
 def has_torch_function_unary(value):
