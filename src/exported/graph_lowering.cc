@@ -312,12 +312,13 @@ ir::Value* GraphLowering::in_region(const std::string& name, const std::vector<A
   return call("aten::to", {value, constant(*wanted), constant(false), constant(false)});
 }
 
-// What decompositions name: a copy in place of a view.
+// What decompositions name: a copy in place of a view, and another operator's kernel.
 bool GraphLowering::lower_copy(const std::string& name, const std::string& overload,
                                const std::vector<Argument>& arguments, const Json& outputs) {
   constexpr std::string_view suffix = "_copy";
   if (name == "aten::lift" || name == "aten::lift_fresh")
     return lower_operator("aten::alias", overload, arguments, outputs), true;
+  if (name == "aten::_pdist_forward") return lower_operator("aten::pdist", overload, arguments, outputs), true;
   if (!name.ends_with(suffix)) return false;
   const bool is_lift = name == "aten::lift_fresh_copy";
   const std::string view = is_lift ? "aten::alias" : name.substr(0, name.size() - suffix.size());
@@ -382,7 +383,8 @@ void GraphLowering::lower_python(const std::string& name, const std::vector<Argu
 
 void GraphLowering::bind_outputs(const Json& outputs, const Values& results) {
   const auto& named = items(outputs, where_);
-  if (named.empty()) return;
+  const auto is_none = [](const Json& output) { return output.is_object() && output.contains("as_none"); };
+  if (std::all_of(named.begin(), named.end(), is_none)) return;
   // A list's elements one by one.
   const bool is_list = results.size() == 1 && type_of(results[0])->is(jit::TypeKind::List);
   if (named.size() == 1 && named[0].contains("as_tensors") && !is_list) {

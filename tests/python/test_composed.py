@@ -196,7 +196,6 @@ SAMPLES = {
     ],
     "log_sigmoid_forward": [(X,)],
     "_weight_norm_interface": [(X, numbers(3, 1), 0), (X, numbers(1, 5), -1)],
-    "_pdist_forward": [(X, 2.0), (X, 1.0)],
     "native_dropout_backward": [(X, X > 0, 2.0)],
     "max_pool2d_with_indices_backward": [
         (numbers(1, 2, 2, 2), numbers(1, 2, 4, 4), [2, 2], [2, 2], [0, 0], [1, 1], False, labels(1, 2, 2, 2, below=16))

@@ -30,7 +30,7 @@ def chunk_cat(tensors: List[Tensor], dim: int, num_chunks: int) -> Tensor:
         short = -tensor.shape[first] % num_chunks
         pad = [0, 0] * (tensor.dim() - 1 - first) + [0, short]
         shape = list(tensor.shape)[:first] + [num_chunks, -1]
-        parts.append(_weft.constant_pad_nd(tensor, pad, 0).reshape(shape))
+        parts.append(_weft.pad(tensor, pad).reshape(shape))
     return _weft.cat(parts, dim % tensors[0].dim() + 1)
 
 
@@ -91,7 +91,8 @@ def native_batch_norm_functional(
 # ---- losses and others with what steps backwards would need --------------------------------------------------
 @aten("log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)")
 def log_sigmoid_forward(input: Tensor) -> Tuple[Tensor, Tensor]:
-    return _weft.log_sigmoid(input), _weft.empty([0], dtype=input.dtype)
+    result = _weft.clamp(input, max=0) - _weft.log1p(_weft.exp(-input.abs()))
+    return result, _weft.empty([0], dtype=input.dtype)
 
 
 @aten("_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)")
@@ -100,11 +101,6 @@ def weight_norm_interface(v: Tensor, g: Tensor, dim: int) -> Tuple[Tensor, Tenso
     others = [each for each in range(v.dim()) if each != dim % v.dim()]
     norms = _weft.vector_norm(v, 2.0, others, keepdim=True)
     return v * (g / norms), norms
-
-
-@aten("_pdist_forward(Tensor self, float p=2) -> Tensor")
-def pdist_forward(input: Tensor, p: float) -> Tensor:
-    return _weft.pdist(input, p)
 
 
 # ---- steps backwards that programs call by name --------------------------------------------------------------
