@@ -51,7 +51,7 @@ std::string utf8(nb::handle text) {
   return {PyBytes_AS_STRING(bytes.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
 }
 
-bool is_array(nb::handle object) {
+bool is_array_like(nb::handle object) {
   PyObject* value = object.ptr();
   return (PyObject_CheckBuffer(value) && PyObject_HasAttrString(value, "dtype")) ||
          PyObject_HasAttrString(value, "__dlpack__");
@@ -59,7 +59,7 @@ bool is_array(nb::handle object) {
 
 std::optional<Tensor> tensor_of(nb::handle object) {
   if (const Tensor* tensor = tensor_of_python(object)) return *tensor;
-  if (!PyFloat_Check(object.ptr()) && !PyComplex_Check(object.ptr()) && is_array(object) &&
+  if (!PyFloat_Check(object.ptr()) && !PyComplex_Check(object.ptr()) && is_array_like(object) &&
       !scalar_of_python(object))
     return as_tensor(object, std::nullopt);
   return std::nullopt;

@@ -26,7 +26,7 @@ int64_t layout_number(int64_t number, const std::string& where) {
   return 0;
 }
 int64_t memory_format_number(int64_t number, const std::string& where) {
-  static const std::map<int64_t, int64_t> table = {{1, 0}, {2, 2}, {3, 3}, {4, 1}};
+  static const auto& table = *new std::map<int64_t, int64_t>{{1, 0}, {2, 2}, {3, 3}, {4, 1}};
   const auto found = table.find(number);
   if (found == table.end()) fail(fmt::format("{}: memory format {} is not known", where, number));
   return found->second;

@@ -184,7 +184,7 @@ Lowered lower(const Json& graph_module, const Tensors& weights, const Tensors& c
 }
 
 DType dtype_of(const Json& number, const std::string& where) {
-  static const std::map<int64_t, DType> table = {
+  static const auto& table = *new std::map<int64_t, DType>{
       {1, DType::U8},   {2, DType::I8},   {3, DType::I16},   {4, DType::I32},    {5, DType::I64},
       {6, DType::F16},  {7, DType::F32},  {8, DType::F64},   {10, DType::C64},   {11, DType::C128},
       {12, DType::Bool}, {13, DType::BF16}, {28, DType::U16}, {29, DType::F8E4M3FN}, {30, DType::F8E5M2},

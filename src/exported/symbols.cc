@@ -90,7 +90,7 @@ class SizeExpr::Parser {
       expect(')');
       return result;
     }
-    static const std::map<std::string, Kind> kinds = {
+    static const auto& kinds = *new std::map<std::string, Kind>{
         {"Add", Kind::Add}, {"Mul", Kind::Mul}, {"Pow", Kind::Pow}, {"FloorDiv", Kind::FloorDiv},
         {"CleanDiv", Kind::FloorDiv}, {"IntTrueDiv", Kind::FloorDiv}, {"PowByNatural", Kind::Pow},
         {"Mod", Kind::Mod}, {"PythonMod", Kind::Mod}, {"Max", Kind::Max}, {"Min", Kind::Min}};

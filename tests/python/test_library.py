@@ -119,7 +119,7 @@ def test_annotations_that_give_no_schema():
         ("(tensor x) -> Tensor", 19, "'tensor' is no type"),
         ("Tensor x", 9, r"expected '\('"),
         ("(Tensor x, int n=q) -> Tensor", 36, "expected a value, got 'q'"),
-        ("(Tensor x) -> Tensor trailing", 39, "expected the end"),
+        ("(Tensor x) -> Tensor named trailing", 45, "expected the end"),
         ("(Tensor x) -> (Tensor, ", 41, "expected a name"),
         ("(", 19, "expected a name"),
         ("(Tensor ..", 26, "expected a name"),

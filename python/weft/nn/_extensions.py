@@ -74,7 +74,9 @@ def has_torch_function_variadic(*values):
 
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):
-    """torch.overrides.handle_torch_function."""
+    """torch.overrides.handle_torch_function: before weft.torch is imported, nothing overrides."""
+    if "weft.torch" not in sys.modules:
+        raise TypeError(f"no implementation found for {public_api!r}: no argument's type takes calls over")
     return _overrides().handle_torch_function(public_api, relevant_args, *args, **kwargs)
 
 
