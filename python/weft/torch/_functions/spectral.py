@@ -17,7 +17,7 @@ def hamming_window(
 ):  # fmt: skip
     """alpha - beta * cos(2 pi k / n)."""
     return windows.hamming_window(
-        _length("hamming_window", window_length), periodic, alpha, beta, dtype, device
+        _length("hamming_window", window_length), periodic, alpha, beta, dtype=dtype, device=device
     )
 
 

@@ -4,7 +4,6 @@ import math
 
 import weft as _weft
 
-from .._functions.spectral import _default_dtype
 
 __all__ = [
     "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",
@@ -18,7 +17,7 @@ def _made(name, M, sym, dtype, layout, make):
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     if layout is not None and "strided" not in str(layout):
         raise ValueError(f"{name} is implemented for strided tensors only, got: {layout}")
-    dtype = dtype or _default_dtype()
+    dtype = dtype or _weft.get_default_dtype()
     if dtype not in (_weft.float32, _weft.float64):
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
     if M == 0:
