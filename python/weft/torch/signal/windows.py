@@ -4,7 +4,6 @@ import math
 
 import weft as _weft
 
-
 __all__ = [
     "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",
     "kaiser", "nuttall",
