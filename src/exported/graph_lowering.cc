@@ -18,8 +18,6 @@ namespace {
 using jit::Type;
 using jit::type_of;
 
-constexpr size_t kMaxGraphs = 64;  // inside each other
-
 // TorchScript's numbers of layouts and memory formats, from the schema's.
 int64_t layout_number(int64_t number, const std::string& where) {
   if (number != 7) fail(fmt::format("{}: layout {}: weft's tensors are strided", where, number));
@@ -266,16 +264,17 @@ void GraphLowering::lower_operator(const std::string& name, const std::string& o
     if (is_first && jit::is_number_type(type_of(value))) value = as_tensor(value, arguments);
     given.push_back({is_positional ? "" : argument.name, value, range_});
   }
+  std::optional<jit::Overload> chosen;
   try {
-    jit::Overload chosen = jit::select_overload(emitter_, exact, schemas, given, range_);
-    ir::Node* made =
-        emitter_.node(*candidates[chosen.index], std::move(chosen.match.inputs), std::move(chosen.match.returns), range_);
-    made->location = location_;
-    bind_outputs(outputs, {made->outputs.begin(), made->outputs.end()});
+    chosen = jit::select_overload(emitter_, exact, schemas, given, range_);
   } catch (const Error& error) {
     missing_.emplace(exact, error.what());
-    bind_unknown(outputs);
+    return bind_unknown(outputs);
   }
+  ir::Node* const made = emitter_.node(*candidates[chosen->index], std::move(chosen->match.inputs),
+                                       std::move(chosen->match.returns), range_);
+  made->location = location_;
+  bind_outputs(outputs, {made->outputs.begin(), made->outputs.end()});
 }
 
 std::optional<DType> GraphLowering::dtype_of_argument(const Argument& argument) const {

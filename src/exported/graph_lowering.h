@@ -15,6 +15,7 @@
 namespace weft::exported {
 
 using Values = std::vector<ir::Value*>;
+inline constexpr size_t kMaxGraphs = 64;  // inside each other
 
 class GraphLowering {
  public:

@@ -28,7 +28,7 @@ Values GraphLowering::operands(const Argument& argument) {
 }
 
 Values GraphLowering::inline_graph(const Json& graph, const Values& inputs) {
-  if (graphs_.size() >= 64) fail("graphs are nested deeper than 64");
+  if (graphs_.size() >= kMaxGraphs) fail(fmt::format("graphs are nested deeper than {}", kMaxGraphs));
   const std::string outer = where_;
   const Json& names = list(graph, "inputs", where_);
   if (names.size() != inputs.size())

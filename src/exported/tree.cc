@@ -62,12 +62,10 @@ Tree tree_of(const Json& node, const std::string& where) {
   throw_error(ErrorKind::Type, fmt::format("{}: the program takes {}, got {}", place, expected, value.type()->str()));
 }
 
-const char* key_quote(const Tree& tree) { return tree.kind == Tree::Kind::Dict ? "'" : ""; }
-
 std::string place_of(const Tree& tree, size_t child, const std::string& place) {
   if (tree.kind == Tree::Kind::Named) return fmt::format("{}.{}", place, tree.keys[child]);
   if (tree.kind != Tree::Kind::Dict) return fmt::format("{}[{}]", place, child);
-  return fmt::format("{}[{}{}{}]", place, key_quote(tree), tree.keys[child], key_quote(tree));
+  return fmt::format("{}['{}']", place, tree.keys[child]);
 }
 
 }  // namespace

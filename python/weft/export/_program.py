@@ -67,7 +67,7 @@ class ExportedProgram:
     def __init__(self, program):
         self._program = program
 
-    def module(self, check_guards=True):
+    def module(self):
         """Returns: ExportedModule."""
         return ExportedModule(self._program)
 
