@@ -64,7 +64,8 @@ Json ranges_json(const exported::Program& program) {
 }
 
 Json describe_module(const jit::ArchiveReader& archive, bool is_program, const InspectOptions& options) {
-  const jit::Module module = exported::load_module(options.model);
+  const auto program = is_program ? std::optional(exported::load(options.model)) : std::nullopt;
+  const jit::Module module = program ? program->module() : jit::load(options.model);
   Json all = {{"model", options.model},
               {"kind", is_program ? "exported program" : "TorchScript module"},
               {"version", archive.version()},
@@ -87,6 +88,7 @@ Json describe_module(const jit::ArchiveReader& archive, bool is_program, const I
   all["totals"] = {{"parameters", total_json(all["parameters"])},
                    {"buffers", total_json(all["buffers"])},
                    {"constants", constants_json(archive)}};
+  if (program) all["ranges"] = ranges_json(*program);
   if (options.code) all["code"] = module.code();
   return all;
 }
@@ -198,7 +200,6 @@ int inspect(const InspectOptions& options) {
   }
   const bool is_module = is_program || archive->has("constants.pkl");
   Json all = is_module ? describe_module(*archive, is_program, options) : describe_values(*archive, options);
-  if (is_program) all["ranges"] = ranges_json(exported::load(options.model));
   if (options.verify) all["verified"] = verified_json(*archive, damaged);
   if (options.json) {
     print_json(all);

@@ -16,7 +16,7 @@
 namespace {
 
 CLI::App* add_run(CLI::App& app, weft::cli::RunOptions& options) {
-  CLI::App* run = app.add_subcommand("run", "Run a method of a TorchScript archive on arrays from files");
+  CLI::App* run = app.add_subcommand("run", "Run an exported program (.pt2), or a method of a TorchScript archive, on arrays from files");
   run->add_option("model", options.model, "The archive (.pt)")->required();
   run->add_option("--input,-i", options.inputs,
                   "A .npz with the arguments by name or position, or a .npy for each argument in order")
