@@ -41,12 +41,7 @@ def default_torch_function(cls, func, types, args=(), kwargs=None):
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))
-    return result if func in _plain_results() else _as_class(result, cls)
-
-
-@functools.cache
-def _plain_results():
-    return frozenset()
+    return _as_class(result, cls)
 
 
 def _as_class(result, cls):
