@@ -58,7 +58,8 @@ ENDING
 gc.collect()
 weft.compiler.reset()
 after = mappings(), code_in_memory()
-assert after[0] <= held[0], (before, held, after)
+# The interpreter maps memory of its own now and then; kernels that stayed would have three mappings each.
+assert after[0] < before[0] + COUNT / 4, (before, held, after)
 assert after[1] <= before[1] + (held[1] - before[1]) / 8, (before, held, after)
 make(10**6)(x)
 print("well")
