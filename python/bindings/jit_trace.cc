@@ -7,11 +7,13 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "ivalue.h"
 #include "jit.h"
 #include "op_arguments.h"
 #include "script/builtins/prim.h"
+#include "script/optimize/graph_passes.h"
 #include "script/trace/trace.h"
 #include "weft/error.h"
 
@@ -196,9 +198,94 @@ class Recorder {
     return nodes;
   }
 
+  // The graph that finish_graph has finished, as Python reads it:
+  //   inputs: [number]; attributes: {number: [(module, name)]}; result: number
+  //   nodes: [(operator, overload, [(argument, by keyword only?, is it the default?, operand)], [result], file, line)]
+  //   constants: {number: value}; forms: {number: (dtype, shape, strides, offset)}; types: {number: "List[int]"}
+  // Numbers are those of values; an operand that is a constant of a dtype is the dtype.
+  nb::dict graph() {
+    const ir::Graph& graph = trace_.graph();
+    nb::list inputs, nodes;
+    nb::dict attributes, constants, forms, types;
+    const auto note = [&](const ir::Value* value) {
+      types[nb::int_(value->id)] = nb::str(jit::type_of(value)->str().c_str());
+      if (const jit::TensorForm* form = trace_.form(value))
+        forms[nb::int_(value->id)] = nb::make_tuple(to_python(form->dtype), integers(form->shape),
+                                                    integers(form->strides), form->offset);
+    };
+    for (const ir::Value* value : graph.body().params) {
+      note(value);
+      nb::list places;
+      for (const TracedModules::Place& place : trace_.places(value))
+        places.append(nb::make_tuple(place.module, nb::str(place.name.c_str())));
+      if (nb::len(places))
+        attributes[nb::int_(value->id)] = places;
+      else
+        inputs.append(value->id);
+    }
+    for (const auto& node : graph.body().nodes) {
+      for (const ir::Value* value : node->outputs) note(value);
+      if (node->script == &jit::prim::kConstant)
+        constants[nb::int_(node->output()->id)] = to_python(node->payload->value);
+      else
+        nodes.append(described(*node));
+    }
+    nb::dict result;
+    result["inputs"] = inputs;
+    result["attributes"] = attributes;
+    result["nodes"] = nodes;
+    result["constants"] = constants;
+    result["forms"] = forms;
+    result["types"] = types;
+    result["result"] = graph.body().returns.at(0)->id;
+    return result;
+  }
+
+  // The value's number of a size (weft.jit._tracer.TracedInt) of this recorder.
+  int value_id(nb::handle size) { return value(size).value->id; }
+
   const std::shared_ptr<jit::CompilationUnit>& unit() const { return unit_; }
 
  private:
+  static nb::tuple integers(std::span<const int64_t> values) {
+    nb::list list;
+    for (const int64_t each : values) list.append(each);
+    return nb::tuple(list);
+  }
+
+  // TorchScript has numbers for dtypes, whose arguments only the schema's text tells.
+  static bool takes_dtype(const jit::Builtin& builtin, const std::string& argument) {
+    for (const char* kind : {"ScalarType ", "ScalarType? "}) {
+      const size_t at = builtin.text.find(kind + argument);
+      if (at == std::string::npos) continue;
+      const char next = builtin.text.at(at + std::strlen(kind) + argument.size());
+      if (next == ',' || next == ')' || next == '=') return true;
+    }
+    return false;
+  }
+
+  static nb::tuple described(const ir::Node& node) {
+    const jit::Builtin* builtin = jit::builtin_of(node);
+    nb::list arguments, results;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ir::Value* input = node.inputs[i];
+      const bool has_argument = builtin && i < builtin->schema.arguments.size();
+      const jit::SchemaArgument* argument = has_argument ? &builtin->schema.arguments[i] : nullptr;
+      const IValue* constant = jit::constant_of(input);
+      const bool is_default = argument && argument->default_value && constant && !constant->is_tensor() &&
+                              constant->repr() == argument->default_value->repr();
+      nb::object operand = nb::int_(input->id);
+      if (argument && constant && constant->is_int() && takes_dtype(*builtin, argument->name))
+        operand = to_python(constant->to_dtype());
+      arguments.append(nb::make_tuple(nb::str(argument ? argument->name.c_str() : ""), argument && argument->keyword_only,
+                                      is_default, operand));
+    }
+    for (const ir::Value* output : node.outputs) results.append(output->id);
+    const std::string file = node.location.file ? *node.location.file : "";
+    return nb::make_tuple(nb::str(std::string(node.kind_name()).c_str()), nb::str(builtin ? builtin->overload.c_str() : ""),
+                          arguments, results, nb::str(file.c_str()), node.location.line);
+  }
+
   std::vector<Trace::Argument> arguments_of(const nb::args& args, const nb::kwargs& kwargs) {
     std::vector<Trace::Argument> arguments;
     for (nb::handle item : args) arguments.push_back({"", value(item)});
@@ -315,6 +402,8 @@ void bind_recorder(nb::module_& m) {
       .def("call_method", &Recorder::call_method)
       .def("call_operator", &Recorder::call_operator)
       .def("finish_graph", &Recorder::finish_graph)
+      .def("graph", &Recorder::graph)
+      .def("value_id", &Recorder::value_id)
       .def("finish_function",
            [](Recorder& self, const std::string& qualified_name) {
              const std::string name = self.unit()->unique_name(qualified_name);

@@ -63,11 +63,6 @@ ir::SourceLocation location_of(const Json& node) {
   return result;
 }
 
-// What Python's functions on sizes are among the builtins.
-struct PythonFunction {
-  const char* name;
-  const char* builtin;
-};
 constexpr std::array kPythonFunctions = {
     PythonFunction{"_operator.add", "aten::add"},        PythonFunction{"_operator.sub", "aten::sub"},
     PythonFunction{"_operator.mul", "aten::mul"},        PythonFunction{"_operator.floordiv", "aten::floordiv"},
@@ -91,6 +86,8 @@ constexpr std::array kPythonFunctions = {
 };
 
 }  // namespace
+
+std::span<const PythonFunction> python_functions() { return kPythonFunctions; }
 
 GraphLowering::GraphLowering(ir::Graph& graph, jit::CompilationUnit& unit, const Json& source)
     : emitter_(graph, unit, jit::builtin_resolver()) {

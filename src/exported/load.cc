@@ -147,11 +147,16 @@ SizeExpr size_of(const std::string& text) {
 
 void read_trees(const Json& graph_module, Program::Impl& program) {
   const std::string where = "module_call_graph";
+  NamedTuples named_tuples;
+  const auto fields = graph_module.find("treespec_namedtuple_fields");
+  if (fields != graph_module.end() && fields->is_object())
+    for (const auto& [name, entry] : fields->items())
+      for (const Json& key : list(entry, "field_names", name)) named_tuples[name].push_back(text(key, name));
   for (const Json& call : list(graph_module, "module_call_graph", where)) {
     if (text(call, "fqn", where) != "") continue;
     const Json& signature = field(call, "signature", where);
-    program.arguments = parse_tree(text(signature, "in_spec", where), where + ": in_spec");
-    program.results = parse_tree(text(signature, "out_spec", where), where + ": out_spec");
+    program.arguments = parse_tree(text(signature, "in_spec", where), named_tuples, where + ": in_spec");
+    program.results = parse_tree(text(signature, "out_spec", where), named_tuples, where + ": out_spec");
     const bool is_call = program.arguments.kind == Tree::Kind::Tuple && program.arguments.children.size() == 2 &&
                          program.arguments.children[0].kind == Tree::Kind::Tuple &&
                          program.arguments.children[1].kind == Tree::Kind::Dict;
@@ -161,16 +166,14 @@ void read_trees(const Json& graph_module, Program::Impl& program) {
   fail(where + " does not say how arguments nest");
 }
 
-Program load_entries(const Entries& entries) {
-  const std::string name = entries.model();
-  const Json program = parse_json(entries.read(fmt::format("models/{}.json", name)), name + ".json");
-  check_version(program);
+// A program of its JSON and its tensors. `text`: gives the JSON again.
+Program assemble(const Json& program, Tensors weights, Tensors constants, std::function<std::string()> text) {
   const Json& graph_module = field(program, "graph_module", "the program");
-  TensorReader reader(entries);
-  const Tensors weights = reader.read("data/weights/", name + "_weights_config.json");
-  const Tensors constants = reader.read("data/constants/", name + "_constants_config.json");
   Lowered lowered = lower(graph_module, weights, constants);
   auto impl = std::make_shared<Program::Impl>();
+  impl->text = std::move(text);
+  impl->weights = std::move(weights);
+  impl->constants = std::move(constants);
   impl->module = std::move(lowered.module);
   impl->inputs = std::move(lowered.inputs);
   impl->ranges = ranges_of(program);
@@ -202,6 +205,16 @@ Program load_entries(const Entries& entries) {
   return Program(std::move(impl));
 }
 
+Program load_entries(const Entries& entries) {
+  const std::string name = entries.model(), entry = fmt::format("models/{}.json", name);
+  const Json program = parse_json(entries.read(entry), name + ".json");
+  check_version(program);
+  TensorReader reader(entries);
+  Tensors weights = reader.read("data/weights/", name + "_weights_config.json");
+  Tensors constants = reader.read("data/constants/", name + "_constants_config.json");
+  return assemble(program, std::move(weights), std::move(constants), [entries, entry] { return entries.read(entry); });
+}
+
 Program load_archive(std::shared_ptr<jit::ArchiveReader> archive, bool verify) {
   if (verify) archive->verify();
   const Entries entries(archive);
@@ -216,6 +229,12 @@ Program load(const std::string& path, bool verify) {
 }
 Program load_bytes(std::string bytes, bool verify) {
   return load_archive(jit::ArchiveReader::from_bytes(std::move(bytes), "<bytes>", jit::ArchiveLayout::Flat), verify);
+}
+
+Program make_program(std::string json, Tensors weights, Tensors constants) {
+  const Json program = parse_json(json, "the program");
+  check_version(program);
+  return assemble(program, std::move(weights), std::move(constants), [json = std::move(json)] { return json; });
 }
 
 jit::Module load_module(const std::string& path, Device device) {
