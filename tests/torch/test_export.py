@@ -107,7 +107,7 @@ ExportedProgram:
             linear_1: "f32[s77, 2]" = torch.ops.aten.linear.default(gelu, p_layers_2_weight, p_layers_2_bias);  gelu = p_layers_2_weight = p_layers_2_bias = None
             softmax: "f32[s77, 2]" = torch.ops.aten.softmax.int(linear_1, -1);  linear_1 = None
             return (softmax,)
-    
+
 Graph signature:
     # inputs
     p_layers_0_weight: PARAMETER target='layers.0.weight'
@@ -115,12 +115,12 @@ Graph signature:
     p_layers_2_weight: PARAMETER target='layers.2.weight'
     p_layers_2_bias: PARAMETER target='layers.2.bias'
     x: USER_INPUT
-    
+
     # outputs
     softmax: USER_OUTPUT
-    
+
 Range constraints: {s77: VR[1, 64]}""".splitlines()
-    )  # noqa: W293
+    )
 
 
 # ---- sizes ---------------------------------------------------------------------------------------------------
