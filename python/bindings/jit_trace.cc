@@ -7,8 +7,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <cstring>
 
+#include "graph_nodes.h"
 #include "ivalue.h"
 #include "jit.h"
 #include "op_arguments.h"
@@ -228,7 +228,7 @@ class Recorder {
       if (node->script == &jit::prim::kConstant)
         constants[nb::int_(node->output()->id)] = to_python(node->payload->value);
       else
-        nodes.append(described(*node));
+        nodes.append(node_to_python(*node));
     }
     nb::dict result;
     result["inputs"] = inputs;
@@ -251,39 +251,6 @@ class Recorder {
     nb::list list;
     for (const int64_t each : values) list.append(each);
     return nb::tuple(list);
-  }
-
-  // TorchScript has numbers for dtypes, whose arguments only the schema's text tells.
-  static bool takes_dtype(const jit::Builtin& builtin, const std::string& argument) {
-    for (const char* kind : {"ScalarType ", "ScalarType? "}) {
-      const size_t at = builtin.text.find(kind + argument);
-      if (at == std::string::npos) continue;
-      const char next = builtin.text.at(at + std::strlen(kind) + argument.size());
-      if (next == ',' || next == ')' || next == '=') return true;
-    }
-    return false;
-  }
-
-  static nb::tuple described(const ir::Node& node) {
-    const jit::Builtin* builtin = jit::builtin_of(node);
-    nb::list arguments, results;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const ir::Value* input = node.inputs[i];
-      const bool has_argument = builtin && i < builtin->schema.arguments.size();
-      const jit::SchemaArgument* argument = has_argument ? &builtin->schema.arguments[i] : nullptr;
-      const IValue* constant = jit::constant_of(input);
-      const bool is_default = argument && argument->default_value && constant && !constant->is_tensor() &&
-                              constant->repr() == argument->default_value->repr();
-      nb::object operand = nb::int_(input->id);
-      if (argument && constant && constant->is_int() && takes_dtype(*builtin, argument->name))
-        operand = to_python(constant->to_dtype());
-      arguments.append(nb::make_tuple(nb::str(argument ? argument->name.c_str() : ""), argument && argument->keyword_only,
-                                      is_default, operand));
-    }
-    for (const ir::Value* output : node.outputs) results.append(output->id);
-    const std::string file = node.location.file ? *node.location.file : "";
-    return nb::make_tuple(nb::str(std::string(node.kind_name()).c_str()), nb::str(builtin ? builtin->overload.c_str() : ""),
-                          arguments, results, nb::str(file.c_str()), node.location.line);
   }
 
   std::vector<Trace::Argument> arguments_of(const nb::args& args, const nb::kwargs& kwargs) {

@@ -4,6 +4,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
+#include "graph_nodes.h"
 #include "jit.h"
 #include "op_arguments.h"
 #include "runtime/interop.h"
@@ -137,6 +138,7 @@ void bind_functions(nb::module_& m) {
       .def_prop_ro("schema", [](const ScriptFunction& self) { return self.function->schema().str(); })
       .def_prop_ro("code", [](const ScriptFunction& self) { return code_of(*self.function); })
       .def_prop_ro("graph", [](const ScriptFunction& self) { return self.function->graph().str(); })
+      .def("inlined_nodes", [](const ScriptFunction& self) { return inlined_to_python(*self.function); })
       .def_prop_ro("inlined_graph", [](const ScriptFunction& self) { return inlined_graph(*self.function); })
       .def("check_arguments",
            [](const ScriptFunction& self, const nb::args& args, const nb::kwargs& kwargs) {

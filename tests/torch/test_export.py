@@ -92,7 +92,7 @@ def test_prints_as_pytorch():
     """Text of PyTorch 2.15 for this module, but for the line of the program."""
     module, calls, shapes = modules(torch)["sequential"]
     lines = [
-        line
+        line.rstrip()
         for line in str(export(module, *calls[0], dynamic_shapes=shapes)).splitlines()
         if "# File" not in line
     ]

@@ -13,6 +13,7 @@ from weft.torch._table import TORCH_VERSION
 from weft.torch.fx._codegen import _Namespace
 
 from ._sizes import Size
+from ._tracing import Place
 
 _MEMORY_FORMATS = {0: 1, 1: 4, 2: 2, 3: 3}  # from TorchScript's numbers
 _STRIDED = 7
@@ -359,8 +360,6 @@ class Writer:
         )
 
     def _place(self, node):
-        from ._recorded import Place
-
         return Place(node[4], node[5], self.captured.run.functions.get((node[4], node[5]), "forward"))
 
     def _add_node(self, node):

@@ -127,11 +127,15 @@ def dims(*names, min=None, max=None):
 
 def combined_arguments(module, args, kwargs):
     """{parameter: argument} of a call of forward, in the order of the call; *args is a tuple, **kwargs are by their names."""
-    forward = module.forward if isinstance(module, weft.nn.Module) else module
-    bound = inspect.signature(forward).bind(*args, **kwargs)
+    if isinstance(module, weft.jit.ScriptModule):
+        from ._script import signature_of
+
+        signature = signature_of(module)
+    else:
+        signature = inspect.signature(module.forward if isinstance(module, weft.nn.Module) else module)
     result = {}
-    for name, value in bound.arguments.items():
-        if inspect.signature(forward).parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+    for name, value in signature.bind(*args, **kwargs).arguments.items():
+        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
             result.update(value)
         else:
             result[name] = value
