@@ -206,7 +206,17 @@ ir::Value* GraphLowering::call(const std::string& name, const Values& inputs) {
 void GraphLowering::run() { lower_nodes(); }
 
 void GraphLowering::lower_nodes() {
-  for (const Json& node : list(*graphs_.back().source, "nodes", "the graph")) lower_node(node);
+  const Json& nodes = list(*graphs_.back().source, "nodes", "the graph");
+  lower_range(nodes, 0, nodes.size());
+}
+
+void GraphLowering::lower_range(const Json& nodes, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) {
+    if (text(nodes[i], "target", "a node") == kVmapBegins)
+      i = lower_vmap(nodes, i, end);
+    else
+      lower_node(nodes[i]);
+  }
 }
 
 void GraphLowering::lower_node(const Json& node) {
@@ -361,6 +371,7 @@ void GraphLowering::bind_unknown(const Json& outputs) {
 }
 
 void GraphLowering::lower_python(const std::string& name, const std::vector<Argument>& arguments, const Json& outputs) {
+  if (name == "torch._functorch.predispatch.lazy_load_decompositions") return;  // PyTorch's own
   Values inputs;
   for (const Argument& argument : arguments) inputs.push_back(value_of(*argument.value, where_));
   if (name == "_operator.getitem" && inputs.size() == 2) return bind_outputs(outputs, {call("aten::__getitem__", inputs)});

@@ -72,6 +72,37 @@ TEST(ExportedLower, WrongNodes) {
   EXPECT_NE(refusal(duplicate), "accepted");
 }
 
+// torch.vmap of row - row.sum() stands among the nodes.
+ProgramText batched(int64_t count) {
+  const std::string at = "torch._functorch.predispatch.", none = R"({"as_none": true})";
+  const auto plain = [](const std::string& value) { return argument("", value); };
+  ProgramText program;
+  program.metas = {{"x", meta({size(count), size(2)})}, {"y", meta({size(count), size(2)})}};
+  program.nodes = {
+      node(at + "lazy_load_decompositions", {}, {none}),
+      node(at + "_vmap_increment_nesting", {plain(size(count)), plain(R"({"as_string": "error"})")}, {none}),
+      node(at + "_add_batch_dim", {plain(tensor("x")), plain(size(0)), plain(size(1))}, {tensor("row")}),
+      node("torch.ops.aten.sum.default", {argument("self", tensor("row"))}, {tensor("s")}),
+      binary("sub.Tensor", "row", tensor("s"), "less"),
+      node(at + "_remove_batch_dim", {plain(tensor("less")), plain(size(1)), plain(size(count)), plain(size(0))}, {tensor("y")}),
+      node(at + "_vmap_decrement_nesting", {}, {none})};
+  for (const char* name : {"row", "less"}) program.metas[name] = meta({size(2)});
+  program.metas["s"] = meta({});
+  return program;
+}
+
+TEST(ExportedLower, BatchedFunctions) {
+  EXPECT_EQ(run(batched(2), Tensor::of<float>({1, 2, 3, 5}, {2, 2})).str(), Tensor::of<float>({-2, -1, -5, -3}, {2, 2}).str());
+  EXPECT_EQ(run(batched(0), Tensor::full({0, 2}, 0, DType::F32)).shape(), Shape({0, 2}));
+  ProgramText open = batched(2);
+  open.nodes.pop_back();
+  EXPECT_THAT(refusal(open), HasSubstr("has no end"));
+  ProgramText leak = batched(2);  // a value of the function's own behind it
+  leak.nodes.push_back(binary("add.Tensor", "row", size(1), "z"));
+  leak.metas["z"] = meta({size(2)});
+  EXPECT_THAT(refusal(leak), HasSubstr("no value 'row' before it"));
+}
+
 // Graphs inside each other: JSON's own depth bounds them.
 TEST(ExportedLower, NestedGraphs) {
   const auto nested = [](int depth) {
