@@ -196,6 +196,18 @@ def modules(torch):
 
     add("indexing", of(indexed), (x(5, 4), indices(torch, 3, below=5)))
 
+    def scattered(self, x, at):
+        reduced = torch.zeros(3, 4).scatter_reduce(
+            0, at[:, None].expand(-1, 4), x, "amax", include_self=False
+        )
+        return (
+            reduced,
+            torch.zeros(3, 4).index_add(0, at, x),
+            torch.zeros(3, 4).index_reduce(0, at, x, "prod"),
+        )
+
+    add("reductions_by_index", of(scattered), (x(5, 4), indices(torch, 5, below=3)))
+
     def numbers(self, x):
         return (
             x.to(torch.float16) * 2,
