@@ -228,8 +228,36 @@ Program load_entries(const Entries& entries) {
   return assemble(program, std::move(weights), std::move(constants), [entries, entry] { return entries.read(entry); });
 }
 
+// ---- files of PyTorch before 2.8: the same JSON, tensors as torch.save writes them --------------------------
+constexpr const char* kOldProgram = "serialized_exported_program.json";
+
+Tensors saved_tensors(const jit::ArchiveReader& archive, const std::string& entry) {
+  Tensors result;
+  if (!archive.has(entry)) fail(fmt::format("{}: there is no '{}'", archive.name(), entry));
+  const std::string bytes = archive.read(entry);
+  if (bytes.empty()) return result;
+  const IValue value = jit::load_value_bytes(bytes);
+  if (!value.is(IValue::Tag::Dict)) fail(entry + " holds no dictionary");
+  for (const auto& [key, item] : value.to_dict()->items()) {
+    if (!key.is_string() || !item.is_tensor())
+      fail(fmt::format("{}: '{}' is {}, which is no tensor", entry, printable(key.repr()), item.type()->str()));
+    result.emplace(key.to_string(), item.to_tensor());
+  }
+  return result;
+}
+
+Program load_old(const std::shared_ptr<jit::ArchiveReader>& archive) {
+  if (archive->size(kOldProgram) > kMaxJsonBytes)
+    fail(fmt::format("{}: '{}' has more than {} MiB", archive->name(), kOldProgram, kMaxJsonBytes >> 20));
+  const Json program = parse_json(archive->read(kOldProgram), kOldProgram);
+  check_version(program);
+  return assemble(program, saved_tensors(*archive, "serialized_state_dict.pt"),
+                  saved_tensors(*archive, "serialized_constants.pt"), [archive] { return archive->read(kOldProgram); });
+}
+
 Program load_archive(std::shared_ptr<jit::ArchiveReader> archive, bool verify) {
   if (verify) archive->verify();
+  if (archive->has(kOldProgram)) return load_old(archive);
   const Entries entries(archive);
   if (!entries.has_format()) refuse_other(*archive);
   for (const auto& [entry, expected] : {std::pair("archive_format", "pt2"), std::pair("archive_version", "0")})
@@ -273,7 +301,8 @@ jit::Module load_module(const std::string& path, Device device) {
 
 bool is_program(const std::string& path) {
   try {
-    return Entries(jit::ArchiveReader::open(path, jit::ArchiveLayout::Flat)).has_format();
+    const auto archive = jit::ArchiveReader::open(path, jit::ArchiveLayout::Flat);
+    return Entries(archive).has_format() || archive->has(kOldProgram);
   } catch (const Error&) {
     return false;
   }

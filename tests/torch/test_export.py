@@ -1,8 +1,10 @@
 """Modules that weft.torch.export exports: run here, written and loaded again, and run by PyTorch where it is installed."""
 
+import io
 import json
 import os
 import subprocess
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +123,45 @@ Graph signature:
 
 Range constraints: {s77: VR[1, 64]}""".splitlines()
     )
+
+
+def old_file(program, path):
+    """As torch.export.save of PyTorch before 2.8 wrote it."""
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("version", "8.5")
+        file.writestr("serialized_exported_program.json", program._program.text())
+        for name, value in (
+            ("state_dict", program.state_dict),
+            ("constants", program.constants),
+            ("example_inputs", program.example_inputs),
+        ):
+            saved = io.BytesIO()
+            torch.save(value, saved)
+            file.writestr(f"serialized_{name}.pt", saved.getvalue())
+
+
+@pytest.mark.parametrize("name", ["conv_norm", "buffers", "constants", "tied"])
+def test_old_files(name, tmp_path):
+    old_file(exported(name), tmp_path / "model.pt2")
+    check(name, load(tmp_path / "model.pt2"))
+
+
+def test_old_files_that_are_damaged(tmp_path):
+    old_file(exported("linear"), tmp_path / "model.pt2")
+    with zipfile.ZipFile(tmp_path / "model.pt2") as file:
+        entries = {name: file.read(name) for name in file.namelist()}
+    saved = io.BytesIO()
+    torch.save([1], saved)
+    for name, contents in (
+        ("serialized_state_dict.pt", None), ("serialized_state_dict.pt", b"no"), ("serialized_constants.pt", saved.getvalue()),
+        ("serialized_exported_program.json", b"{}"), ("serialized_exported_program.json", b"["),
+    ):  # fmt: skip
+        with zipfile.ZipFile(tmp_path / "bad.pt2", "w") as file:
+            for entry, bytes_ in {**entries, name: contents}.items():
+                if bytes_ is not None:
+                    file.writestr(entry, bytes_)
+        with pytest.raises(ValueError):
+            load(tmp_path / "bad.pt2")
 
 
 # ---- sizes ---------------------------------------------------------------------------------------------------
