@@ -72,6 +72,23 @@ TEST(ExportedLower, WrongNodes) {
   EXPECT_NE(refusal(duplicate), "accepted");
 }
 
+TEST(ExportedLower, OperatorsOfTheProgramsOwn) {
+  const ProgramText program = of_node(node("torch.ops.own_test.scaled.default", {argument("x", tensor("x"))}, {tensor("y")}));
+  EXPECT_THAT(refusal(program), HasSubstr("own_test::scaled"));
+  jit::define_operator("own_test::scaled(Tensor x, float k=3.0) -> Tensor", [](std::span<IValue> arguments, IValue* results) {
+    const Tensor x = arguments[0].to_tensor();
+    Tensor result = Tensor::empty(x.shape(), DType::F32);
+    for (int64_t i = 0; i < x.numel(); ++i)
+      result.data_as<float>()[i] = x.data_as<float>()[i] * static_cast<float>(arguments[1].to_double());
+    results[0] = result;
+  });
+  EXPECT_EQ(run(program, Tensor::of<float>({1, 2})).str(), Tensor::of<float>({3, 6}).str());
+  const auto nothing = [](std::span<IValue>, IValue*) {};
+  for (const char* schema : {"own_test::scaled(Tensor x) -> Tensor", "aten::relu(Tensor self) -> Tensor", "f(Tensor x) -> Tensor",
+                             "own_test::(", "own_test::any(...) -> Tensor"})
+    EXPECT_THROW(jit::define_operator(schema, nothing), Error) << schema;
+}
+
 // torch.vmap of row - row.sum() stands among the nodes.
 ProgramText batched(int64_t count) {
   const std::string at = "torch._functorch.predispatch.", none = R"({"as_none": true})";

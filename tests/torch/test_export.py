@@ -125,6 +125,18 @@ Range constraints: {s77: VR[1, 64]}""".splitlines()
     )
 
 
+@torch.library.custom_op("test_export::scaled", mutates_args=())
+def scaled(x: torch.Tensor, k: float = 2.0) -> torch.Tensor:
+    return x * k
+
+
+def test_operators_of_the_programs_own(tmp_path):
+    program = export(Forward(lambda x: scaled(x, 3.0) + torch.ops.test_export.scaled(x)), (torch.ones(2),))
+    assert "torch.ops.test_export.scaled.default(x, 3.0)" in str(program)
+    save(program, tmp_path / "model.pt2")
+    assert load(tmp_path / "model.pt2").module()(torch.ones(2)).tolist() == [5.0, 5.0]
+
+
 def old_file(program, path):
     """As torch.export.save of PyTorch before 2.8 wrote it."""
     with zipfile.ZipFile(path, "w") as file:
