@@ -354,20 +354,48 @@ def torch_python():
     return str(found) if answer.stdout.startswith("2.15") else None
 
 
-def test_pytorch_runs_the_files(tmp_path):
+def keep_results(calls, path):
+    """What PyTorch's results are compared with: of each call the result and the arguments afterwards."""
+    arrays = {}
+    for number, found in enumerate(calls):
+        for at, leaf in enumerate(leaves(found)):
+            if isinstance(leaf, torch.Tensor):
+                wide = leaf.float() if leaf.dtype in (torch.bfloat16, torch.float16) else leaf
+                arrays[f"{number}_{at}"] = wide.numpy()
+    np.savez(path, **arrays)
+
+
+def answers_of_pytorch(folder):
     python = torch_python()
     if python is None:
         pytest.skip("no Python with PyTorch 2.15: WEFT_TORCH_PYTHON, or `make test-torch`")
-    for name in NAMES:
-        save(exported(name), tmp_path / f"{name}.pt2")
-        arrays = {}
-        for number, (_, result, after) in enumerate(expected_results(name)):
-            for at, leaf in enumerate([*leaves(result), *leaves(after)]):
-                if isinstance(leaf, torch.Tensor):
-                    wide = leaf.float() if leaf.dtype in (torch.bfloat16, torch.float16) else leaf
-                    arrays[f"{number}_{at}"] = wide.numpy()
-        np.savez(tmp_path / f"{name}.npz", **arrays)
-    command = [python, str(HERE / "run_exported.py"), str(tmp_path)]
+    command = [python, str(HERE / "run_exported.py"), str(folder)]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr[-4000:]
-    assert json.loads(answer.stdout.splitlines()[-1]) == dict.fromkeys(NAMES, "equal")
+    return json.loads(answer.stdout.splitlines()[-1])
+
+
+@pytest.mark.long
+def test_pytorch_runs_the_files(tmp_path):
+    for name in NAMES:
+        save(exported(name), tmp_path / f"{name}.pt2")
+        keep_results(
+            ((result, after) for _, result, after in expected_results(name)), tmp_path / f"{name}.npz"
+        )
+    assert answers_of_pytorch(tmp_path) == dict.fromkeys(sorted(NAMES), "equal")
+
+
+@pytest.mark.long
+def test_pytorch_runs_models_of_torchvision(tmp_path):
+    from weft.torchvision import models
+
+    names = ["googlenet", "mobilenet_v3_small", "resnet18", "swin_t"]
+    for name in names:
+        torch.manual_seed(0)
+        options = {"init_weights": False} if name == "googlenet" else {}
+        model, x = getattr(models, name)(**options).eval(), torch.randn(2, 3, 224, 224)
+        program = export(model, (x,), dynamic_shapes=({0: Dim("batch", min=1, max=32)},))
+        save(program, tmp_path / f"{name}.pt2")
+        keep_results([(model(x), ((x,), {}))], tmp_path / f"{name}.npz")
+        torch.testing.assert_close(program.module()(x[:1]), model(x[:1]), rtol=1e-4, atol=1e-5)
+    assert answers_of_pytorch(tmp_path) == dict.fromkeys(names, "equal")

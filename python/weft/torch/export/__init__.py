@@ -56,6 +56,10 @@ def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol=2):
         raise NotImplementedError(
             "torch.export.save: operators have the version that weft has; opset_version cannot be chosen"
         )
+    if pickle_protocol != 2:
+        raise NotImplementedError(
+            f"torch.export.save: pickle_protocol={pickle_protocol!r}: example inputs are pickled by protocol 2"
+        )
     path = path_of(f)
     top = "archive" if path is None else os.path.basename(path).removesuffix(".pt2") or "archive"
     entries = exported_program.entries_of(ep)

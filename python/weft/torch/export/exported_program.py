@@ -2,12 +2,13 @@
 
 import dataclasses
 import functools
+import io
 import json
 
 import weft
-from weft.torch.utils import _pytree as pytree
 
 from . import _graph, graph_signature
+from ._schema import tensor_meta
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,8 +101,6 @@ def entries_of(program):
             if key not in paths:
                 paths[key] = f"{prefix}_{len(paths)}"
                 entries[f"data/{folder}/{paths[key]}"] = tensor
-            from ._schema import tensor_meta
-
             table[name] = {
                 "path_name": paths[key],
                 "is_param": name in parameters,
@@ -113,13 +112,11 @@ def entries_of(program):
 
 
 def sample_inputs(program):
-    """(args, kwargs) as weft.save writes them; nothing where there are none."""
+    """(args, kwargs) as torch.save writes them; nothing where there are none."""
     if program.example_inputs is None:
         return b""
-    import io
-
     file = io.BytesIO()
-    weft.torch.save(pytree.tree_map(lambda leaf: leaf, program.example_inputs), file)
+    weft.torch.save(program.example_inputs, file)
     return file.getvalue()
 
 
