@@ -3,47 +3,19 @@
 import argparse
 import sys
 
-import numpy as np
-
 import weft
 from weft.torch import export as torch_export
 
 from ._script import signature_of
 
 
-def _arguments(module, arrays):
-    """The arguments of forward, from arrays by name or position; numbers where forward takes them."""
-    graph = module.forward._function._c.inlined_nodes()
-    names = [name for name, _, _ in graph["arguments"][1:]]
-    types = dict(zip(names, (graph["types"][number] for number in graph["block"][0][1:])))
-    found = {}
-    for key, value in arrays.items():
-        position = key.removeprefix("arr_")
-        name = (
-            names[int(position)]
-            if key not in names and position.isdecimal() and int(position) < len(names)
-            else key
-        )
-        if name not in types:
-            raise ValueError(f"--input: forward has no argument '{key}'; it takes {', '.join(names)}")
-        kind = types[name].removeprefix("Optional[").removesuffix("]")
-        if kind in ("int", "float", "bool"):
-            found[name] = value.item()
-        elif kind == "Tensor":
-            found[name] = weft.tensor(value)
-        else:
-            raise ValueError(f"--input: the argument '{name}' is a {types[name]}, which arrays cannot say")
-    missing = [
-        name
-        for name, each in signature_of(module).parameters.items()
-        if each.default is each.empty and name not in found
-    ]
-    if missing:
-        raise ValueError(f"--input: forward's arguments {', '.join(missing)} are missing")
+def _arguments(module, path):
+    """The arguments of forward from a .npz as `weft run` takes it: those in front by position, others by name."""
+    found = module.forward._function._c.arguments_of_npz(path)
     positional = []
-    for name in names:
+    for name in signature_of(module).parameters:
         if name not in found:
-            break  # it has a default; what follows goes by name
+            break  # it has a default
         positional.append(found.pop(name))
     return tuple(positional), found
 
@@ -79,8 +51,7 @@ def main(arguments):
         if not options.output.endswith(".pt2"):
             raise ValueError(f"{options.output}: programs' files end in .pt2")
         module = weft.jit.load(options.model)
-        with np.load(options.input) as arrays:
-            args, kwargs = _arguments(module, arrays)
+        args, kwargs = _arguments(module, options.input)
         names = [*list(signature_of(module).parameters)[: len(args)], *kwargs]
         shapes = _shapes(names, options.dynamic)
         program = torch_export.export(module.eval(), args, kwargs, dynamic_shapes=shapes)
