@@ -39,7 +39,7 @@ ifndef TORCH_PYTHON
 	@.venv-torch/bin/python -m pip install --quiet 'torch==2.15.*' torchvision numpy
 endif
 	@$(or $(TORCH_PYTHON),.venv-torch/bin/python) tests/torch/record_programs.py --check
-	@$(VENV) -m pytest -q tests/torch
+	@WEFT_TORCH_PYTHON=$(or $(TORCH_PYTHON),.venv-torch/bin/python) $(VENV) -m pytest -q tests/torch
 	@$(VENV) bench/torch_programs.py --torch $(or $(TORCH_PYTHON),.venv-torch/bin/python)
 
 test-opinfo: build  ## The calls of PyTorch's OpInfo database, recorded by PyTorch 2.15, on weft

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,9 @@ struct Input {
   IValue constant;                 // what it was when the program was exported, and has to be
 };
 
+// A program's tensors by their names: "layer.0.weight".
+using Tensors = std::map<std::string, Tensor>;
+
 class Program {
  public:
   // Arguments as the exported module's forward took them. Sizes are held to the program's ranges first.
@@ -60,6 +64,10 @@ class Program {
   const Tree& arguments() const;  // a tuple of positional arguments' tuple and keywords' dictionary
   const Tree& results() const;
   const std::vector<SizeRange>& ranges() const;
+  // As the file has it: the schema's JSON; parameters and persistent buffers; other buffers and constants.
+  std::string text() const;
+  const Tensors& weights() const;
+  const Tensors& constants() const;
 
   // jit::optimize_for_inference of the module; the checks stay.
   Program optimize_for_inference(std::optional<DType> dtype = std::nullopt,
@@ -77,6 +85,8 @@ class Program {
 // NotImplementedError listing the operators that weft does not have.
 Program load(const std::string& path, bool verify = false);
 Program load_bytes(std::string bytes, bool verify = false);
+// A program of the schema's JSON, over these tensors; raises as load does.
+Program make_program(std::string json, Tensors weights, Tensors constants);
 // The module of an exported program, or of a TorchScript archive: what can be called by names of arguments.
 jit::Module load_module(const std::string& path, Device device = {});
 // Does the file look like one? By its entries; false for what is no zip file.

@@ -3,5 +3,6 @@
 
 #include "weft/ivalue.h"
 #include "weft/jit/module.h"
+#include "weft/jit/operator.h"
 #include "weft/jit/schema.h"
 #include "weft/jit/type.h"

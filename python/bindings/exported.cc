@@ -1,9 +1,16 @@
 // weft._C._export: exported programs, which the package weft.export wraps.
 #include "weft/exported.h"
 
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+
 #include "bindings.h"
+#include "exported/lower.h"
+#include "exported/symbols.h"
 #include "interpreter_lock.h"
+#include "io/archive.h"
 #include "jit.h"
+#include "weft/error.h"
 
 namespace weft::python {
 namespace {
@@ -44,6 +51,35 @@ nb::list run(const Program& program, const nb::list& leaves) {
   return nb::list(results);
 }
 
+nb::dict by_name(const exported::Tensors& tensors) {
+  nb::dict result;
+  for (const auto& [name, tensor] : tensors) result[nb::str(name.c_str(), name.size())] = to_python(tensor);
+  return result;
+}
+
+exported::Tensors tensors_of(const nb::dict& values) {
+  exported::Tensors result;
+  for (const auto& [name, value] : values) {
+    const Tensor* tensor = tensor_of_python(value);
+    WEFT_CHECK_TYPE(tensor, fmt::format("expected a tensor, got {}", Py_TYPE(value.ptr())->tp_name));
+    result.emplace(nb::cast<std::string>(name), *tensor);
+  }
+  return result;
+}
+
+// Entries are bytes, or tensors, whose whole storage is written.
+void add_entries(jit::ArchiveWriter& writer, const nb::dict& entries) {
+  for (const auto& [name, value] : entries) {
+    const auto entry = nb::cast<std::string>(name);
+    if (const Tensor* tensor = tensor_of_python(value)) {
+      writer.add(entry, tensor->impl()->storage);
+      continue;
+    }
+    const auto bytes = nb::cast<nb::bytes>(value);
+    writer.add(entry, std::as_bytes(std::span(bytes.c_str(), bytes.size())));
+  }
+}
+
 }  // namespace
 
 void bind_exported(nb::module_& parent) {
@@ -61,6 +97,9 @@ void bind_exported(nb::module_& parent) {
                    nb::make_tuple(range.min, range.max ? nb::object(nb::int_(*range.max)) : nb::none());
              return ranges;
            })
+      .def("text", &Program::text)
+      .def("weights", [](const Program& self) { return by_name(self.weights()); })
+      .def("constants", [](const Program& self) { return by_name(self.constants()); })
       .def("module", [](const Program& self) { return self.module(); })
       .def(
           "optimize_for_inference",
@@ -70,6 +109,30 @@ void bind_exported(nb::module_& parent) {
             return self.optimize_for_inference(wanted, mode);
           },
           nb::arg("dtype").none(), nb::arg("mode"));
+  m.def("make", [](const std::string& json, const nb::dict& weights, const nb::dict& constants) {
+    return exported::make_program(json, tensors_of(weights), tensors_of(constants));
+  });
+  m.def("write", [](const std::string& path, const std::string& top_folder, const nb::dict& entries) {
+    jit::ArchiveWriter writer(top_folder);
+    add_entries(writer, entries);
+    writer.finish_to_file(path);
+  });
+  m.def("written", [](const std::string& top_folder, const nb::dict& entries) {
+    jit::ArchiveWriter writer(top_folder);
+    add_entries(writer, entries);
+    const std::string bytes = writer.finish();
+    return nb::bytes(bytes.data(), bytes.size());
+  });
+  // The schema's number of a dtype; the builtins that Python's functions on sizes are.
+  m.def("dtype_number", [](nb::handle dtype) { return exported::number_of(*optional_dtype(dtype)); });
+  // "2*s0" of sympy's text.
+  m.def("size_text", [](const std::string& text) { return exported::SizeExpr::parse(text).str(); });
+  m.def("python_functions", [] {
+    nb::dict result;
+    for (const exported::PythonFunction& function : exported::python_functions())
+      result[function.name] = nb::str(function.builtin);
+    return result;
+  });
   m.def("load", [](const std::string& path, bool verify) {
     const GilRelease no_gil;
     return exported::load(path, verify);

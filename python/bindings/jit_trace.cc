@@ -8,10 +8,12 @@
 
 #include <algorithm>
 
+#include "graph_nodes.h"
 #include "ivalue.h"
 #include "jit.h"
 #include "op_arguments.h"
 #include "script/builtins/prim.h"
+#include "script/optimize/graph_passes.h"
 #include "script/trace/trace.h"
 #include "weft/error.h"
 
@@ -196,9 +198,61 @@ class Recorder {
     return nodes;
   }
 
+  // The graph that finish_graph has finished, as Python reads it:
+  //   inputs: [number]; attributes: {number: [(module, name)]}; result: number
+  //   nodes: [(operator, overload, [(argument, by keyword only?, is it the default?, operand)], [result], file, line)]
+  //   constants: {number: value}; forms: {number: (dtype, shape, strides, offset)}; types: {number: "List[int]"}
+  // Numbers are those of values; an operand that is a constant of a dtype is the dtype.
+  nb::dict graph() {
+    const ir::Graph& graph = trace_.graph();
+    nb::list inputs, nodes;
+    nb::dict attributes, constants, forms, types;
+    const auto note = [&](const ir::Value* value) {
+      types[nb::int_(value->id)] = nb::str(jit::type_of(value)->str().c_str());
+      if (const jit::TensorForm* form = trace_.form(value))
+        forms[nb::int_(value->id)] = nb::make_tuple(to_python(form->dtype), integers(form->shape),
+                                                    integers(form->strides), form->offset);
+    };
+    for (const ir::Value* value : graph.body().params) {
+      note(value);
+      nb::list places;
+      for (const TracedModules::Place& place : trace_.places(value))
+        places.append(nb::make_tuple(place.module, nb::str(place.name.c_str())));
+      if (nb::len(places))
+        attributes[nb::int_(value->id)] = places;
+      else
+        inputs.append(value->id);
+    }
+    for (const auto& node : graph.body().nodes) {
+      for (const ir::Value* value : node->outputs) note(value);
+      if (node->script == &jit::prim::kConstant)
+        constants[nb::int_(node->output()->id)] = to_python(node->payload->value);
+      else
+        nodes.append(node_to_python(*node));
+    }
+    nb::dict result;
+    result["inputs"] = inputs;
+    result["attributes"] = attributes;
+    result["nodes"] = nodes;
+    result["constants"] = constants;
+    result["forms"] = forms;
+    result["types"] = types;
+    result["result"] = graph.body().returns.at(0)->id;
+    return result;
+  }
+
+  // The value's number of a size (weft.jit._tracer.TracedInt) of this recorder.
+  int value_id(nb::handle size) { return value(size).value->id; }
+
   const std::shared_ptr<jit::CompilationUnit>& unit() const { return unit_; }
 
  private:
+  static nb::tuple integers(std::span<const int64_t> values) {
+    nb::list list;
+    for (const int64_t each : values) list.append(each);
+    return nb::tuple(list);
+  }
+
   std::vector<Trace::Argument> arguments_of(const nb::args& args, const nb::kwargs& kwargs) {
     std::vector<Trace::Argument> arguments;
     for (nb::handle item : args) arguments.push_back({"", value(item)});
@@ -315,6 +369,8 @@ void bind_recorder(nb::module_& m) {
       .def("call_method", &Recorder::call_method)
       .def("call_operator", &Recorder::call_operator)
       .def("finish_graph", &Recorder::finish_graph)
+      .def("graph", &Recorder::graph)
+      .def("value_id", &Recorder::value_id)
       .def("finish_function",
            [](Recorder& self, const std::string& qualified_name) {
              const std::string name = self.unit()->unique_name(qualified_name);

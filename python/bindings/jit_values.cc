@@ -4,6 +4,8 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
+#include "graph_nodes.h"
+#include "io/arguments.h"
 #include "jit.h"
 #include "op_arguments.h"
 #include "runtime/interop.h"
@@ -12,6 +14,7 @@
 #include "script/program/function.h"
 #include "script/run/interpreter.h"
 #include "weft/error.h"
+#include "weft/npz.h"
 
 namespace weft::python {
 namespace {
@@ -137,6 +140,14 @@ void bind_functions(nb::module_& m) {
       .def_prop_ro("schema", [](const ScriptFunction& self) { return self.function->schema().str(); })
       .def_prop_ro("code", [](const ScriptFunction& self) { return code_of(*self.function); })
       .def_prop_ro("graph", [](const ScriptFunction& self) { return self.function->graph().str(); })
+      .def("arguments_of_npz",
+           [](const ScriptFunction& self, const std::string& path) {
+             nb::dict result;
+             for (const auto& [name, value] : io::arguments_of_arrays(self.function->schema(), load_npz(path)))
+               result[nb::str(name.c_str())] = to_python(value);
+             return result;
+           })
+      .def("inlined_nodes", [](const ScriptFunction& self) { return inlined_to_python(*self.function); })
       .def_prop_ro("inlined_graph", [](const ScriptFunction& self) { return inlined_graph(*self.function); })
       .def("check_arguments",
            [](const ScriptFunction& self, const nb::args& args, const nb::kwargs& kwargs) {

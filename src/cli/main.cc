@@ -61,6 +61,7 @@ int main(int argc, char** argv) {
       "  weft inspect model.pt           methods, parameters, buffers, sizes\n"
       "  weft run model.pt --input x.npz --output y.npz\n"
       "  weft run model.pt --input x.npz --optimize --threads 2 --repeat 100\n"
+      "  weft convert model.pt model.pt2 --input x.npz   TorchScript becomes an exported program\n"
       "  weft compile script.py --report a Python program with its NumPy functions compiled\n"
       "  weft torch program.py           a program whose `import torch` finds weft.torch\n"
       "  weft segment photo.jpg --checkpoint sam_vit_b.pth --point 400,300 --output masks\n"
@@ -93,7 +94,8 @@ int main(int argc, char** argv) {
   CLI::App* torch = app.add_subcommand("torch", "Run a program written for PyTorch on weft");
   CLI::App* segment =
       app.add_subcommand("segment", "Masks of what is in photographs, with Segment Anything's checkpoints");
-  for (CLI::App* python : {compile, torch, segment}) {
+  CLI::App* convert = app.add_subcommand("convert", "A TorchScript archive as an exported program (.pt2)");
+  for (CLI::App* python : {compile, torch, segment, convert}) {
     python->prefix_command();
     python->set_help_flag();
   }
@@ -129,6 +131,8 @@ int main(int argc, char** argv) {
     if (torch->parsed()) return weft::cli::run_python(argv[0], "weft.torch", {argv + 2, argv + argc});
     if (segment->parsed())
       return weft::cli::run_python(argv[0], "weft.models.sam.command", {argv + 2, argv + argc});
+    if (convert->parsed())
+      return weft::cli::run_python(argv[0], "weft.torch.export.command", {argv + 2, argv + argc});
     if (bench_sam->parsed())
       return weft::cli::run_python(argv[0], "weft.models.sam.ladder", {argv + 3, argv + argc});
     weft::env::check();

@@ -1,5 +1,5 @@
-// `weft compile`, `weft torch` and `weft segment`: run Python, which does the work (python/weft/script.py,
-// python/weft/torch, python/weft/models/sam/command.py).
+// `weft compile`, `weft torch`, `weft segment` and `weft convert`: run Python, which does the work (python/weft/script.py,
+// python/weft/torch, python/weft/models/sam/command.py, python/weft/torch/export/command.py).
 #include <fmt/format.h>
 #include <unistd.h>
 

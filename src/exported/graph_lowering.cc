@@ -63,11 +63,6 @@ ir::SourceLocation location_of(const Json& node) {
   return result;
 }
 
-// What Python's functions on sizes are among the builtins.
-struct PythonFunction {
-  const char* name;
-  const char* builtin;
-};
 constexpr std::array kPythonFunctions = {
     PythonFunction{"_operator.add", "aten::add"},        PythonFunction{"_operator.sub", "aten::sub"},
     PythonFunction{"_operator.mul", "aten::mul"},        PythonFunction{"_operator.floordiv", "aten::floordiv"},
@@ -90,7 +85,21 @@ constexpr std::array kPythonFunctions = {
     PythonFunction{"torch._sym_log2", "aten::log2"},
 };
 
+// The view that an operator is a copy of: aten::permute of aten::permute_copy; "" of other operators.
+std::string view_of_copy(const std::string& name) {
+  constexpr std::string_view suffix = "_copy";
+  if (!name.ends_with(suffix)) return "";
+  const std::string view = name == "aten::lift_fresh_copy" ? "aten::alias" : name.substr(0, name.size() - suffix.size());
+  return jit::find_builtins(view).empty() ? "" : view;
+}
+// Operators that lower_copy takes.
+bool is_copy(const std::string& name) {
+  return name == "aten::lift" || name == "aten::lift_fresh" || name == "aten::_pdist_forward" || !view_of_copy(name).empty();
+}
+
 }  // namespace
+
+std::span<const PythonFunction> python_functions() { return kPythonFunctions; }
 
 GraphLowering::GraphLowering(ir::Graph& graph, jit::CompilationUnit& unit, const Json& source)
     : emitter_(graph, unit, jit::builtin_resolver()) {
@@ -197,7 +206,17 @@ ir::Value* GraphLowering::call(const std::string& name, const Values& inputs) {
 void GraphLowering::run() { lower_nodes(); }
 
 void GraphLowering::lower_nodes() {
-  for (const Json& node : list(*graphs_.back().source, "nodes", "the graph")) lower_node(node);
+  const Json& nodes = list(*graphs_.back().source, "nodes", "the graph");
+  lower_range(nodes, 0, nodes.size());
+}
+
+void GraphLowering::lower_range(const Json& nodes, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) {
+    if (text(nodes[i], "target", "a node") == kVmapBegins)
+      i = lower_vmap(nodes, i, end);
+    else
+      lower_node(nodes[i]);
+  }
 }
 
 void GraphLowering::lower_node(const Json& node) {
@@ -223,10 +242,12 @@ void GraphLowering::lower_target(const std::string& target, const std::vector<Ar
 void GraphLowering::lower_operator(const std::string& name, const std::string& overload,
                                    const std::vector<Argument>& arguments, const Json& outputs) {
   const std::string exact = overload.empty() ? name : name + "." + overload;
-  if (std::any_of(arguments.begin(), arguments.end(), [&](const Argument& each) { return is_unknown(*each.value); }))
-    return bind_unknown(outputs);
-  std::vector<const jit::Builtin*> candidates;
   const auto overloads = jit::find_builtins(name);
+  if (std::any_of(arguments.begin(), arguments.end(), [&](const Argument& each) { return is_unknown(*each.value); })) {
+    if (overloads.empty() && !is_copy(name)) missing_.emplace(exact, "");
+    return bind_unknown(outputs);
+  }
+  std::vector<const jit::Builtin*> candidates;
   if (overloads.empty() && lower_copy(name, overload, arguments, outputs)) return;
   // The overload itself first; a number that is one of the graph's values may need that of numbers.
   const auto takes_tensors = [](const jit::Builtin* builtin) {
@@ -314,14 +335,11 @@ ir::Value* GraphLowering::in_region(const std::string& name, const std::vector<A
 // What decompositions name: a copy in place of a view, and another operator's kernel.
 bool GraphLowering::lower_copy(const std::string& name, const std::string& overload,
                                const std::vector<Argument>& arguments, const Json& outputs) {
-  constexpr std::string_view suffix = "_copy";
   if (name == "aten::lift" || name == "aten::lift_fresh")
     return lower_operator("aten::alias", overload, arguments, outputs), true;
   if (name == "aten::_pdist_forward") return lower_operator("aten::pdist", overload, arguments, outputs), true;
-  if (!name.ends_with(suffix)) return false;
-  const bool is_lift = name == "aten::lift_fresh_copy";
-  const std::string view = is_lift ? "aten::alias" : name.substr(0, name.size() - suffix.size());
-  if (jit::find_builtins(view).empty()) return false;
+  const std::string view = view_of_copy(name);
+  if (view.empty()) return false;
   lower_operator(view, overload, arguments, outputs);
   const auto copy = [&](const Json& named) {
     const std::string& result = text(named, "name", where_);
@@ -353,6 +371,7 @@ void GraphLowering::bind_unknown(const Json& outputs) {
 }
 
 void GraphLowering::lower_python(const std::string& name, const std::vector<Argument>& arguments, const Json& outputs) {
+  if (name == "torch._functorch.predispatch.lazy_load_decompositions") return;  // PyTorch's own
   Values inputs;
   for (const Argument& argument : arguments) inputs.push_back(value_of(*argument.value, where_));
   if (name == "_operator.getitem" && inputs.size() == 2) return bind_outputs(outputs, {call("aten::__getitem__", inputs)});

@@ -16,6 +16,8 @@ namespace weft::exported {
 
 using Values = std::vector<ir::Value*>;
 inline constexpr size_t kMaxGraphs = 64;  // inside each other
+inline constexpr std::string_view kVmapBegins = "torch._functorch.predispatch._vmap_increment_nesting";
+inline constexpr std::string_view kVmapEnds = "torch._functorch.predispatch._vmap_decrement_nesting";
 
 class GraphLowering {
  public:
@@ -52,6 +54,7 @@ class GraphLowering {
   };
 
   void lower_nodes();
+  void lower_range(const Json& nodes, size_t begin, size_t end);
   void lower_node(const Json& node);
   void lower_target(const std::string& target, const std::vector<Argument>& arguments, const Json& outputs);
   void lower_operator(const std::string& name, const std::string& overload, const std::vector<Argument>& arguments,
@@ -76,6 +79,8 @@ class GraphLowering {
 
   // --- regions.cc: operators that take graphs
   void lower_region(const std::string& name, const std::vector<Argument>& arguments, const Json& outputs);
+  // A function that torch.vmap batches stands among the nodes, between two that say so; gives the last one's place.
+  size_t lower_vmap(const Json& nodes, size_t begin, size_t end);
   void lower_autocast(const std::vector<Argument>& arguments, const Json& outputs);
   void lower_effects(const std::vector<Argument>& arguments, const Json& outputs);
   void lower_cond(const std::vector<Argument>& arguments, const Json& outputs);

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <string_view>
 
 #include "exported/lower.h"
 #include "exported/program.h"
@@ -15,6 +18,20 @@ namespace weft::exported {
 namespace {
 
 constexpr int64_t kSchemaMajor = 8;
+constexpr size_t kMaxJsonBytes = size_t{256} << 20;
+
+// Why a zip file is no exported program.
+[[noreturn]] void refuse_other(const jit::ArchiveReader& archive) {
+  std::string hint;
+  bool has_format = false;
+  for (const std::string& name : archive.entries()) {
+    has_format = has_format || name.ends_with("/archive_format");
+    if (name.ends_with("constants.pkl")) hint = "; it is a TorchScript archive, which weft.jit.load reads";
+    if (name.find("data/aotinductor") != std::string::npos)
+      hint = "; it is an AOTInductor package, whose compiled code needs PyTorch's libraries: export the model by torch.export.save";
+  }
+  fail(fmt::format("{}: no exported program: it has no {}{}", archive.name(), has_format ? "model" : "archive_format", hint));
+}
 
 // A .pt2 archive: one top folder, which entries' names leave out here.
 class Entries {
@@ -31,6 +48,12 @@ class Entries {
     if (!has(entry)) fail(fmt::format("{}: there is no '{}'", archive_->name(), printable(entry)));
     return archive_->read(top_ + entry);
   }
+  Json read_json(const std::string& entry) const {
+    if (!has(entry)) fail(fmt::format("{}: there is no '{}'", archive_->name(), printable(entry)));
+    if (archive_->size(top_ + entry) > kMaxJsonBytes)
+      fail(fmt::format("{}: '{}' has more than {} MiB", archive_->name(), printable(entry), kMaxJsonBytes >> 20));
+    return parse_json(read(entry), entry);
+  }
   std::shared_ptr<Storage> map(const std::string& entry) const {
     if (!has(entry)) fail(fmt::format("{}: there is no '{}'", archive_->name(), printable(entry)));
     return archive_->map(top_ + entry);
@@ -43,6 +66,7 @@ class Entries {
       const std::string start = top_ + "models/";
       if (name.starts_with(start) && name.ends_with(".json")) names.push_back(name.substr(start.size(), name.size() - start.size() - 5));
     }
+    if (names.empty()) refuse_other(*archive_);
     if (names.size() != 1) fail(fmt::format("{}: expected one model, found {}", archive_->name(), names.size()));
     return names[0];
   }
@@ -52,17 +76,6 @@ class Entries {
   std::shared_ptr<jit::ArchiveReader> archive_;
   std::string top_;
 };
-
-// Why a zip file is no exported program.
-[[noreturn]] void refuse_other(const jit::ArchiveReader& archive) {
-  std::string hint;
-  for (const std::string& name : archive.entries()) {
-    if (name.ends_with("constants.pkl")) hint = "; it is a TorchScript archive, which weft.jit.load reads";
-    if (name.find("data/aotinductor") != std::string::npos)
-      hint = "; it is an AOTInductor package, whose compiled code needs PyTorch's libraries: export the model by torch.export.save";
-  }
-  fail(fmt::format("{}: no exported program: it has no archive_format{}", archive.name(), hint));
-}
 
 int64_t constant_size(const Json& size, const std::string& where) {
   const auto [kind, value] = choice(size, where);
@@ -78,7 +91,7 @@ class TensorReader {
   Tensors read(const std::string& folder, const std::string& config) {
     Tensors result;
     if (!entries_.has(folder + config)) return result;
-    const Json whole = parse_json(entries_.read(folder + config), config);
+    const Json whole = entries_.read_json(folder + config);
     const Json& table = field(whole, "config", config);
     if (!table.is_object()) fail(config + ": 'config' is no table");
     for (const auto& [name, entry] : table.items()) result[name] = tensor(folder, name, entry);
@@ -147,11 +160,16 @@ SizeExpr size_of(const std::string& text) {
 
 void read_trees(const Json& graph_module, Program::Impl& program) {
   const std::string where = "module_call_graph";
+  NamedTuples named_tuples;
+  const auto fields = graph_module.find("treespec_namedtuple_fields");
+  if (fields != graph_module.end() && fields->is_object())
+    for (const auto& [name, entry] : fields->items())
+      for (const Json& key : list(entry, "field_names", name)) named_tuples[name].push_back(text(key, name));
   for (const Json& call : list(graph_module, "module_call_graph", where)) {
     if (text(call, "fqn", where) != "") continue;
     const Json& signature = field(call, "signature", where);
-    program.arguments = parse_tree(text(signature, "in_spec", where), where + ": in_spec");
-    program.results = parse_tree(text(signature, "out_spec", where), where + ": out_spec");
+    program.arguments = parse_tree(text(signature, "in_spec", where), named_tuples, where + ": in_spec");
+    program.results = parse_tree(text(signature, "out_spec", where), named_tuples, where + ": out_spec");
     const bool is_call = program.arguments.kind == Tree::Kind::Tuple && program.arguments.children.size() == 2 &&
                          program.arguments.children[0].kind == Tree::Kind::Tuple &&
                          program.arguments.children[1].kind == Tree::Kind::Dict;
@@ -161,16 +179,14 @@ void read_trees(const Json& graph_module, Program::Impl& program) {
   fail(where + " does not say how arguments nest");
 }
 
-Program load_entries(const Entries& entries) {
-  const std::string name = entries.model();
-  const Json program = parse_json(entries.read(fmt::format("models/{}.json", name)), name + ".json");
-  check_version(program);
+// A program of its JSON and its tensors. `text`: gives the JSON again.
+Program assemble(const Json& program, Tensors weights, Tensors constants, std::function<std::string()> text) {
   const Json& graph_module = field(program, "graph_module", "the program");
-  TensorReader reader(entries);
-  const Tensors weights = reader.read("data/weights/", name + "_weights_config.json");
-  const Tensors constants = reader.read("data/constants/", name + "_constants_config.json");
   Lowered lowered = lower(graph_module, weights, constants);
   auto impl = std::make_shared<Program::Impl>();
+  impl->text = std::move(text);
+  impl->weights = std::move(weights);
+  impl->constants = std::move(constants);
   impl->module = std::move(lowered.module);
   impl->inputs = std::move(lowered.inputs);
   impl->ranges = ranges_of(program);
@@ -202,20 +218,78 @@ Program load_entries(const Entries& entries) {
   return Program(std::move(impl));
 }
 
+Program load_entries(const Entries& entries) {
+  const std::string name = entries.model(), entry = fmt::format("models/{}.json", name);
+  const Json program = entries.read_json(entry);
+  check_version(program);
+  TensorReader reader(entries);
+  Tensors weights = reader.read("data/weights/", name + "_weights_config.json");
+  Tensors constants = reader.read("data/constants/", name + "_constants_config.json");
+  return assemble(program, std::move(weights), std::move(constants), [entries, entry] { return entries.read(entry); });
+}
+
+// ---- files of PyTorch before 2.8: the same JSON, tensors as torch.save writes them --------------------------
+constexpr const char* kOldProgram = "serialized_exported_program.json";
+
+Tensors saved_tensors(const jit::ArchiveReader& archive, const std::string& entry) {
+  Tensors result;
+  if (!archive.has(entry)) fail(fmt::format("{}: there is no '{}'", archive.name(), entry));
+  const std::string bytes = archive.read(entry);
+  if (bytes.empty()) return result;
+  const IValue value = jit::load_value_bytes(bytes);
+  if (!value.is(IValue::Tag::Dict)) fail(entry + " holds no dictionary");
+  for (const auto& [key, item] : value.to_dict()->items()) {
+    if (!key.is_string() || !item.is_tensor())
+      fail(fmt::format("{}: '{}' is {}, which is no tensor", entry, printable(key.repr()), item.type()->str()));
+    result.emplace(key.to_string(), item.to_tensor());
+  }
+  return result;
+}
+
+Program load_old(const std::shared_ptr<jit::ArchiveReader>& archive) {
+  if (archive->size(kOldProgram) > kMaxJsonBytes)
+    fail(fmt::format("{}: '{}' has more than {} MiB", archive->name(), kOldProgram, kMaxJsonBytes >> 20));
+  const Json program = parse_json(archive->read(kOldProgram), kOldProgram);
+  check_version(program);
+  return assemble(program, saved_tensors(*archive, "serialized_state_dict.pt"),
+                  saved_tensors(*archive, "serialized_constants.pt"), [archive] { return archive->read(kOldProgram); });
+}
+
 Program load_archive(std::shared_ptr<jit::ArchiveReader> archive, bool verify) {
   if (verify) archive->verify();
+  if (archive->has(kOldProgram)) return load_old(archive);
   const Entries entries(archive);
   if (!entries.has_format()) refuse_other(*archive);
+  for (const auto& [entry, expected] : {std::pair("archive_format", "pt2"), std::pair("archive_version", "0")})
+    if (const std::string found = entries.read(entry); found != expected)
+      fail(fmt::format("{}: its {} is '{}', and weft reads '{}'", archive->name(), entry, printable(found), expected));
   return load_entries(entries);
+}
+
+// ExecuTorch's files are flatbuffers, which say what they are behind their first offset.
+void refuse_executorch(std::string_view start, const std::string& name) {
+  if (start.size() >= 8 && start.substr(4, 2) == "ET" && std::isdigit(static_cast<unsigned char>(start[6])))
+    fail(name + ": no exported program: it is an ExecuTorch program, made for one device: export the model by torch.export.save");
 }
 
 }  // namespace
 
 Program load(const std::string& path, bool verify) {
+  std::ifstream file(path, std::ios::binary);
+  std::string start(8, '\0');
+  file.read(start.data(), 8);
+  refuse_executorch(start, path);
   return load_archive(jit::ArchiveReader::open(path, jit::ArchiveLayout::Flat), verify);
 }
 Program load_bytes(std::string bytes, bool verify) {
+  refuse_executorch(bytes, "<bytes>");
   return load_archive(jit::ArchiveReader::from_bytes(std::move(bytes), "<bytes>", jit::ArchiveLayout::Flat), verify);
+}
+
+Program make_program(std::string json, Tensors weights, Tensors constants) {
+  const Json program = parse_json(json, "the program");
+  check_version(program);
+  return assemble(program, std::move(weights), std::move(constants), [json = std::move(json)] { return json; });
 }
 
 jit::Module load_module(const std::string& path, Device device) {
@@ -227,7 +301,8 @@ jit::Module load_module(const std::string& path, Device device) {
 
 bool is_program(const std::string& path) {
   try {
-    return Entries(jit::ArchiveReader::open(path, jit::ArchiveLayout::Flat)).has_format();
+    const auto archive = jit::ArchiveReader::open(path, jit::ArchiveLayout::Flat);
+    return Entries(archive).has_format() || archive->has(kOldProgram);
   } catch (const Error&) {
     return false;
   }

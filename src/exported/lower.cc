@@ -115,6 +115,15 @@ std::string size_text(const Json& size, const std::string& where) {
   return text(field(value, "expr_str", where), where);
 }
 
+const std::map<int64_t, DType>& dtype_numbers() {
+  static const auto& table = *new std::map<int64_t, DType>{
+      {1, DType::U8},   {2, DType::I8},   {3, DType::I16},   {4, DType::I32},    {5, DType::I64},
+      {6, DType::F16},  {7, DType::F32},  {8, DType::F64},   {10, DType::C64},   {11, DType::C128},
+      {12, DType::Bool}, {13, DType::BF16}, {28, DType::U16}, {29, DType::F8E4M3FN}, {30, DType::F8E5M2},
+      {31, DType::F8E4M3FNUZ}, {32, DType::F8E5M2FNUZ}};
+  return table;
+}
+
 }  // namespace
 
 Lowered lower(const Json& graph_module, const Tensors& weights, const Tensors& constants) {
@@ -184,14 +193,16 @@ Lowered lower(const Json& graph_module, const Tensors& weights, const Tensors& c
 }
 
 DType dtype_of(const Json& number, const std::string& where) {
-  static const auto& table = *new std::map<int64_t, DType>{
-      {1, DType::U8},   {2, DType::I8},   {3, DType::I16},   {4, DType::I32},    {5, DType::I64},
-      {6, DType::F16},  {7, DType::F32},  {8, DType::F64},   {10, DType::C64},   {11, DType::C128},
-      {12, DType::Bool}, {13, DType::BF16}, {28, DType::U16}, {29, DType::F8E4M3FN}, {30, DType::F8E5M2},
-      {31, DType::F8E4M3FNUZ}, {32, DType::F8E5M2FNUZ}};
-  const auto found = table.find(integer(number, where));
-  if (found == table.end()) fail(fmt::format("{}: weft has no dtype of the schema's number {}", where, number.dump()));
+  const auto found = dtype_numbers().find(integer(number, where));
+  if (found == dtype_numbers().end())
+    fail(fmt::format("{}: weft has no dtype of the schema's number {}", where, number.dump()));
   return found->second;
+}
+
+int64_t number_of(DType dtype) {
+  for (const auto& [number, each] : dtype_numbers())
+    if (each == dtype) return number;
+  throw_error(ErrorKind::Value, fmt::format("exported programs have no dtype {}", weft::name(dtype)));
 }
 
 Device device_of(const Json& value, const std::string& where) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,6 @@
 #include "weft/exported.h"
 
 namespace weft::exported {
-
-// The tensors of a program by their names: "layer.0.weight".
-using Tensors = std::map<std::string, Tensor>;
 
 struct Lowered {
   jit::Module module;
@@ -23,8 +21,16 @@ struct Lowered {
 // `graph_module`: of the schema. Tensors: parameters and buffers; constants.
 Lowered lower(const Json& graph_module, const Tensors& weights, const Tensors& constants);
 
+// What Python's functions on sizes are among the builtins; "" of one that gives its argument.
+struct PythonFunction {
+  const char* name;  // "_operator.add"
+  const char* builtin;
+};
+std::span<const PythonFunction> python_functions();
+
 // The schema's own numbers.
 DType dtype_of(const Json& number, const std::string& where);
+int64_t number_of(DType dtype);
 Device device_of(const Json& value, const std::string& where);
 
 }  // namespace weft::exported

@@ -119,6 +119,9 @@ const std::vector<Input>& Program::inputs() const { return impl_->inputs; }
 const Tree& Program::arguments() const { return impl_->arguments; }
 const Tree& Program::results() const { return impl_->results; }
 const std::vector<SizeRange>& Program::ranges() const { return impl_->ranges; }
+std::string Program::text() const { return impl_->text(); }
+const Tensors& Program::weights() const { return impl_->weights; }
+const Tensors& Program::constants() const { return impl_->constants; }
 
 Program Program::optimize_for_inference(std::optional<DType> dtype, const std::string& mode) const {
   auto impl = std::make_shared<Impl>(*impl_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct Program::Impl {
   std::vector<Input> inputs;
   Tree arguments, results;
   std::vector<SizeRange> ranges;
+  std::function<std::string()> text;
+  Tensors weights, constants;
 };
 
 }  // namespace weft::exported

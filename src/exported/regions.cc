@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "exported/graph_lowering.h"
+#include "exported/lower.h"
 #include "script/builtins/prim.h"
 
 namespace weft::exported {
@@ -174,6 +175,87 @@ void GraphLowering::loop_over(const Values& xs, const std::set<std::string>& ass
     body(elements);
   };
   emitter_.emit_loop(plan, range_);
+}
+
+size_t GraphLowering::lower_vmap(const Json& nodes, size_t begin, size_t end) {
+  const auto target = [&](size_t i) -> const std::string& { return text(nodes[i], "target", "a node"); };
+  const auto argument = [&](const Json& node, size_t i) -> const Json& {
+    const Json& inputs = list(node, "inputs", where_);
+    if (inputs.size() <= i) fail(where_ + ": arguments are missing");
+    return field(inputs[i], "arg", where_);
+  };
+  size_t last = begin + 1;
+  for (size_t depth = 1; last < end; ++last) {
+    if (target(last) == kVmapBegins) ++depth;
+    if (target(last) == kVmapEnds && --depth == 0) break;
+  }
+  if (last >= end) fail("a batched function has no end");
+  constexpr std::string_view add = "torch._functorch.predispatch._add_batch_dim";
+  constexpr std::string_view remove = "torch._functorch.predispatch._remove_batch_dim";
+  // Of the results that are put together behind the loop: the list, the dimension, the name. Functions inside have their
+  // own.
+  struct Result {
+    ir::Value* parts;
+    ir::Value* dim;
+    std::string name;
+  };
+  std::map<size_t, Result> results;
+  size_t depth = 0;
+  for (size_t i = begin; i < last; ++i) {
+    if (target(i) == kVmapBegins) ++depth;
+    if (target(i) == kVmapEnds) --depth;
+    if (depth != 1 || target(i) != remove) continue;
+    where_ = target(i);
+    const Json& outputs = list(nodes[i], "outputs", where_);
+    if (outputs.size() != 1) fail(where_ + ": it has not one result");
+    results[i] = {emitter_.make_list(Type::tensor(), {}, range_), value_of(argument(nodes[i], 3), where_),
+                  text(choice(outputs[0], where_).value, "name", where_)};
+  }
+  where_ = target(begin);
+  ir::Value* const count = value_of(argument(nodes[begin], 0), where_);
+  const IValue* known = jit::constant_of(count);
+  if (known && known->is_int() && known->to_int() == 0) {  // nothing is computed: the graph says what there would be
+    for (const auto& [at, result] : results) {
+      const Json& meta = tensor_meta(result.name);
+      Values sizes;
+      for (const Json& size : list(meta, "sizes", where_)) sizes.push_back(constant(constant_value(size)));
+      ir::Value* const nothing = call("aten::zeros", {emitter_.make_list(Type::integer(), sizes, range_)});
+      bind(result.name, call("aten::to", {nothing, constant(dtype_of(field(meta, "dtype", where_), where_))}));
+    }
+    return last;
+  }
+  jit::Emitter::LoopPlan plan;
+  plan.trip_count = count;
+  plan.first = constant(true);
+  ir::Value* index = nullptr;
+  plan.start = [&](ir::Value* counter) { index = counter; };
+  plan.body = [&] {
+    size_t from = begin + 1;
+    size_t inside = 0;
+    for (size_t i = begin + 1; i < last; ++i) {
+      if (target(i) == kVmapBegins) ++inside;
+      if (target(i) == kVmapEnds) --inside;
+      if (inside > 0 || (target(i) != add && target(i) != remove)) continue;
+      lower_range(nodes, from, i);
+      from = i + 1;
+      where_ = target(i);
+      ir::Value* const value = value_of(argument(nodes[i], 0), where_);
+      if (target(i) == remove) {
+        call("aten::append", {results.at(i).parts, value});
+        continue;
+      }
+      const Json& outputs = list(nodes[i], "outputs", where_);
+      if (outputs.size() != 1) fail(where_ + ": it has not one result");
+      bind_output(outputs[0], call("aten::select", {value, value_of(argument(nodes[i], 1), where_), index}));
+    }
+    lower_range(nodes, from, last);
+  };
+  const std::map<std::string, ir::Value*> outside = graphs_.back().values;
+  emitter_.emit_loop(plan, range_);
+  graphs_.back().values = outside;
+  for (const auto& [at, result] : results)
+    bind(result.name, call("aten::stack", {result.parts, result.dim}));
+  return last;
 }
 
 // (graph, what is mapped, further operands): results stacked.

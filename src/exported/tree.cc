@@ -22,11 +22,11 @@ Json context_of(const Json& node, const std::string& where) {
   return context.is_string() ? parse_json(context.get_ref<const std::string&>(), where) : context;
 }
 
-Tree tree_of(const Json& node, const std::string& where) {
+Tree tree_of(const Json& node, const NamedTuples& named_tuples, const std::string& where) {
   Tree tree;
   const Json& type = field(node, "type", where);
   if (type.is_null()) return tree;
-  for (const Json& child : list(node, "children_spec", where)) tree.children.push_back(tree_of(child, where));
+  for (const Json& child : list(node, "children_spec", where)) tree.children.push_back(tree_of(child, named_tuples, where));
   const std::string& name = text(type, where + ": 'type'");
   if (name == "builtins.tuple") {
     tree.kind = Tree::Kind::Tuple;
@@ -38,17 +38,23 @@ Tree tree_of(const Json& node, const std::string& where) {
     tree.kind = Tree::Kind::Dict;
     const Json keys = context_of(node, where);
     for (const Json& key : items(keys, where + ": a dictionary's keys")) tree.keys.push_back(key_text(key, where));
+  } else if (name == "collections.namedtuple") {
+    // Its context is the name that the class is registered by.
+    tree.kind = Tree::Kind::Named;
+    tree.type = text(node, "context", where);
+    const auto found = named_tuples.find(tree.type);
+    if (found != named_tuples.end()) tree.keys = found->second;
+    for (size_t i = tree.keys.size(); i < tree.children.size(); ++i) tree.keys.push_back(fmt::format("field_{}", i));
   } else {
     tree.kind = Tree::Kind::Named;
     tree.type = name;
     const Json context = context_of(node, where);
-    // A named tuple's context is its class; of other classes it is the fields, or [fields, those that are None].
+    // The context is the fields, or [fields, those that are None].
     const Json* fields = &context;
     if (context.is_array() && !context.empty() && context[0].is_array()) fields = &context[0];
     if (fields->is_array() && fields->size() == tree.children.size()) {
       for (const Json& key : *fields) tree.keys.push_back(key_text(key, where));
     } else {
-      if (context.is_string()) tree.type = context.get<std::string>();
       for (size_t i = 0; i < tree.children.size(); ++i) tree.keys.push_back(fmt::format("field_{}", i));
     }
   }
@@ -77,12 +83,12 @@ size_t Tree::num_leaves() const {
   return count;
 }
 
-Tree parse_tree(const std::string& text, const std::string& where) {
+Tree parse_tree(const std::string& text, const NamedTuples& named_tuples, const std::string& where) {
   const Json whole = parse_json(text, where);
   // [protocol, tree]: protocol 1 is PyTorch's only one.
   if (!whole.is_array() || whole.size() != 2 || whole[0] != 1)
     fail(where + ": expected a tree of protocol 1");
-  return tree_of(whole[1], where);
+  return tree_of(whole[1], named_tuples, where);
 }
 
 void flatten(const Tree& tree, const IValue& value, const std::string& place, std::vector<IValue>& leaves) {

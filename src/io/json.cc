@@ -5,7 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <set>
+#include <unordered_set>
 #include <vector>
 
 #include "core/printable.h"
@@ -14,30 +14,56 @@
 
 namespace weft {
 
+namespace {
+
+// Json::parse with a callback looks through all elements of a list behind each of them; this builds the value directly.
+class CheckedJson : public nlohmann::detail::json_sax_dom_parser<Json> {
+  using Base = nlohmann::detail::json_sax_dom_parser<Json>;
+
+ public:
+  CheckedJson(Json& result, const std::string& what) : Base(result, true), what_(what) {}
+
+  bool start_object(size_t size) {
+    enter();
+    return Base::start_object(size);
+  }
+  bool end_object() {
+    keys_.pop_back();
+    return Base::end_object();
+  }
+  bool start_array(size_t size) {
+    enter();
+    return Base::start_array(size);
+  }
+  bool end_array() {
+    keys_.pop_back();
+    return Base::end_array();
+  }
+  bool key(std::string& name) {
+    WEFT_CHECK(keys_.back().insert(name).second,
+               fmt::format("{}: the key '{}' is there twice", what_, printable(name)));
+    return Base::key(name);
+  }
+
+ private:
+  static constexpr size_t kMaxDepth = 64;
+  void enter() {
+    WEFT_CHECK(keys_.size() < kMaxDepth, fmt::format("{}: JSON nested deeper than {}", what_, kMaxDepth));
+    keys_.emplace_back();
+  }
+
+  const std::string& what_;
+  std::vector<std::unordered_set<std::string>> keys_;  // of the objects and lists around
+};
+
+}  // namespace
+
 Json parse_json(std::string_view text, const std::string& what) {
-  constexpr int kMaxDepth = 64;
-  std::vector<std::set<std::string>> keys;
-  const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    switch (event) {
-      case Json::parse_event_t::object_start:
-      case Json::parse_event_t::array_start:
-        WEFT_CHECK(depth < kMaxDepth, fmt::format("{}: JSON nested deeper than {}", what, kMaxDepth));
-        keys.emplace_back();
-        break;
-      case Json::parse_event_t::object_end:
-      case Json::parse_event_t::array_end: keys.pop_back(); break;
-      case Json::parse_event_t::key: {
-        const std::string key = parsed.get<std::string>();
-        WEFT_CHECK(keys.back().insert(key).second,
-                   fmt::format("{}: the key '{}' is there twice", what, printable(key)));
-        break;
-      }
-      default: break;
-    }
-    return true;
-  };
+  Json result;
+  CheckedJson builder(result, what);
   try {
-    return Json::parse(text, check);
+    Json::sax_parse(text, &builder);
+    return result;
   } catch (const Json::exception& error) {
     throw_error(ErrorKind::Value, fmt::format("{}: not valid JSON: {}", what, printable(error.what())));
   }

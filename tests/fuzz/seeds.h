@@ -13,6 +13,8 @@ std::string archive_of_classes();
 // An archive whose module has sub-modules, hooks, a fork and constants.
 std::string archive_of_modules();
 std::vector<std::string> archives();
+// Archives of exported programs.
+std::vector<std::string> exported_programs();
 // Pickles as a target takes them: with the byte in front that tells whether classes are known.
 std::vector<std::string> pickles();
 // Safetensors files.

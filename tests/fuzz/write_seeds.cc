@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
     const std::filesystem::path folder = argv[1];
     write(folder / "archive_fuzz", weft::fuzz::archives());
     write(folder / "module_fuzz", weft::fuzz::archives());
+    write(folder / "exported_fuzz", weft::fuzz::exported_programs());
     write(folder / "pickle_fuzz", weft::fuzz::pickles());
     write(folder / "source_fuzz", weft::fuzz::programs());
     write(folder / "compile_fuzz", weft::fuzz::programs());

@@ -11,18 +11,13 @@
 #include <vector>
 
 #include "support/error_of.h"
-#include "support/tests_dir.h"
+#include "support/shared_data.h"
 #include "weft/error.h"
 #include "weft/models/config.h"
 
 namespace weft::models {
 
-inline std::string shared_data() {
-  if (const char* folder = std::getenv("WEFT_SHARED_DATA")) return folder;
-  const std::filesystem::path beside =
-      std::filesystem::path(testing_support::kTestsDir) / "../../shared/data";
-  return std::filesystem::exists(beside) ? beside.string() : "";
-}
+using testing_support::shared_data;
 
 inline std::string stories() {
   const std::string folder = shared_data() + "/stories260k";

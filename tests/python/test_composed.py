@@ -122,6 +122,8 @@ SAMPLES = {
     "cholesky_inverse": [(SQUARE, upper) for upper in (False, True)],
     "linalg_lu_factor": [(X, True)],
     "linalg_lu_factor_ex": [(X, True, False)],
+    "_linalg_det": [(numbers(3, 3),), (numbers(2, 4, 4),)],
+    "_linalg_slogdet": [(numbers(3, 3),), (numbers(2, 4, 4),)],
     "_lu_with_info": [(X, True, False)],
     "linalg_lu": [(X, True), (numbers(2, 4, 3), True)],
     "lu_unpack": [(*weft.lu_factor(X)[:2], data, pivots) for data in (False, True) for pivots in (False, True)],

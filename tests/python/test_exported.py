@@ -14,7 +14,7 @@ SHARED = pathlib.Path(
 FOLDER = SHARED / "pt2"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.pt2"))
 
-pytestmark = pytest.mark.skipif(not NAMES, reason=f"no test data at {FOLDER}")
+needs_data = pytest.mark.skipif(not NAMES, reason=f"no test data at {FOLDER}")
 TOLERANCE = {"bfloat16": 1e-2, "float16": 2e-3, "float64": 1e-10}
 
 
@@ -74,16 +74,19 @@ def check(name, module):
         compare(call["args"], call["args_after"], f"{name}, call {number}: the arguments afterwards")
 
 
+@needs_data
 @pytest.mark.parametrize("name", NAMES)
 def test_results(name):
     check(name, weft.export.load(FOLDER / f"{name}.pt2").module())
 
 
+@needs_data
 @pytest.mark.parametrize("name", NAMES)
 def test_optimized(name):
     check(name, weft.export.load(FOLDER / f"{name}.pt2").module().optimize_for_inference())
 
 
+@needs_data
 @pytest.mark.parametrize("name", NAMES)
 def test_later_calls(name):
     """Stretches are compiled from the second call on."""
@@ -97,6 +100,7 @@ def test_later_calls(name):
     check(name, module)
 
 
+@needs_data
 def test_what_a_program_does_not_take():
     program = weft.export.load(FOLDER / "mlp_batch.pt2")
     module = program.module()
@@ -114,6 +118,7 @@ def test_what_a_program_does_not_take():
         program(weft.ones((2, 16)))
 
 
+@needs_data
 def test_files_that_are_none():
     contents = (FOLDER / "mlp.pt2").read_bytes()
     for damaged in (b"", b"PK", contents[:1000], contents.replace(b'"major": 8', b'"major": 9')):
@@ -123,3 +128,15 @@ def test_files_that_are_none():
         weft.export.load(FOLDER / "none.pt2")
     with pytest.raises(ValueError, match="TorchScript archive"):
         weft.export.load(SHARED / "torchscript" / "lstm.pt")
+
+
+# What lowering makes of other builtins; gradients are none of inference's.
+LOWERED = {"_pdist_forward", "sym_storage_offset", "sym_stride.int", "sym_size.int", "sym_numel", "lift", "atan2.out"}
+
+
+def test_core_overloads():
+    text = (pathlib.Path(__file__).parent / "core_overloads.txt").read_text()
+    core = {name for line in text.splitlines() if line[0] != "#" for name in line.split()}
+    here = {schema.partition("(")[0].removeprefix("aten::") for schema in weft._C._builtin_schemas()}
+    missing = {name for name in core - here - LOWERED if not name.partition(".")[0].endswith("_backward")}
+    assert not missing and len(core) > 180

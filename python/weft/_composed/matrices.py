@@ -147,6 +147,19 @@ def lu_factor_ex(A: Tensor, pivot: bool, check_errors: bool) -> Tuple[Tensor, Te
     return columns(LU), pivots, info
 
 
+@aten("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)")
+def linalg_det(A: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+    LU, pivots, info = lu_factor_ex(A, True, False)
+    return _weft.det(A), LU, pivots
+
+
+@aten("_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)")
+def linalg_slogdet(A: Tensor) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+    LU, pivots, info = lu_factor_ex(A, True, False)
+    sign, logabsdet = _weft.slogdet(A)
+    return sign, logabsdet, LU, pivots
+
+
 @aten("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)")
 def lu_factor(A: Tensor, pivot: bool) -> Tuple[Tensor, Tensor]:
     LU, pivots, info = lu_factor_ex(A, pivot, True)

@@ -5,6 +5,6 @@ y = program.module()(x)
 """
 
 from ._program import ExportedModule, ExportedProgram, load
-from ._tree import register_dataclass
+from ._tree import register_dataclass, registered_name
 
-__all__ = ["ExportedModule", "ExportedProgram", "load", "register_dataclass"]
+__all__ = ["ExportedModule", "ExportedProgram", "load", "register_dataclass", "registered_name"]

@@ -14,6 +14,13 @@ def register_dataclass(cls, *, serialized_type_name=None):
     _registered[serialized_type_name or f"{cls.__module__}.{cls.__qualname__}"] = cls
 
 
+def registered_name(cls):
+    """What files call the dataclass."""
+    return next(
+        (name for name, each in _registered.items() if each is cls), f"{cls.__module__}.{cls.__qualname__}"
+    )
+
+
 def _class_of(name):
     """The class of that name, where the program has registered or imported it: a file imports nothing."""
     if name in _registered:

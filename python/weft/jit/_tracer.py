@@ -54,8 +54,10 @@ def _user_frame(frame):
     return frame
 
 
-def warn(message):
-    """A TracerWarning at the user's line."""
+def warn(message, of_values=False):
+    """A TracerWarning at the user's line. of_values: it is about what tensors hold, not about their sizes."""
+    if current() is not None and not current().warns(message, of_values):
+        return
     frame = _user_frame(sys._getframe(1))
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     module = frame.f_globals.get("__name__", "__main__")
@@ -67,7 +69,8 @@ def warn_value(tensor, what):
     if tracer is not None and tracer.recorder.is_computed(tensor):
         warn(
             f"Converting a tensor to a Python {what} might cause the trace to be incorrect: the value is recorded as a "
-            "constant, so the trace might not hold for other inputs."
+            "constant, so the trace might not hold for other inputs.",
+            of_values=True,
         )
 
 
@@ -83,7 +86,11 @@ class TracedInt(int):
 
     def _is_live(self, other):
         tracer = current()
-        return tracer is not None and tracer.recorder is self.recorder and type(other) in (int, TracedInt)
+        return (
+            tracer is not None
+            and tracer.recorder is self.recorder
+            and (type(other) is int or isinstance(other, TracedInt))
+        )
 
     # Conversions give plain numbers.
     def __int__(self):
@@ -182,11 +189,17 @@ class Tracer:
     program: what the trace becomes part of (weft.jit._trace.Program).
     """
 
+    size_class = TracedInt  # of the graph's ints in Python
+
     def __init__(self, program):
-        self.recorder = _C.Recorder(program.c, bool(program.numbers), TracedInt)
+        self.recorder = _C.Recorder(program.c, bool(program.numbers), self.size_class)
         self.modules = program.numbers
         self.scripted = program.scripted
         self._depth = 0
+
+    def warns(self, message, of_values):
+        """Whether programs are told. May raise instead."""
+        return True
 
     def __call__(self, operator_object, is_inplace, args, kwargs):
         """The handler of the operator table."""

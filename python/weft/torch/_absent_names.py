@@ -250,11 +250,9 @@ MODULES = {
     },
     GRAPHS: {
         "export": """
-            AdditionalInputs CustomDecompTable Dim ExportBackwardSignature ExportGraphSignature
-            FlatArgsAdapter ModuleCallEntry ModuleCallSignature ShapesCollection
-            UnflattenedModule default_decompositions dims draft_export export save unflatten""",
-        "export.dynamic_shapes": """
-            AdditionalInputs Dim ShapesCollection dims refine_dynamic_shapes_from_suggested_fixes""",
+            AdditionalInputs CustomDecompTable ExportBackwardSignature FlatArgsAdapter ModuleCallEntry
+            ModuleCallSignature UnflattenedModule default_decompositions draft_export unflatten""",
+        "export.dynamic_shapes": "AdditionalInputs refine_dynamic_shapes_from_suggested_fixes",
         "onnx": """
             ExportableModule InputObserver JitScalarType ONNXProgram OnnxExporterError export
             register_custom_op_symbolic select_model_mode_for_export
@@ -279,9 +277,9 @@ MODULES = {
             selective_decompose set_meta set_original_aten_op set_proxy_slot snapshot_fake thunkify
             track_tensor track_tensor_tree wrap_key wrapper_and_args_for_make_fx""",
         "fx.experimental.symbolic_shapes": """
-            CallMethodKey Constraint ConstraintViolationError ConvertIntKey DimConstraints
+            CallMethodKey Constraint ConvertIntKey DimConstraints
             DimDynamic DivideByKey DynamicDimConstraintPrinter EqualityConstraint
-            GuardOnDataDependentSymNode InnerTensorKey LoggingShapeGuardPrinter
+            InnerTensorKey LoggingShapeGuardPrinter
             PendingUnbackedSymbolNotFound PropagateUnbackedSymInts RelaxedUnspecConstraint
             RuntimeAssert ShapeEnv ShapeEnvSettings ShapeGuardPrinter ShapeGuardPythonPrinter
             Specialization StatefulSymbolicContext StatelessSymbolicContext StrictMinMaxConstraint

@@ -79,9 +79,17 @@ Tensor dropout(const DropoutKind& kind, const Tensor& x, double p, bool train) {
   return add(mul(x, mul(noise, Scalar(a))), shift);
 }
 
-Tensor rrelu(const Tensor& x, double low, double high, bool training) {
-  if (!training) return call(op<"leaky_relu">(), {x}, {{"negative_slope", Scalar((low + high) / 2)}});
-  return cast(mul(x, call(op<"random_slopes">(), {handle(), x}, {{"low", low}, {"high", high}})), x.dtype());
+// The result, and the slopes that it has, which are `noise` where none are drawn.
+std::tuple<Tensor, Tensor> rrelu_with_noise(const Tensor& x, const Tensor& noise, const Scalar& lower,
+                                            const Scalar& upper, bool training) {
+  const double low = lower.to_double(), high = upper.to_double();
+  if (!training)
+    return {call(op<"leaky_relu">(), {x}, {{"negative_slope", Scalar((low + high) / 2)}}), noise};
+  const Tensor slopes = call(op<"random_slopes">(), {handle(), x}, {{"low", low}, {"high", high}});
+  return {cast(mul(x, slopes), x.dtype()), cast(slopes, x.dtype())};
+}
+Tensor rrelu(const Tensor& x, const Scalar& low, const Scalar& high, bool training) {
+  return std::get<0>(rrelu_with_noise(x, {}, low, high, training));
 }
 
 constexpr const char* kRandomOptions =
@@ -229,15 +237,29 @@ constexpr DropoutKind kPlain{"dropout", false, false}, kFeature{"feature_dropout
       "Generator? "
       "generator=None) -> Tensor",
       [](const Tensor& x, const Scalar& low, const Scalar& high, bool training, const IValue&) {
-        return rrelu(x, low.to_double(), high.to_double(), training);
+        return rrelu(x, low, high, training);
       });
   define_random(
       "rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, "
       "Generator? "
       "generator=None) -> Tensor(a!)",
       [](const Tensor& x, const Scalar& low, const Scalar& high, bool training, const IValue&) {
-        x.copy_from(rrelu(x, low.to_double(), high.to_double(), training));
+        x.copy_from(rrelu(x, low, high, training));
         return x;
+      });
+  define_random(
+      "rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool "
+      "training=False, Generator? generator=None) -> Tensor",
+      [](const Tensor& x, const Tensor& noise, const Scalar& low, const Scalar& high, bool training, const IValue&) {
+        const auto [result, slopes] = rrelu_with_noise(x, noise, low, high, training);
+        if (training) Tensor(noise).copy_from(slopes);
+        return result;
+      });
+  define_random(
+      "rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool "
+      "training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)",
+      [](const Tensor& x, const Tensor& noise, const Scalar& low, const Scalar& high, bool training, const IValue&) {
+        return rrelu_with_noise(x, noise, low, high, training);
       });
   return true;
 }();

@@ -102,6 +102,18 @@ void Trace::note_nodes() {
 // ---- values ----------------------------------------------------------------------------------------------
 void Trace::bind(const Tensor& tensor, ir::Value* value) {
   known_[tensor.impl().get()] = {tensor.impl(), value};
+  forms_.try_emplace(value, TensorForm{tensor.dtype(), tensor.device(), tensor.shape(), tensor.strides(),
+                                       tensor.offset()});
+}
+
+const TensorForm* Trace::form(const ir::Value* value) const {
+  const auto found = forms_.find(value);
+  return found == forms_.end() ? nullptr : &found->second;
+}
+
+std::span<const TracedModules::Place> Trace::places(const ir::Value* value) const {
+  const auto found = attributes_.find(value);
+  return found == attributes_.end() ? std::span<const TracedModules::Place>() : found->second;
 }
 
 Traced Trace::add_input(const std::string& name, const IValue& example) {

@@ -45,6 +45,15 @@ struct Traced {
   ir::Value* value = nullptr;
 };
 
+// What a tensor was when it was recorded.
+struct TensorForm {
+  DType dtype;
+  Device device;
+  Shape shape;
+  Strides strides;
+  int64_t offset;
+};
+
 // The modules that a trace makes, as they will be saved. Modules are numbered; the root is 0.
 class TracedModules {
  public:
@@ -99,6 +108,10 @@ class Trace {
   Traced tensor(const Tensor& tensor);
   // Does it come from the inputs or from a recorded operation?
   bool is_computed(const Tensor& tensor) const;
+  // Null for values that are no tensors.
+  const TensorForm* form(const ir::Value* value) const;
+  // Where a value is an attribute of modules; empty where it is none.
+  std::span<const TracedModules::Place> places(const ir::Value* value) const;
   Traced list(std::vector<Traced> elements);
   Traced tuple(std::vector<Traced> elements);
   Traced dict(std::vector<std::pair<Traced, Traced>> items);
@@ -125,6 +138,7 @@ class Trace {
   // --- the end
   // The graph as it is now, for comparison with that of another run.
   const ir::Graph& finish_graph(const Traced& output);
+  const ir::Graph& graph() const { return *graph_; }
   std::shared_ptr<Function> finish_function(const std::string& qualified_name);
   void finish_method(const std::string& name);
 
@@ -168,6 +182,7 @@ class Trace {
   std::unordered_map<const ir::Node*, size_t> node_scopes_;
   ir::Node* last_noted_ = nullptr;
   std::unordered_map<const TensorImpl*, Known> known_;
+  std::unordered_map<const ir::Value*, TensorForm> forms_;
   // Values that are attributes of modules.
   std::unordered_map<const ir::Value*, std::vector<TracedModules::Place>> attributes_;
   std::unordered_map<size_t, ir::Value*> script_modules_;

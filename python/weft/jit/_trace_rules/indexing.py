@@ -48,7 +48,7 @@ def _select(tensor, index):
         elif _is_scalar_index(item):
             if isinstance(item, weft.Tensor):
                 item = aten.Int(item)
-            elif type(item) not in (int, TracedInt):
+            elif type(item) is not int and not isinstance(item, TracedInt):
                 item = item.__index__()
             view = aten.select(view, dim, item)
         else:

@@ -163,7 +163,8 @@ def _of_data(original, data, **options):
         return data if options.get("dtype") is None else data.to(options["dtype"])
     if _holds_traced(data):
         warn(
-            "A tensor is made of values of traced tensors: it is recorded as a constant, so the trace might not hold for other inputs."
+            "A tensor is made of values of traced tensors: it is recorded as a constant, so the trace might not hold for other inputs.",
+            of_values=not _holds_sizes_only(data),
         )
     with paused():
         return original(data, **options)
@@ -175,6 +176,12 @@ def _holds_traced(data):
     return isinstance(data, TracedInt) or (
         isinstance(data, weft.Tensor) and current().recorder.is_computed(data)
     )
+
+
+def _holds_sizes_only(data):
+    if isinstance(data, (list, tuple)):
+        return all(_holds_sizes_only(item) for item in data)
+    return not (isinstance(data, weft.Tensor) and current().recorder.is_computed(data))
 
 
 FUNCTIONS = dict.fromkeys(("tensor", "as_tensor", "asarray"), _of_data)

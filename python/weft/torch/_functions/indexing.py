@@ -5,6 +5,7 @@ from weft import Tensor as _Tensor
 from weft import _autocast
 from weft._composed import indexing
 from weft._composed.indexing import with_dimension
+from weft.jit._tracer import is_tracing, paused
 
 from ._support import (
     dimension,
@@ -27,11 +28,19 @@ def _positions(function, index):
     return index.to(_weft.int64)
 
 
+def _least(index):
+    """The smallest number. A check of the arguments is no part of what is traced."""
+    if not is_tracing():
+        return int(index.min())
+    with paused():
+        return int(index.min())
+
+
 def _not_negative(index, dim, size, error=None):
     """The index, whose numbers count from the front only. raises: RuntimeError, or IndexError with the text `error`."""
     if _weft.compiler.is_compiling():
         return _weft.require(index, index >= 0, error="index is out of bounds: it is negative")
-    if index.numel() and index.device.type != "meta" and (least := int(index.min())) < 0:
+    if index.numel() and index.device.type != "meta" and (least := _least(index)) < 0:
         if error is not None:
             raise IndexError(error)
         raise RuntimeError(f"index {least} is out of bounds for dimension {dim} with size {size}")

@@ -195,6 +195,8 @@ class _Writer:
     def statement(self, node, parameters):
         """The node's line."""
         annotation = "" if node.type is None else f" : {self.type_text(node.type)}"
+        if self.verbose and hasattr(node.meta.get("val"), "annotation"):
+            annotation = f': "{node.meta["val"].annotation()}"'
         if node.op == "placeholder":
             default = f" = {self.value(node.args[0])}" if node.args else ""
             parameters.append(f"{node.target}{annotation}{default}")

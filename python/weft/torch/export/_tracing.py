@@ -1,0 +1,143 @@
+"""What a thread does while it records a module for export: as weft.jit.trace, and comparisons of sizes are kept."""
+
+import contextlib
+import dataclasses
+import linecache
+import operator
+import sys
+
+import weft
+from weft.jit._tracer import _PACKAGE, TracedInt, Tracer, _user_frame, current
+from weft.torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+
+
+@dataclasses.dataclass
+class Place:
+    """A line of the program."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self):
+        code = linecache.getline(self.file, self.line).strip()
+        return f'File "{self.file}", line {self.line}, in {self.function}' + (f"\n    {code}" if code else "")
+
+
+@dataclasses.dataclass
+class Question:
+    """A comparison of sizes, which the program went on by: value numbers of the graph, or numbers."""
+
+    compare: object
+    left: object
+    right: object
+    place: Place
+    is_weft: bool  # a function of weft's asked, not the program
+
+    def text(self, show):
+        return f"{show(self.left)} {_SIGNS[self.compare]} {show(self.right)}"
+
+
+_SIGNS = {operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">="}  # fmt: skip
+
+
+class SymInt(TracedInt):
+    """A size while a module is exported."""
+
+    def __new__(cls, value, recorder, number):
+        self = super().__new__(cls, value, recorder, number)
+        self.id = recorder.value_id(self)
+        current().ints[self.id] = value
+        return self
+
+    def _warn(self, what):
+        """Sizes that become constants are found by comparing runs."""
+
+    def _asked(self, compare, other):
+        answer = compare(int.__index__(self), other)
+        tracer = current()
+        if tracer is not None and tracer.recorder is self.recorder and isinstance(other, int):
+            right = other.id if isinstance(other, SymInt) else Number(other)
+            is_weft = sys._getframe(2).f_code.co_filename.startswith(_PACKAGE)
+            tracer.questions.append(Question(compare, self.id, right, tracer.place(), is_weft))
+        return answer
+
+    __hash__ = TracedInt.__hash__
+
+
+class Number:
+    """A plain number among operands."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+def _comparison(name):
+    compare = getattr(operator, name)
+
+    def method(self, other):
+        return self._asked(compare, other) if isinstance(other, int) else NotImplemented
+
+    return method
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(SymInt, f"__{_name}__", _comparison(_name))
+SymInt.__hash__ = TracedInt.__hash__
+SymInt.__bool__ = lambda self: self._asked(operator.ne, 0)
+
+
+class Recording(Tracer):
+    """As weft.jit.trace records, with what export needs beside the graph."""
+
+    size_class = SymInt
+
+    def __init__(self, program):
+        super().__init__(program)
+        self.ints = {}  # what integers of the graph were, by their values' numbers
+        self.formed = {}  # those that were computed of others: (builtin, operands)
+        self.sized = {}  # those that are sizes of a tensor: its value's number; of elements: "element"
+        self.questions = []
+        self.functions = {}  # of (file, line): the function's name
+
+    script_place = None  # of the node of a script module that is performed
+
+    @contextlib.contextmanager
+    def at(self, place):
+        """A script module is performed: places are its nodes'."""
+        before, self.script_place = self.script_place, place
+        try:
+            yield
+        finally:
+            self.script_place = before
+
+    def place(self):
+        if self.script_place is not None:
+            return self.script_place
+        frame = _user_frame(sys._getframe(1))
+        return Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+    def mark(self):
+        place = self.place()
+        self.functions[place.file, place.line] = place.function
+        self.recorder.set_location(place.file, place.line)
+
+    def record(self, name, *args, **kwargs):
+        result = super().record(name, *args, **kwargs)
+        if isinstance(result, SymInt) and isinstance(args[0], weft.Tensor):
+            is_element = name.partition(".")[0] in ("Int", "item")
+            self.sized[result.id] = "element" if is_element else self.recorder.value_id(args[0])
+        elif isinstance(result, SymInt) and all(isinstance(one, int) for one in args):
+            self.formed[result.id] = (
+                name,
+                [one.id if isinstance(one, SymInt) else Number(one) for one in args],
+            )
+        return result
+
+    def warns(self, message, of_values):
+        if of_values:
+            raise GuardOnDataDependentSymNode(
+                f"Could not guard on data-dependent expression: the program takes a Python value of a tensor that depends on "
+                f"its inputs.\n\nThe following call raised this error:\n  {self.place()}"
+            )
+        return False
