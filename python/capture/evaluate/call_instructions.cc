@@ -39,7 +39,7 @@ Evaluator::Call Evaluator::call_with_stars_at(const Instruction& in) {
   const V a = top(keywords + 3), b = top(keywords + 2);
   CallArgs args;
   if (a && b) args.args.push_back(b);
-  for (const V& argument : all_elements(top(keywords + 1))) args.args.push_back(argument);
+  for (const V& argument : all_for_tuple(top(keywords + 1))) args.args.push_back(argument);
   if (keywords) {
     const V dict = mapping_of(top());
     if (!dict) graph_break("keyword arguments from an unknown mapping");
