@@ -87,7 +87,9 @@ void Decoder::find_hidden() {
     work.pop_back();
     const Raw& raw = raw_[at];
     const std::vector<bool> before = hidden_[at];
-    if (const Handler* handler = code_.find_handler(raw.offset)) {
+    // The table may name one also for what cannot raise, with less on the stack.
+    const Handler* handler = code_.find_handler(raw.offset);
+    if (handler && before.size() >= static_cast<size_t>(handler->depth)) {
       std::vector<bool> stack(before.begin(), before.begin() + handler->depth);
       stack.resize(stack.size() + (handler->push_lasti ? 2 : 1), false);
       flow(at_offset.at(handler->target), std::move(stack));
