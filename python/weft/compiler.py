@@ -273,14 +273,24 @@ def _compile_again(fn, fullgraph, dynamic, mode, backend="weft"):
     return compile(fn, fullgraph=fullgraph, dynamic=dynamic, mode=mode, backend=backend)
 
 
+def _by_cloudpickle():
+    """Is it cloudpickle that asks, its own copy or that of joblib or Ray? It writes functions of __main__ as they are, since the
+    process that reads them may have another __main__."""
+    frame = sys._getframe()
+    while frame is not None and frame.f_globals is globals():
+        frame = frame.f_back
+    return frame is not None and "cloudpickle" in frame.f_globals.get("__name__", "").split(".")
+
+
 def _reduce(compiled):
     """For pickle: by name where that finds the compiled function, as Python's functions are (a decorated one, a method);
     else what it wraps, which must be found itself, and the options."""
-    if _named(compiled) is compiled:
+    is_written = compiled.__module__ == "__main__" and _by_cloudpickle()
+    if _named(compiled) is compiled and not is_written:
         return compiled.__qualname__
     wrapped = compiled.__wrapped__
     named = _named(wrapped)
-    if isinstance(named, _C._CompiledFunction) and named.__wrapped__ is wrapped:
+    if not is_written and isinstance(named, _C._CompiledFunction) and named.__wrapped__ is wrapped:
         wrapped = named  # its decorator has the name
     return _compile_again, (wrapped, *compiled._options), _own_attributes(compiled) or None
 

@@ -1113,6 +1113,7 @@ def popped_from_global(x, events):
 def named_temporary_file(x, events):
     import os
 
+    warnings.simplefilter("ignore")  # of files that are not closed: they name the path
     file = tempfile.NamedTemporaryFile()
     name = file.name
     y = x + 1

@@ -283,7 +283,7 @@ def test_a_round_that_raises(first_below):
     for _ in range(2):
         mine, theirs = np.zeros((2, 39)), np.zeros((2, 39))
         got, expected = outcome(compiled, a, b, mine), outcome(roots, a, b, theirs)
-        assert got == expected and got[:2] == (ValueError, "math domain error")
+        assert got == expected and got[0] is ValueError
         assert_same(mine, theirs)
 
 

@@ -87,7 +87,7 @@ V builtin_isinstance(Evaluator& ev, CallArgs& args) {
   if (!type || !classes) graph_break("isinstance() of an unknown object");
   std::vector<PyObject*> candidates;
   // int | float: its classes are a tuple.
-  if (std::string_view(Py_TYPE(classes.get())->tp_name) == "types.UnionType")
+  if (is_union(classes.get()))
     classes = checked(PyObject_GetAttrString(classes.get(), "__args__"));
   if (PyTuple_Check(classes.get()))
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes.get()); ++i)

@@ -180,14 +180,14 @@ V builtin_next(Evaluator& ev, CallArgs& args) {
 
 V builtin_tuple(Evaluator& ev, CallArgs& args) {
   expect(args, 0, 1);
-  return tuple_value(args.args.empty() ? std::vector<V>{} : ev.all_elements(args.args[0]));
+  return tuple_value(args.args.empty() ? std::vector<V>{} : ev.all_for_tuple(args.args[0]));
 }
 
 // tuple.__new__(cls, items): how a class of named tuples makes one.
 V tuple_new(Evaluator& ev, CallArgs& args) {
   expect(args, 1, 2);
   const V& type = ev.realize(args.args[0]);
-  V tuple = tuple_value(args.args.size() == 1 ? std::vector<V>{} : ev.all_elements(args.args[1]));
+  V tuple = tuple_value(args.args.size() == 1 ? std::vector<V>{} : ev.all_for_tuple(args.args[1]));
   if (type->is(reinterpret_cast<PyObject*>(&PyTuple_Type))) return tuple;
   if (!type->is_const() || !PyType_Check(type->object.get()) ||
       !is_named_tuple(reinterpret_cast<PyTypeObject*>(type->object.get())))

@@ -1,15 +1,10 @@
 #include "capture/bytecode/bytecode.h"
 
-#include <opcode.h>
-
 #include <algorithm>
 #include <unordered_map>
 
+#include "capture/bytecode/decoder.h"
 #include "weft/error.h"
-
-#if PY_VERSION_HEX >= 0x030D0000
-#include <opcode_ids.h>
-#endif
 
 namespace weft::capture {
 
@@ -29,10 +24,6 @@ class TableReader {
  private:
   const uint8_t* position_;
   const uint8_t* end_;
-};
-
-struct Raw {
-  int opcode, arg, offset, after;  // `after`: the offset behind the inline caches
 };
 
 std::vector<Raw> read_raw(PyCodeObject* code) {
@@ -58,270 +49,47 @@ std::vector<Raw> read_raw(PyCodeObject* code) {
   return result;
 }
 
-class Decoder {
- public:
-  Decoder(Code& code) : code_(code) {}
+}  // namespace
 
-  void decode() {
-    std::vector<Raw> raw = read_raw(code_.code());
-    std::unordered_map<int, int> index_of_offset;
-    for (const Raw& r : raw) {
-      // A jump may target the EXTENDED_ARG prefix, which is where `offset` points.
-      index_of_offset[r.offset] = static_cast<int>(code_.instructions.size());
-      current_ = &r;
-      lower(r.opcode, r.arg);
-    }
-    const int end = static_cast<int>(code_.instructions.size());
-    for (auto [instruction, offset] : jumps_) {
-      auto found = index_of_offset.find(offset);
-      code_.instructions[static_cast<size_t>(instruction)].arg =
-          found == index_of_offset.end() ? end : found->second;
-    }
-    // Exhausted FOR_ITER continues behind the END_FOR (3.12) and POP_TOP (3.13) it jumps to.
+void Decoder::decode() {
+  raw_ = read_raw(code_.code());
+  PyObject* table = code_.code()->co_exceptiontable;
+  TableReader reader(reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(table)), PyBytes_GET_SIZE(table));
+  while (!reader.done()) {  // targets are offsets here
+    const int start = reader.next() * 2, length = reader.next() * 2, target = reader.next() * 2;
+    const int depth_lasti = reader.next();
+    code_.handlers.push_back({start, start + length, target, depth_lasti >> 1, (depth_lasti & 1) != 0});
+  }
+#if PY_VERSION_HEX >= 0x030E0000
+  find_hidden();
+#endif
+  std::unordered_map<int, int> index_of_offset;
+  for (at_ = 0; at_ < raw_.size(); ++at_) {
+    // A jump may target the EXTENDED_ARG prefix, which is where `offset` points.
+    index_of_offset[raw_[at_].offset] = static_cast<int>(code_.instructions.size());
+    lower(raw_[at_].opcode, raw_[at_].arg);
+  }
+  const int end = static_cast<int>(code_.instructions.size());
+  for (auto [instruction, offset] : jumps_) {
+    auto found = index_of_offset.find(offset);
+    code_.instructions[static_cast<size_t>(instruction)].arg =
+        found == index_of_offset.end() ? end : found->second;
+  }
+  // Exhausted FOR_ITER continues behind the END_FOR (3.12) and POP_TOP (3.13) or POP_ITER (3.14) it jumps to.
 #if PY_VERSION_HEX >= 0x030C0000
-    const int skip = PY_VERSION_HEX >= 0x030D0000 ? 2 : 1;
-    for (Instruction& i : code_.instructions)
-      if (i.op == Op::ForIter) i.arg += skip;
+  const int skip = PY_VERSION_HEX >= 0x030D0000 ? 2 : 1;
+  for (Instruction& i : code_.instructions)
+    if (i.op == Op::ForIter) i.arg += skip;
 #endif
-    PyObject* table = code_.code()->co_exceptiontable;
-    TableReader reader(reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(table)), PyBytes_GET_SIZE(table));
-    while (!reader.done()) {
-      const int start = reader.next() * 2, length = reader.next() * 2, target = reader.next() * 2;
-      const int depth_lasti = reader.next();
-      code_.handlers.push_back(
-          {start, start + length, index_of_offset.at(target), depth_lasti >> 1, (depth_lasti & 1) != 0});
-    }
+  for (Handler& handler : code_.handlers) {
+#if PY_VERSION_HEX >= 0x030E0000
+    handler.depth = visible_depth(handler);
+#endif
+    handler.target = index_of_offset.at(handler.target);
   }
+}
 
- private:
-  void emit(Op op, int arg = 0, int arg2 = 0) {
-    code_.instructions.push_back({op, arg, arg2, current_->offset});
-  }
-  void jump(Op op, int distance) {
-    jumps_.push_back({static_cast<int>(code_.instructions.size()), current_->after + 2 * distance});
-    emit(op);
-  }
-  void unsupported(const char* what) {
-    if (code_.unsupported.empty()) code_.unsupported = what;
-    emit(Op::Unsupported);
-  }
-
-  void lower(int opcode, int arg) {
-    if (lower_simple(opcode, arg) || lower_variables(opcode, arg) || lower_control(opcode, arg) ||
-        lower_calls(opcode, arg))
-      return;
-    unsupported("it uses an instruction that weft does not know");
-  }
-
-  bool lower_simple(int opcode, int arg) {
-    switch (opcode) {
-      case RESUME:
-      case NOP: emit(Op::Nop); return true;
-      case POP_TOP: emit(Op::PopTop); return true;
-      case PUSH_NULL: emit(Op::PushNull); return true;
-      case COPY: emit(Op::Copy, arg); return true;
-      case SWAP: emit(Op::Swap, arg); return true;
-      case UNARY_NEGATIVE: emit(Op::Negative); return true;
-      case UNARY_NOT: emit(Op::Not); return true;
-      case UNARY_INVERT: emit(Op::Invert); return true;
-      case BINARY_OP: emit(Op::Binary, arg); return true;
-      case IS_OP: emit(Op::Is, arg); return true;
-      case CONTAINS_OP: emit(Op::Contains, arg); return true;
-      case BINARY_SUBSCR: emit(Op::Subscript); return true;
-      case STORE_SUBSCR: emit(Op::StoreSubscript); return true;
-      case DELETE_SUBSCR: emit(Op::DeleteSubscript); return true;
-      case BUILD_TUPLE: emit(Op::BuildTuple, arg); return true;
-      case BUILD_LIST: emit(Op::BuildList, arg); return true;
-      case BUILD_SET: emit(Op::BuildSet, arg); return true;
-      case BUILD_MAP: emit(Op::BuildMap, arg); return true;
-      case BUILD_CONST_KEY_MAP: emit(Op::BuildConstKeyMap, arg); return true;
-      case BUILD_SLICE: emit(Op::BuildSlice, arg); return true;
-      case BUILD_STRING: emit(Op::BuildString, arg); return true;
-      case LIST_APPEND: emit(Op::ListAppend, arg); return true;
-      case SET_ADD: emit(Op::SetAdd, arg); return true;
-      case MAP_ADD: emit(Op::MapAdd, arg); return true;
-      case LIST_EXTEND: emit(Op::ListExtend, arg); return true;
-      case SET_UPDATE: emit(Op::SetUpdate, arg); return true;
-      case DICT_UPDATE: emit(Op::DictUpdate, arg); return true;
-      case DICT_MERGE: emit(Op::DictMerge, arg); return true;
-      case UNPACK_SEQUENCE: emit(Op::UnpackSequence, arg); return true;
-      case UNPACK_EX: emit(Op::UnpackEx, arg); return true;
-      case GET_LEN: emit(Op::GetLen); return true;
-      case MATCH_MAPPING: emit(Op::MatchMapping); return true;
-      case MATCH_SEQUENCE: emit(Op::MatchSequence); return true;
-      case MATCH_KEYS: emit(Op::MatchKeys); return true;
-      case MATCH_CLASS: emit(Op::MatchClass, arg); return true;
-#if PY_VERSION_HEX >= 0x030D0000
-      case COMPARE_OP: emit(Op::Compare, arg >> 5, arg >> 4 & 1); return true;
-      case TO_BOOL: emit(Op::ToBool); return true;
-      case CONVERT_VALUE: emit(Op::Convert, arg); return true;
-      case FORMAT_SIMPLE: emit(Op::Format, 0, 0); return true;
-      case FORMAT_WITH_SPEC: emit(Op::Format, 0, 1); return true;
-#else
-      case FORMAT_VALUE: emit(Op::Format, arg & 3, (arg & 4) != 0); return true;
-#if PY_VERSION_HEX >= 0x030C0000
-      case COMPARE_OP: emit(Op::Compare, arg >> 4); return true;
-#else
-      case COMPARE_OP: emit(Op::Compare, arg); return true;
-      case UNARY_POSITIVE: emit(Op::Positive); return true;
-      case LIST_TO_TUPLE: emit(Op::ListToTuple); return true;
-#endif
-#endif
-#if PY_VERSION_HEX >= 0x030C0000
-      case BINARY_SLICE: emit(Op::BinarySlice); return true;
-      case STORE_SLICE: emit(Op::StoreSlice); return true;
-      case END_FOR: emit(Op::Nop); return true;
-      case END_SEND:
-        emit(Op::Swap, 2);
-        emit(Op::PopTop);
-        return true;
-      case CLEANUP_THROW: emit(Op::Unsupported); return true;
-      case CALL_INTRINSIC_1:
-        if (arg == 5)
-          emit(Op::Positive);
-        else if (arg == 6)
-          emit(Op::ListToTuple);
-        else if (arg == 3)
-          emit(Op::StopIterationError);
-        else
-          unsupported("it uses an instruction that weft does not know");
-        return true;
-#endif
-    }
-    return false;
-  }
-
-  bool lower_variables(int opcode, int arg) {
-    switch (opcode) {
-      case LOAD_CONST: emit(Op::LoadConst, arg); return true;
-      case LOAD_FAST: emit(Op::LoadFast, arg); return true;
-      case STORE_FAST: emit(Op::StoreFast, arg); return true;
-      case DELETE_FAST: emit(Op::DeleteFast, arg); return true;
-      case LOAD_GLOBAL:
-        if ((arg & 1) != 0 && PY_VERSION_HEX < 0x030D0000) emit(Op::PushNull);
-        emit(Op::LoadGlobal, arg >> 1);
-        if ((arg & 1) != 0 && PY_VERSION_HEX >= 0x030D0000) emit(Op::PushNull);
-        return true;
-      case STORE_GLOBAL: emit(Op::StoreGlobal, arg); return true;
-      case DELETE_GLOBAL: emit(Op::DeleteGlobal, arg); return true;
-      case MAKE_CELL: emit(Op::MakeCell, arg); return true;
-      case COPY_FREE_VARS: emit(Op::Nop); return true;  // frames are made with the cells in place
-      case LOAD_DEREF: emit(Op::LoadDeref, arg); return true;
-      case STORE_DEREF: emit(Op::StoreDeref, arg); return true;
-      case DELETE_DEREF: emit(Op::DeleteDeref, arg); return true;
-      case STORE_ATTR: emit(Op::StoreAttr, arg); return true;
-      case DELETE_ATTR: emit(Op::DeleteAttr, arg); return true;
-      case IMPORT_NAME: emit(Op::ImportName, arg); return true;
-      case IMPORT_FROM: emit(Op::ImportFrom, arg); return true;
-      case LOAD_ASSERTION_ERROR: emit(Op::LoadAssertionError); return true;
-      case LOAD_BUILD_CLASS: emit(Op::LoadBuildClass); return true;
-#if PY_VERSION_HEX >= 0x030C0000
-      case LOAD_ATTR: emit(arg & 1 ? Op::LoadMethod : Op::LoadAttr, arg >> 1); return true;
-      case LOAD_SUPER_ATTR:
-        emit(arg & 1 ? Op::LoadSuperMethod : Op::LoadSuperAttr, arg >> 2, arg >> 1 & 1);
-        return true;
-      case LOAD_FAST_CHECK: emit(Op::LoadFast, arg); return true;
-      case LOAD_FAST_AND_CLEAR: emit(Op::LoadFastAndClear, arg); return true;
-#else
-      case LOAD_ATTR: emit(Op::LoadAttr, arg); return true;
-      case LOAD_METHOD: emit(Op::LoadMethod, arg); return true;
-#endif
-#if PY_VERSION_HEX >= 0x030D0000
-      case LOAD_FAST_LOAD_FAST:
-        emit(Op::LoadFast, arg >> 4);
-        emit(Op::LoadFast, arg & 15);
-        return true;
-      case STORE_FAST_LOAD_FAST:
-        emit(Op::StoreFast, arg >> 4);
-        emit(Op::LoadFast, arg & 15);
-        return true;
-      case STORE_FAST_STORE_FAST:
-        emit(Op::StoreFast, arg >> 4);
-        emit(Op::StoreFast, arg & 15);
-        return true;
-#else
-      case LOAD_CLOSURE: emit(Op::LoadFast, arg); return true;
-#endif
-    }
-    return false;
-  }
-
-  bool lower_control(int opcode, int arg) {
-    switch (opcode) {
-      case GET_ITER: emit(Op::GetIter); return true;
-      case FOR_ITER: jump(Op::ForIter, arg); return true;
-      case JUMP_FORWARD: jump(Op::Jump, arg); return true;
-      case JUMP_BACKWARD: jump(Op::JumpBack, -arg); return true;
-      case JUMP_BACKWARD_NO_INTERRUPT: jump(Op::Jump, -arg); return true;
-#if PY_VERSION_HEX >= 0x030C0000
-      case POP_JUMP_IF_FALSE: jump(Op::PopJumpIfFalse, arg); return true;
-      case POP_JUMP_IF_TRUE: jump(Op::PopJumpIfTrue, arg); return true;
-      case POP_JUMP_IF_NONE: jump(Op::PopJumpIfNone, arg); return true;
-      case POP_JUMP_IF_NOT_NONE: jump(Op::PopJumpIfNotNone, arg); return true;
-      case RETURN_CONST:
-        emit(Op::LoadConst, arg);
-        emit(Op::Return);
-        return true;
-#else
-      case POP_JUMP_FORWARD_IF_FALSE: jump(Op::PopJumpIfFalse, arg); return true;
-      case POP_JUMP_FORWARD_IF_TRUE: jump(Op::PopJumpIfTrue, arg); return true;
-      case POP_JUMP_FORWARD_IF_NONE: jump(Op::PopJumpIfNone, arg); return true;
-      case POP_JUMP_FORWARD_IF_NOT_NONE: jump(Op::PopJumpIfNotNone, arg); return true;
-      case POP_JUMP_BACKWARD_IF_FALSE: jump(Op::PopJumpIfFalse, -arg); return true;
-      case POP_JUMP_BACKWARD_IF_TRUE: jump(Op::PopJumpIfTrue, -arg); return true;
-      case POP_JUMP_BACKWARD_IF_NONE: jump(Op::PopJumpIfNone, -arg); return true;
-      case POP_JUMP_BACKWARD_IF_NOT_NONE: jump(Op::PopJumpIfNotNone, -arg); return true;
-      case JUMP_IF_TRUE_OR_POP: jump(Op::JumpIfTrueOrPop, arg); return true;
-      case JUMP_IF_FALSE_OR_POP: jump(Op::JumpIfFalseOrPop, arg); return true;
-#endif
-      // A generator's frame starts with the None that is sent first.
-      case RETURN_GENERATOR: emit(Op::PushNull); return true;
-      case YIELD_VALUE: emit(Op::Yield); return true;
-      case GET_YIELD_FROM_ITER: emit(Op::GetIter); return true;
-      case SEND: jump(Op::Send, arg); return true;
-      case RETURN_VALUE: emit(Op::Return); return true;
-      case RAISE_VARARGS: emit(Op::Raise, arg); return true;
-      case RERAISE: emit(Op::Reraise, arg); return true;
-      case PUSH_EXC_INFO: emit(Op::PushExcInfo); return true;
-      case POP_EXCEPT: emit(Op::PopExcept); return true;
-      case CHECK_EXC_MATCH: emit(Op::CheckExcMatch); return true;
-      case WITH_EXCEPT_START: emit(Op::WithExceptStart); return true;
-      case BEFORE_WITH: emit(Op::BeforeWith); return true;
-    }
-    return false;
-  }
-
-  bool lower_calls(int opcode, int arg) {
-    switch (opcode) {
-#if PY_VERSION_HEX >= 0x030D0000
-      case CALL: emit(Op::Call, arg, -1); return true;
-      case CALL_KW: emit(Op::CallKw, arg); return true;
-      case MAKE_FUNCTION: emit(Op::MakeFunction, 0); return true;
-      case SET_FUNCTION_ATTRIBUTE: emit(Op::SetFunctionAttribute, arg); return true;
-#else
-      case KW_NAMES:
-        emit(Op::Nop);
-        keyword_names_ = arg;
-        return true;
-      case CALL:
-        emit(Op::Call, arg, keyword_names_);
-        keyword_names_ = -1;
-        return true;
-      case MAKE_FUNCTION: emit(Op::MakeFunction, arg); return true;
-#if PY_VERSION_HEX < 0x030C0000
-      case PRECALL: emit(Op::Nop); return true;
-#endif
-#endif
-      case CALL_FUNCTION_EX: emit(Op::CallEx, arg); return true;
-    }
-    return false;
-  }
-
-  Code& code_;
-  const Raw* current_ = nullptr;
-  int keyword_names_ = -1;
-  std::vector<std::pair<int, int>> jumps_;  // instruction, target offset
-};
+namespace {
 
 // Which slots a later instruction may read, by the usual backward data flow.
 void find_liveness(Code& code) {
@@ -544,6 +312,8 @@ std::string_view op_name(Op op) {
                                                 "BuildConstKeyMap",
                                                 "BuildSlice",
                                                 "BuildString",
+                                                "BuildTemplate",
+                                                "BuildInterpolation",
                                                 "ListAppend",
                                                 "SetAdd",
                                                 "MapAdd",

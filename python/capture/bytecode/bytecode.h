@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "capture/objects/py.h"
@@ -57,6 +58,8 @@ enum class Op : uint8_t {
   BuildConstKeyMap,
   BuildSlice,
   BuildString,
+  BuildTemplate,       // 3.14
+  BuildInterpolation,  // arg: conversion; arg2: 1 when a format specification is on the stack
   ListAppend,
   SetAdd,
   MapAdd,
@@ -134,9 +137,12 @@ struct Code {
   int positional = 0, positional_only = 0, keyword_only = 0;
   bool var_args = false, var_keywords = false;
   bool is_generator = false;  // a plain one, with its instructions decoded
+  bool iterates_argument = false;  // 3.15: a generator expression, whose call makes an iterator of its argument
   // live[i]: which slots may still be read at instruction i (bit per slot; all set beyond 64 slots).
   std::vector<uint64_t> live;
   std::vector<int> lines;  // per instruction
+  // Per instruction that has such: slots, from the bottom, above which CPython's stack has a null that ours does not.
+  std::unordered_map<int, std::vector<int>> null_above;
   // Not empty when functions with this code are always called as they are: why.
   std::string unsupported;
 

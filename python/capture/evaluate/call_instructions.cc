@@ -1,4 +1,6 @@
 // Instructions that call, that look for attributes, and that make functions.
+#include <bit>
+
 #include "capture/builtins/weft_tensors.h"
 #include "capture/evaluate/evaluator.h"
 
@@ -39,7 +41,7 @@ Evaluator::Call Evaluator::call_with_stars_at(const Instruction& in) {
   const V a = top(keywords + 3), b = top(keywords + 2);
   CallArgs args;
   if (a && b) args.args.push_back(b);
-  for (const V& argument : all_elements(top(keywords + 1))) args.args.push_back(argument);
+  for (const V& argument : all_for_tuple(top(keywords + 1))) args.args.push_back(argument);
   if (keywords) {
     const V dict = mapping_of(top());
     if (!dict) graph_break("keyword arguments from an unknown mapping");
@@ -110,7 +112,7 @@ bool Evaluator::execute_functions(const Instruction& in) {
       V function = make_value(Kind::Function);
       function->object = constant(top());
       function->globals = frame().globals;
-      function->items.assign(4, nullptr);
+      function->items.assign(5, nullptr);  // defaults, keyword defaults, annotations, closure, what gives annotations (3.14)
       int at = 2;
       for (int flag : {3, 2, 1, 0})
         if (in.arg & 1 << flag) function->items[static_cast<size_t>(flag)] = top(at++);
@@ -120,8 +122,7 @@ bool Evaluator::execute_functions(const Instruction& in) {
     }
     case Op::SetFunctionAttribute: {
       const V function = top(1);
-      const int at = in.arg == 1 ? 0 : in.arg == 2 ? 1 : in.arg == 4 ? 2 : 3;
-      function->items[static_cast<size_t>(at)] = top(2);
+      function->items[static_cast<size_t>(std::countr_zero(static_cast<unsigned>(in.arg)))] = top(2);
       drop(2);
       push(function);
       return true;

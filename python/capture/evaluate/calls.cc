@@ -54,7 +54,8 @@ V distinct(V result, const CallArgs& args) {
 }
 
 // What a generator function gives: keywords are named in `keys`, their values come last.
-V generator_value(const V& function, const CallArgs& args) {
+V generator_value(Evaluator& ev, const V& function, CallArgs args, const Code& code) {
+  if (code.iterates_argument) args.args[0] = ev.iterator(args.args[0]);
   V generator = make_value(Kind::Generator);
   generator->items = args.args;
   generator->items.insert(generator->items.begin(), function);
@@ -422,10 +423,10 @@ V Evaluator::call_const(const V& callable, CallArgs args) {
   if (PyFunction_Check(object) && is_of_pure_module(object)) return fold_call(*this, object, args);
   if (PyFunction_Check(object) && is_inspect_signature(object)) return signature_of(*this, object, args);
   if (PyFunction_Check(object)) {
-    if (decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))).is_generator) {
+    if (const Code& code = decode(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))); code.is_generator) {
       enter(object, args);  // where the arguments fit
       frames_.pop_back();
-      return generator_value(callable, args);
+      return generator_value(*this, callable, std::move(args), code);
     }
     enter(object, std::move(args));
     return nullptr;
@@ -499,10 +500,10 @@ V Evaluator::call(const V& callable, CallArgs args) {
       return call(callable->items[1], std::move(args));
     case Kind::Bound: return call_bound(callable, std::move(args));
     case Kind::Function:
-      if (decode(reinterpret_cast<PyCodeObject*>(callable->object.get())).is_generator) {
+      if (const Code& code = decode(reinterpret_cast<PyCodeObject*>(callable->object.get())); code.is_generator) {
         enter_made(callable, args);  // where the arguments fit
         frames_.pop_back();
-        return generator_value(callable, args);
+        return generator_value(*this, callable, std::move(args), code);
       }
       enter_made(callable, std::move(args));
       return nullptr;

@@ -402,6 +402,13 @@ std::vector<V> Evaluator::taken(const V& value, size_t wanted, bool starred) {
   return items;
 }
 
+// Of a list, tuple or dict, or 0.
+static size_t length_if_known(const V& value) {
+  if (value->kind == Kind::List || value->kind == Kind::Tuple) return value->items.size();
+  if (value->kind == Kind::Dict) return value->keys.size();
+  return value->is_const() ? exact_length(value->object.get()) : 0;
+}
+
 void Evaluator::unpack(int before, int after, bool starred) {
   const V value = realize(top());
   const auto wanted = static_cast<size_t>(before + after);
@@ -410,7 +417,7 @@ void Evaluator::unpack(int before, int after, bool starred) {
     const bool is_short = items.size() < wanted;
     const std::string message = is_short ? fmt::format("not enough values to unpack (expected {}{}, got {})",
                                                        starred ? "at least " : "", wanted, items.size())
-                                         : fmt::format("too many values to unpack (expected {})", wanted);
+                                         : too_many_to_unpack(wanted, length_if_known(value));
     raise(PyExc_ValueError, {str_value(message)}, "unpacking of another number of values");
   }
   drop(1);

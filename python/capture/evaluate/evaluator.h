@@ -162,8 +162,10 @@ class Evaluator {
   V next_of_instance(const V& instance);
   int64_t length_of(const V& given);
   V text_given(const V& text);  // what __str__ and the like have given
-  // All elements, asked for as list() and tuple() ask: an object is asked how many they may be.
-  std::vector<V> all_elements(const V& value);
+  // All elements, asked for as list() asks: an object is asked how many they may be.
+  std::vector<V> all_elements(const V& value, bool asks_length = true);
+  // As tuple() asks, which has no use for the length from 3.14 on.
+  std::vector<V> all_for_tuple(const V& value) { return all_elements(value, PY_VERSION_HEX < 0x030E0000); }
   // The real object that a value would be, for str() and the like; containers and exceptions are made. Null
   // if not known.
   Ref described(const V& value);

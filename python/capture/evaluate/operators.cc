@@ -149,8 +149,7 @@ V Evaluator::binary(int op, const V& first, const V& second) {
   // int | float
   const auto is_class = [](const V& v) {
     return v->is_const() && is_inert(v->object.get()) &&
-           (PyType_Check(v->object.get()) ||
-            std::string_view(Py_TYPE(v->object.get())->tp_name) == "types.UnionType");
+           (PyType_Check(v->object.get()) || is_union(v->object.get()));
   };
   if (op == 7 && is_class(a) && is_class(b))
     return const_value(checked(PyNumber_Or(a->object.get(), b->object.get())));

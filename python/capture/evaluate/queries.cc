@@ -204,10 +204,10 @@ std::vector<V> Evaluator::elements(const V& value) {
   graph_break("iteration over an object that weft does not know");
 }
 
-std::vector<V> Evaluator::all_elements(const V& value) {
+std::vector<V> Evaluator::all_elements(const V& value, bool asks_length) {
   if (realize(value)->kind != Kind::Instance || as_dict(value, "__iter__")) return elements(value);
   const V it = iterator(value);
-  if (has_own(value, "__len__") || has_own(value, "__length_hint__")) {
+  if (asks_length && (has_own(value, "__len__") || has_own(value, "__length_hint__"))) {
     PyObject* method = python_method(value, has_own(value, "__len__") ? "__len__" : "__length_hint__");
     if (!method) graph_break("the length of an object that is gone over");
     length_of(realize(call_method_now(value, method, {})));

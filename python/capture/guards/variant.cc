@@ -229,6 +229,9 @@ class Builder {
     if (PyObject* annotations = slot(s.args[2]))
       Py_XSETREF(function->func_annotations, Py_NewRef(annotations));
     if (PyObject* closure = slot(s.args[3])) PyFunction_SetClosure(result.get(), closure);
+#if PY_VERSION_HEX >= 0x030E0000
+    if (PyObject* annotate = slot(s.args[4])) Py_XSETREF(function->func_annotate, Py_NewRef(annotate));
+#endif
     return result;
   }
 

@@ -238,8 +238,14 @@ V where(Evaluator& ev, CallArgs& args) {
       std::holds_alternative<Scalar>(operands[0]) && std::holds_alternative<Scalar>(operands[1])
           ? promote_types(as_tensor(ev, x).dtype(), as_tensor(ev, y).dtype(), Promotion::NumPy)
           : ops::promoted_types(ops::get_op("maximum"), operands, Promotion::NumPy).compute;
-  V result = array_value(
-      ops::call1("where", {condition, cast_to(as_tensor(ev, x), dtype), cast_to(as_tensor(ev, y), dtype)}));
+  // From NumPy 2.5 on a Python int is refused that the type cannot hold; before, its lowest bits are taken.
+  const auto choice = [&](const V& v) {
+    const bool is_checked = is_numpy_at_least(2, 5) && is_integral(dtype);
+    if (is_checked && v->is_const() && PyLong_CheckExact(v->object.get())) check_storable(ev, v, dtype);
+    const bool is_int = v->kind == Kind::SymInt || (v->kind == Kind::Scalar && v->weak == WeakKind::Int);
+    return cast_to(is_checked && is_int ? within_range(ev, v, dtype) : as_tensor(ev, v), dtype);
+  };
+  V result = array_value(ops::call1("where", {condition, choice(x), choice(y)}));
   return laid_out_as(result, {bound[0], x, y});
 }
 

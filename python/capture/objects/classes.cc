@@ -121,10 +121,14 @@ Ref of_enum_module(const char* name) {
 
 }  // namespace
 
+bool is_union(PyObject* object) {
+  const std::string_view name = Py_TYPE(object)->tp_name;
+  return name == "types.UnionType" || name == "typing.Union";  // until 3.13, and from 3.14 on
+}
+
 bool is_annotation(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
-  if (Py_IS_TYPE(object, &Py_GenericAliasType) || std::string_view(type->tp_name) == "types.UnionType")
-    return true;
+  if (Py_IS_TYPE(object, &Py_GenericAliasType) || is_union(object)) return true;
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
   static constinit InternedName module_name("__module__");
   PyObject* module = _PyType_Lookup(type, module_name);

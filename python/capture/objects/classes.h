@@ -31,6 +31,8 @@ bool is_frozen_dataclass(PyTypeObject* type);
 Ref real_exception(PyObject* type, const Ref& args);
 
 bool is_enum_class(PyTypeObject* type);
+// `int | float`.
+bool is_union(PyObject* object);
 // List[int], Optional[Tensor], typing.List: what annotations are made of never changes.
 bool is_annotation(PyObject* object);
 bool is_enum_member(PyObject* object);

@@ -3,17 +3,30 @@
 #include "capture/objects/numpy_api.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
 #include "capture/objects/host_tensors.h"
+#include "capture/objects/made_once.h"
 #include "weft/error.h"
 
 namespace weft::capture {
 
 void import_numpy_api() {
   if (_import_array() < 0) throw PythonError{};
+}
+
+bool is_numpy_at_least(int major, int minor) {
+  static constinit MadeOnce<std::pair<int, int>> version;
+  return version.get([] {
+    const Ref module = checked(PyImport_ImportModule("numpy"));
+    const Ref text = checked(PyObject_GetAttrString(module.get(), "__version__"));
+    std::pair<int, int> found;
+    std::sscanf(utf8(text.get()).c_str(), "%d.%d", &found.first, &found.second);
+    return found;
+  }) >= std::pair(major, minor);
 }
 
 std::optional<DType> dtype_of_descr(PyArray_Descr* descr) {

@@ -22,6 +22,8 @@ namespace weft::capture {
 
 // Before anything else of NumPy's API; any number of times.
 void import_numpy_api();
+// Of the NumPy that is there: what changed between versions is asked for here.
+bool is_numpy_at_least(int major, int minor);
 std::optional<DType> dtype_of_descr(PyArray_Descr* descr);  // native byte order only, not annotated
 // Has it names for parts of its numbers (np.dtype((np.int32, {...}))), or metadata? Arrays of it are NumPy's.
 inline bool is_annotated(PyArray_Descr* descr) {

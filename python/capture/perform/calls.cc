@@ -142,6 +142,9 @@ void set_function_attribute(PyObject* object, int flag, const Ref& value) {
     case 2: check(PyFunction_SetKwDefaults(object, value.get())); break;
     case 4: Py_XSETREF(function->func_annotations, value.new_reference()); break;
     case 8: check(PyFunction_SetClosure(object, value.get())); break;
+#if PY_VERSION_HEX >= 0x030E0000
+    case 16: Py_XSETREF(function->func_annotate, value.new_reference()); break;
+#endif
   }
 }
 

@@ -2,6 +2,8 @@
 // throws PythonError; false means that the family does not have the instruction.
 #pragma once
 
+#include <string>
+
 #include "capture/perform/state.h"
 
 namespace weft::capture {
@@ -27,6 +29,11 @@ inline void check(int result) {
 Ref tuple_of(const std::vector<Ref>& items);
 // What Python calls the function in messages: "module.function()".
 Ref called_name(PyObject* function);
+
+// Of a list, tuple or dict, or 0.
+size_t exact_length(PyObject* object);
+// What Python says of more values than are unpacked; `length`: of a list, tuple or dict, which 3.14 tells, or 0.
+std::string too_many_to_unpack(size_t wanted, size_t length);
 
 // One arithmetic instruction on real objects (`arg` as in BINARY_OP).
 Ref binary_operation(int arg, PyObject* a, PyObject* b);

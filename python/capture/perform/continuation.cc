@@ -213,9 +213,12 @@ Ref continuation_of(const Frame& frame, std::vector<Ref>& args, const Exits& exi
   for (size_t i : cells_to_make) prologue.add(MAKE_CELL, i);
   prologue.add(RESUME);
   for (size_t i : unbound) prologue.add(DELETE_FAST, i);
-  for (const Ref& value : frame.stack) {
+  const auto nulls = code.null_above.find(frame.ip);
+  for (size_t i = 0; i < frame.stack.size(); ++i) {
     prologue.add(LOAD_CONST, constants.size());
-    constants.push_back(value);
+    constants.push_back(frame.stack[i]);
+    if (nulls != code.null_above.end() && std::ranges::count(nulls->second, static_cast<int>(i)) > 0)
+      prologue.add(PUSH_NULL);
   }
   prologue.add(JUMP_FORWARD, unit_of(code, frame.ip));
   std::string body = text_of(checked(PyCode_GetCode(old)).get());

@@ -200,16 +200,24 @@ bool is_caught_class(PyObject* type) {
   return true;
 }
 
+// Each version of Python says in its own words what is missing.
+[[noreturn]] void raise_as_with_does(PyObject* manager) {
+  const Ref names = checked(PyDict_New());
+  if (PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins()) == 0 &&
+      PyDict_SetItemString(names.get(), "manager", manager) == 0)
+    Ref::steal(PyRun_String("with manager: pass", Py_file_input, names.get(), names.get()));
+  const Ref exception = take_exception();
+  PyException_SetTraceback(exception.get(), Py_None);
+  set_exception(exception);
+  throw PythonError{};
+}
+
 // What the class of a context manager has for a `with` statement.
-Ref special_of(PyObject* manager, const char* name, const char* missed) {
+Ref special_of(PyObject* manager, const char* name) {
   const Ref text = checked(PyUnicode_InternFromString(name));
   PyTypeObject* type = Py_TYPE(manager);
   PyObject* found = _PyType_Lookup(type, text.get());
-  if (!found) {
-    PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the context manager protocol%s",
-                 type->tp_name, missed);
-    throw PythonError{};
-  }
+  if (!found) raise_as_with_does(manager);
   const descrgetfunc get = Py_TYPE(found)->tp_descr_get;
   return get ? checked(get(found, manager, reinterpret_cast<PyObject*>(type))) : Ref::borrow(found);
 }
@@ -256,8 +264,8 @@ bool step_exceptions(Frame& frame, const Instruction& in) {
     }
     case Op::BeforeWith: {
       Ref manager = pop(frame);
-      const Ref enter = special_of(manager.get(), "__enter__", "");
-      const Ref exit = special_of(manager.get(), "__exit__", " (missed __exit__ method)");
+      const Ref enter = special_of(manager.get(), "__enter__");
+      const Ref exit = special_of(manager.get(), "__exit__");
       Ref entered = checked(python::calling_python([&] { return PyObject_CallNoArgs(enter.get()); }));
       push(frame, exit);
       push(frame, entered);

@@ -1,4 +1,6 @@
 // Arithmetic, containers, formatting and unpacking, performed for real.
+#include <fmt/format.h>
+
 #include "capture/perform/concrete.h"
 
 namespace weft::capture {
@@ -46,6 +48,17 @@ Ref format_value(PyObject* value, int conversion, PyObject* specification) {
   return checked(PyObject_Format(convert_value(value, conversion).get(), specification));
 }
 
+size_t exact_length(PyObject* object) {
+  if (PyDict_CheckExact(object)) return static_cast<size_t>(PyDict_GET_SIZE(object));
+  return PyList_CheckExact(object) || PyTuple_CheckExact(object) ? static_cast<size_t>(Py_SIZE(object)) : 0;
+}
+
+std::string too_many_to_unpack(size_t wanted, size_t length) {
+  const bool is_told = PY_VERSION_HEX >= 0x030E0000 && length > wanted;
+  return fmt::format("too many values to unpack (expected {}{})", wanted,
+                     is_told ? fmt::format(", got {}", length) : "");
+}
+
 namespace {
 
 std::vector<Ref> pop_many(Frame& frame, int count) {
@@ -53,6 +66,22 @@ std::vector<Ref> pop_many(Frame& frame, int count) {
                           std::make_move_iterator(frame.stack.end()));
   frame.stack.resize(frame.stack.size() - static_cast<size_t>(count));
   return result;
+}
+
+// 3.14's `string.templatelib`.
+Ref of_templates(const char* name) {
+  const Ref module = checked(PyImport_ImportModule("string.templatelib"));
+  return checked(PyObject_GetAttrString(module.get(), name));
+}
+
+// Of texts and interpolations in turn.
+Ref make_template(PyObject* texts, PyObject* interpolations) {
+  std::vector<Ref> parts;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(texts); ++i) {
+    parts.push_back(Ref::borrow(PyTuple_GET_ITEM(texts, i)));
+    if (i < PyTuple_GET_SIZE(interpolations)) parts.push_back(Ref::borrow(PyTuple_GET_ITEM(interpolations, i)));
+  }
+  return checked(PyObject_Call(of_templates("Template").get(), tuple_of(parts).get(), nullptr));
 }
 
 bool step_building(Frame& frame, const Instruction& in) {
@@ -99,6 +128,18 @@ bool step_building(Frame& frame, const Instruction& in) {
     case Op::BuildString: {
       Ref tuple = tuple_of(pop_many(frame, in.arg)), empty = checked(PyUnicode_FromString(""));
       push(frame, checked(PyUnicode_Join(empty.get(), tuple.get())));
+      return true;
+    }
+    case Op::BuildTemplate: {
+      Ref values = pop(frame), strings = pop(frame);
+      push(frame, make_template(strings.get(), values.get()));
+      return true;
+    }
+    case Op::BuildInterpolation: {
+      Ref spec = in.arg2 ? pop(frame) : checked(PyUnicode_FromString("")), text = pop(frame), value = pop(frame);
+      static constexpr const char* kConversions[] = {nullptr, "s", "r", "a"};
+      push(frame, checked(PyObject_CallFunction(of_templates("Interpolation").get(), "OOzO", value.get(), text.get(),
+                                                kConversions[in.arg & 3], spec.get())));
       return true;
     }
     case Op::ListToTuple: {
@@ -212,7 +253,7 @@ void unpack(Frame& frame, int before, int after, bool starred) {
   }
   if (!starred) {
     if (Ref::steal(PyIter_Next(iterator.get()))) {
-      PyErr_Format(PyExc_ValueError, "too many values to unpack (expected %zu)", wanted);
+      PyErr_SetString(PyExc_ValueError, too_many_to_unpack(wanted, exact_length(sequence.get())).c_str());
       throw PythonError{};
     }
     if (PyErr_Occurred()) throw PythonError{};

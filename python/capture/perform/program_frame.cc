@@ -4,6 +4,9 @@
 
 #define Py_BUILD_CORE 1
 #include <internal/pycore_frame.h>
+#if PY_VERSION_HEX >= 0x030E0000
+#include <internal/pycore_interpframe_structs.h>
+#endif
 #undef Py_BUILD_CORE
 
 #include <algorithm>
@@ -46,9 +49,28 @@ PyFrameObject* make_object(Frame& frame) {
   return object_of(frame);
 }
 
+// Slots of locals, which own what they hold.
+#if PY_VERSION_HEX >= 0x030E0000
+// The lowest bit: the slot has no reference of its own, because the object is immortal, or lives as long for another reason.
+constexpr uintptr_t kBorrowed = 1;
+
+PyObject* object_in(_PyStackRef slot) { return reinterpret_cast<PyObject*>(slot.bits & ~kBorrowed); }
+
+Ref exchange_slot(_PyStackRef& slot, PyObject* value) {
+  PyObject* const before = object_in(slot);
+  Ref result = (slot.bits & kBorrowed) != 0 ? Ref::borrow(before) : Ref::steal(before);
+  const bool is_borrowed = !value || _Py_IsImmortal(value);
+  slot.bits = reinterpret_cast<uintptr_t>(value) | (is_borrowed ? kBorrowed : 0);
+  return result;
+}
+#else
+PyObject* object_in(PyObject* slot) { return slot; }
+Ref exchange_slot(PyObject*& slot, PyObject* value) { return Ref::steal(std::exchange(slot, value)); }
+#endif
+
 void set_position(const Frame& frame, int instruction) {
-  _Py_CODEUNIT* const at = _PyCode_CODE(frame.code->code()) +
-                           frame.code->instructions[static_cast<size_t>(instruction)].offset / 2;
+  auto* const at = reinterpret_cast<_Py_CODEUNIT*>(frame.code->code()->co_code_adaptive) +
+                   frame.code->instructions[static_cast<size_t>(instruction)].offset / 2;
 #if PY_VERSION_HEX >= 0x030D0000
   object_of(frame)->f_frame->instr_ptr = at;
 #else
@@ -63,16 +85,15 @@ int position(const State& state, size_t f, int at) {
 
 // What the frame object held before ends when it has what the frame holds.
 void give_locals(Frame& frame) {
-  PyObject** const slots = object_of(frame)->f_frame->localsplus;
-  for (size_t i = 0; i < frame.locals.size(); ++i)
-    Ref::steal(std::exchange(slots[i], frame.locals[i].release()));
+  auto* const slots = object_of(frame)->f_frame->localsplus;
+  for (size_t i = 0; i < frame.locals.size(); ++i) exchange_slot(slots[i], frame.locals[i].release());
 }
 
 void take_locals(Frame& frame) {
-  PyObject** const slots = object_of(frame)->f_frame->localsplus;
+  auto* const slots = object_of(frame)->f_frame->localsplus;
   const bool stay = is_held(frame);
   for (size_t i = 0; i < frame.locals.size(); ++i)
-    frame.locals[i] = stay ? Ref::borrow(slots[i]) : Ref::steal(std::exchange(slots[i], nullptr));
+    frame.locals[i] = stay ? Ref::borrow(object_in(slots[i])) : exchange_slot(slots[i], nullptr);
 }
 
 // The frame object of the caller of frame f, as long as it is not linked in.

@@ -17,10 +17,23 @@ enum class OnReturn : uint8_t {
   Answer,    // an operator's method returned: for NotImplemented, `extra` has the arguments of ask_others()
 };
 
+// Let go of as CPython does: from 3.14 on the last one first.
+class Locals : public std::vector<Ref> {
+ public:
+  using vector::vector;
+  Locals(const Locals&) = default;
+  Locals(Locals&&) = default;
+  Locals& operator=(const Locals&) = default;
+  Locals& operator=(Locals&&) = default;
+  ~Locals() {
+    while (PY_VERSION_HEX >= 0x030E0000 && !empty()) pop_back();
+  }
+};
+
 struct Frame {
   const Code* code = nullptr;
   Ref globals, builtins;
-  std::vector<Ref> locals;  // locals, cells and free variables; null when unbound
+  Locals locals;            // locals, cells and free variables; null when unbound
   std::vector<Ref> stack;   // null where CPython has NULL
   int ip = 0;
   OnReturn on_return = OnReturn::Push;
