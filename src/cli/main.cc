@@ -41,8 +41,8 @@ CLI::App* add_run(CLI::App& app, weft::cli::RunOptions& options) {
 }
 
 CLI::App* add_inspect(CLI::App& app, weft::cli::InspectOptions& options) {
-  CLI::App* inspect = app.add_subcommand("inspect", "Methods, parameters, buffers and sizes of an archive");
-  inspect->add_option("model", options.model, "The archive (.pt)")->required();
+  CLI::App* inspect = app.add_subcommand("inspect", "Methods, parameters, buffers and sizes of an archive; what a language model is made of");
+  inspect->add_option("model", options.model, "The archive (.pt), or a folder with a language model")->required();
   inspect->add_flag("--code", options.code, "Also forward's code");
   inspect->add_flag("--verify", options.verify,
                     "Read the whole file and compare the checksum (CRC-32) of every entry first");

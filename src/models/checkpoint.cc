@@ -12,7 +12,7 @@
 #include "core/printable.h"
 #include "io/pickle.h"
 #include "io/json.h"
-#include "models/llama_weights.h"
+#include "models/weight_source.h"
 #include "weft/error.h"
 #include "weft/models/safetensors.h"
 #include "weft/ops.h"
@@ -61,7 +61,7 @@ void check_index(const std::string& folder, const std::string& tensor, const std
 
 class SafetensorsCheckpoint : public Checkpoint {
  public:
-  SafetensorsCheckpoint(const std::string& folder, const LlamaConfig& config) : folder_(folder) {
+  SafetensorsCheckpoint(const std::string& folder, const DecoderConfig& config) : folder_(folder) {
     config_ = config;
     const fs::path single = fs::path(folder) / "model.safetensors",
                    index = fs::path(folder) / "model.safetensors.index.json";
@@ -106,7 +106,7 @@ class SafetensorsCheckpoint : public Checkpoint {
 class TorchCheckpoint : public Checkpoint {
  public:
   // `file_of`: where the index says that each tensor is; empty where there is none.
-  TorchCheckpoint(std::string folder, const LlamaConfig& config, bool verify,
+  TorchCheckpoint(std::string folder, const DecoderConfig& config, bool verify,
                   const std::vector<std::string>& files,
                   const std::map<std::string, std::string>& file_of = {})
       : folder_(std::move(folder)) {
@@ -236,7 +236,7 @@ std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& folder, bool ver
   if (!fs::is_directory(root, ignored))
     throw_error(ErrorKind::Runtime, fmt::format("'{}': not a folder", folder));
   if (fs::exists(root / "config.json")) {
-    LlamaConfig config = read_config_json(root / "config.json");
+    DecoderConfig config = read_config_json(root / "config.json");
     if (fs::exists(root / "generation_config.json"))
       read_generation_config(root / "generation_config.json", config);
     if (fs::exists(root / "model.safetensors") || fs::exists(root / "model.safetensors.index.json")) {

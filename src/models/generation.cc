@@ -28,7 +28,7 @@ std::span<const float> row_of(const Tensor& logits, int64_t row) {
 }
 
 // Feeds `tokens` in blocks; the logits of the last, or nothing where it was cancelled between two.
-std::optional<Tensor> feed(const Llama& model, std::span<const int64_t> tokens, KVCache& cache,
+std::optional<Tensor> feed(const CausalModel& model, std::span<const int64_t> tokens, KVCache& cache,
                            const std::function<bool()>& is_cancelled = nullptr) {
   while (static_cast<int64_t>(tokens.size()) > kPrefillBlock) {
     model.forward(tokens.first(kPrefillBlock), cache);
@@ -39,7 +39,7 @@ std::optional<Tensor> feed(const Llama& model, std::span<const int64_t> tokens, 
 }
 
 // Makes room for `capacity` tokens, keeping those it holds.
-void reserve(const Llama& model, KVCache& cache, int64_t capacity) {
+void reserve(const CausalModel& model, KVCache& cache, int64_t capacity) {
   if (!cache.keys.empty() && cache.capacity >= capacity) return;
   KVCache larger = model.make_cache(std::min(model.max_positions(), std::max(capacity, 2 * cache.capacity)));
   for (size_t i = 0; i < cache.keys.size(); ++i)
@@ -64,7 +64,7 @@ const char* name(FinishReason reason) {
   return "";
 }
 
-Generation::Generation(std::shared_ptr<const Llama> model, std::vector<int64_t> prompt,
+Generation::Generation(std::shared_ptr<const CausalModel> model, std::vector<int64_t> prompt,
                        GenerationOptions options)
     : model_(std::move(model)),
       options_(std::move(options)),
@@ -305,7 +305,7 @@ void Generation::speculative_round() {
   judge_speculation();
 }
 
-void check_tokenizer(const Llama& model, const Tokenizer& tokenizer, const std::string& folder) {
+void check_tokenizer(const CausalModel& model, const Tokenizer& tokenizer, const std::string& folder) {
   // Rows of the embedding are padded to round numbers; files name a few special tokens that the model never
   // had.
   constexpr int64_t kSpecial = 256, kPadding = 1024;
@@ -338,13 +338,13 @@ std::string StopText::push(const std::string& text, bool is_end) {
   return given;
 }
 
-std::vector<int64_t> end_tokens(const Llama& model, const Tokenizer& tokenizer) {
+std::vector<int64_t> end_tokens(const CausalModel& model, const Tokenizer& tokenizer) {
   std::vector<int64_t> ends = model.config().eos_token_ids;
   for (const int64_t id : tokenizer.eos_ids()) ends.push_back(id);
   return ends;
 }
 
-std::vector<IdRange> used_ids(const Llama& model, const Tokenizer& tokenizer) {
+std::vector<IdRange> used_ids(const CausalModel& model, const Tokenizer& tokenizer) {
   std::vector<IdRange> ranges;
   const int64_t rows = model.config().vocab_size;
   for (int64_t id = 0; id < rows; ++id) {
@@ -355,7 +355,7 @@ std::vector<IdRange> used_ids(const Llama& model, const Tokenizer& tokenizer) {
   return ranges;
 }
 
-TextGeneration::TextGeneration(std::shared_ptr<const Llama> model, std::shared_ptr<const Tokenizer> tokenizer,
+TextGeneration::TextGeneration(std::shared_ptr<const CausalModel> model, std::shared_ptr<const Tokenizer> tokenizer,
                                std::vector<int64_t> prompt, GenerationOptions options,
                                std::vector<std::string> stop)
     : generation_(model, std::move(prompt),
