@@ -67,6 +67,13 @@ CausalModel::CacheShape CausalModel::cache_shape(int64_t layer) const {
   return {share_->kv_heads, config_.head_dim, config_.head_dim};
 }
 
+std::optional<int64_t> CausalModel::long_text_from() const {
+  std::optional<int64_t> from;
+  for (const DecoderWeights::RopeTable& table : weights_->ropes)
+    if (table.of_long.defined()) from = std::min(from.value_or(table.original_positions), table.original_positions);
+  return from;
+}
+
 KVCache CausalModel::make_cache(int64_t capacity) const {
   WEFT_CHECK(
       capacity >= 0 && capacity <= options_.max_positions,
@@ -99,7 +106,7 @@ Tensor CausalModel::forward(std::span<const int64_t> tokens, KVCache& cache, boo
   if (execution == Execution::Compiled && options_.device == Device()) {
     if (!cache.plan || !cache.plan->fits(*this, cache))
       cache.plan = std::make_shared<StepPlan>(shared_from_this(), cache);
-    logits = cache.plan->run(*this, tokens, cache.length, all_logits);
+    logits = cache.plan->run(*this, tokens, cache.length, std::max(cache.text, cache.length + count), all_logits);
   } else {
     logits = forward_functions(tokens, cache, all_logits, execution);
   }

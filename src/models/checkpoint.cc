@@ -80,13 +80,15 @@ class SafetensorsCheckpoint : public Checkpoint {
       const auto scheme = file->metadata().find("weft.quantization");
       if (scheme != file->metadata().end()) quantization_ = QuantizationScheme::parse(scheme->second).name();
     }
+    add_base();
   }
   bool has(const std::string& name) const override { return file_of_.contains(name); }
   Tensor tensor(const std::string& name, const Shape& shape) const override {
     const auto found = file_of_.find(name);
     if (found == file_of_.end()) missing(folder_, name);
-    check_shape(file_of(name), name, found->second->shape(name), shape);
-    return found->second->tensor(name);
+    const std::string stored = name.starts_with(base_) ? name.substr(base_.size()) : name;
+    check_shape(file_of(name), name, found->second->shape(stored), shape);
+    return found->second->tensor(stored);
   }
   std::string file_of(const std::string& name) const override {
     return has(name) ? file_of_.at(name)->path() : folder_;
@@ -98,7 +100,18 @@ class SafetensorsCheckpoint : public Checkpoint {
   }
 
  private:
-  std::string folder_;
+  // A model that was saved without its head has names without what stands before them with one.
+  void add_base() {
+    const std::string embedding = config_.names.embedding + ".weight",
+                      base = embedding.substr(0, embedding.find('.') + 1);
+    if (has(embedding) || !has(embedding.substr(base.size()))) return;
+    std::map<std::string, std::shared_ptr<SafetensorsFile>> named;
+    for (const auto& [name, file] : file_of_) named[base + name] = file;
+    file_of_ = std::move(named);
+    base_ = base;
+  }
+
+  std::string folder_, base_;
   std::map<std::string, std::shared_ptr<SafetensorsFile>> file_of_;
 };
 

@@ -52,7 +52,7 @@ Tensor rotated(const TextPart& part, size_t layer, const Tensor& x, int64_t tota
   const LayerKind& kind = part.config.layer(static_cast<int64_t>(layer));
   if (!kind.rope) return transpose(x, 0, 1);
   const DecoderWeights::RopeTable& table = part.weights.ropes[*kind.rope];
-  const bool is_long = table.of_long.defined() && total > table.original_positions;
+  const bool is_long = table.of_long.defined() && std::max(part.text, total) > table.original_positions;
   const bool interleaved = part.config.ropes[*kind.rope].interleaved;
   const Tensor angles = slice(is_long ? table.of_long : table.of_short, 0, part.past, total);
   const Tensor cosine = unsqueeze(select(angles, 2, 0), 1), sine = unsqueeze(select(angles, 2, 1), 1);
@@ -309,8 +309,8 @@ Tensor CausalModel::logits_functions(const Tensor& x) const {
 }
 
 Tensor CausalModel::run_alone(const Tensor& x, KVCache& cache, const Observer& observe) const {
-  const TextCache kernels(*this, cache.keys, cache.values, 0, x.size(0));
-  TextFunctions layers(*this, {config_, *weights_, 0, false}, cache, &kernels);
+  const TextCache kernels(*this, cache.keys, cache.values, 0, x.size(0), x.size(0));
+  TextFunctions layers(*this, {config_, *weights_, 0, x.size(0), false}, cache, &kernels);
   return run_layer(0, x, layers, observe);
 }
 
@@ -320,8 +320,9 @@ Tensor CausalModel::forward_functions(std::span<const int64_t> tokens, KVCache& 
   std::vector<int64_t> positions(tokens.size());
   for (size_t i = 0; i < positions.size(); ++i) positions[i] = cache.length + static_cast<int64_t>(i);
   const bool is_here = options_.device == Device();
-  const TextCache kernels(*this, cache.keys, cache.values, cache.length, count);
-  TextFunctions layers(*this, {config_, *weights_, cache.length, is_here && execution == Execution::Eager}, cache,
+  const int64_t text = std::max(cache.text, cache.length + count);
+  const TextCache kernels(*this, cache.keys, cache.values, cache.length, count, text);
+  TextFunctions layers(*this, {config_, *weights_, cache.length, text, is_here && execution == Execution::Eager}, cache,
                        is_here && execution != Execution::Eager ? &kernels : nullptr);
   Tensor x = embed_functions(tokens, positions);
   for (size_t i = 0; i < weights_->layers.size(); ++i) x = run_layer(i, x, layers);

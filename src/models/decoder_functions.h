@@ -23,8 +23,9 @@ class FunctionCache {
 struct TextPart {
   const DecoderConfig& config;
   const DecoderWeights& weights;
-  int64_t past;        // tokens before these
-  bool grows;          // keys and values are concatenated, else written to where they belong
+  int64_t past;  // tokens before these
+  int64_t text;  // tokens that the text has at least
+  bool grows;    // keys and values are concatenated, else written to where they belong
 };
 // In plain tensor functions; keys and values are the cache's, or become longer ones.
 Tensor attend_plainly(const TextPart& part, size_t layer, const Tensor& qkv, Tensor& keys, Tensor& values);

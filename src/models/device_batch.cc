@@ -83,7 +83,7 @@ class DeviceBatch::Layers : public FunctionCache {
 
  private:
   TextPart part(const Text& text) const {
-    return {batch_.model_.config_, *batch_.model_.weights_, text.position, false};
+    return {batch_.model_.config_, *batch_.model_.weights_, text.position, text.position + text.count, false};
   }
   static Tensor rows_of(const Text& text, const Tensor& all) {
     return slice(all, 0, text.first, text.first + text.count);

@@ -48,10 +48,10 @@ StepPlan::Step& StepPlan::step_for(const CausalModel& model, int64_t tokens, boo
 }
 
 Tensor StepPlan::run(const CausalModel& model, std::span<const int64_t> tokens, int64_t position,
-                     bool all_logits) {
+                     int64_t text, bool all_logits) {
   const auto count = static_cast<int64_t>(tokens.size());
   Step& step = step_for(model, count, all_logits);
-  const TextCache cache(model, keys_, values_, position, count);
+  const TextCache cache(model, keys_, values_, position, count, text);
   step.step.run(tokens, cache);
   return step.step.logits_of_last(all_logits ? count : 1);
 }

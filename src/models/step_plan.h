@@ -16,7 +16,9 @@ class StepPlan {
   // Is it made for this model, and for the tensors that the cache has now?
   bool fits(const CausalModel& model, const KVCache& cache) const;
   // See CausalModel::forward. The model and the cache must be those it fits.
-  Tensor run(const CausalModel& model, std::span<const int64_t> tokens, int64_t position, bool all_logits);
+  // `text`: tokens that the text has at least.
+  Tensor run(const CausalModel& model, std::span<const int64_t> tokens, int64_t position, int64_t text,
+             bool all_logits);
 
  private:
   struct Step;  // for one number of tokens

@@ -17,7 +17,7 @@ void TextCache::attend(size_t layer, const Tensor& qkv, const Tensor& output) co
                                     .head_dim = dim,
                                     .capacity = keys.size(1),
                                     .position = position_,
-                                    .rule = model_.attention_rule(layer).in_text(position_ + count_),
+                                    .rule = model_.attention_rule(layer).in_text(text_),
                                     .output = output.data_as<float>(),
                                     .may_round = model_.rounds_attention()});
 }

@@ -68,7 +68,8 @@ def test_the_tokens_of_transformers(folder, execution):
     assert greedy(model, whole[:40], len(whole) - 40) == whole[40:]
     rows = model(whole, model.make_cache(), all_logits=True).numpy()
     cache = model.make_cache()  # in pieces, of many tokens behind few and the other way round
-    pieces = [model(whole[first:last], cache, all_logits=True).numpy() for first, last in ((0, 3), (3, 30), (30, 31), (31, 45))]
+    edges = ((0, 3), (3, 30), (30, 31), (31, 45))
+    pieces = [model(whole[first:last], cache, all_logits=True).numpy() for first, last in edges]
     np.testing.assert_allclose(np.concatenate(pieces), rows, rtol=1e-4, atol=1e-4)
 
 
@@ -255,6 +256,43 @@ def test_the_example_reads_them_or_refuses(folder, tmp_path):
         plain = copy_of(folder, tmp_path / "model", {"rope_parameters": rope})
         expected, _ = reference_of(folder, [None] * 4, rope).greedy(calls_of(folder)[1]["ids"], 24)
         assert list(gpt.generate(gpt.load(plain), calls_of(folder)[1]["ids"], 24)) == expected
+
+
+def test_a_model_saved_without_its_head(tmp_path):
+    """Names without what stands before them, as the first GPT-2 has them."""
+    folder = copy_of(FAMILIES / "gpt2", tmp_path / "model", {})
+    tensors = {
+        name.removeprefix("transformer."): weft.from_numpy(tensor.copy())
+        for name, tensor in load(FAMILIES / "gpt2" / "model.safetensors").items()
+    }
+    weft.models.save_safetensors(str(folder / "model.safetensors"), tensors)
+    call = calls_of(FAMILIES / "gpt2")[0]
+    assert greedy(weft.models.CausalModel.from_pretrained(folder), call["ids"], 24) == call["greedy"]
+
+
+def test_long_texts_turn_by_other_frequencies(tmp_path):
+    """LongRope: a text that becomes long while it is written is what it is where it is long from the start."""
+    rope = {
+        "rope_type": "longrope",
+        "rope_theta": 10000.0,
+        "short_factor": [1.0 + 0.1 * i for i in range(8)],
+        "long_factor": [1.5 + 0.3 * i for i in range(8)],
+        "original_max_position_embeddings": 16,
+    }
+    changes = {"rope_parameters": rope, "original_max_position_embeddings": 16}
+    folder = copy_of(FAMILIES / "phi3", tmp_path / "model", changes)
+    model = weft.models.CausalModel.from_pretrained(folder)
+    ids = calls_of(FAMILIES / "phi3")[1]["ids"]
+    context = weft.models.Context()
+    for count in (6, 15, 16, 17):
+        for draft in (None, "prompt-lookup"):
+            stream = model.stream(ids[:count], max_new_tokens=24, ignore_eos=True, draft=draft, context=context)
+            for _ in stream:
+                pass
+            tokens = stream.tokens
+            for length in range(count, len(tokens)):
+                row = model(tokens[:length], model.make_cache()).numpy()[0]
+                assert row.argmax() == tokens[length]
 
 
 def quantized_folder_says_the_same(folder, target):

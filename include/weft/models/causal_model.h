@@ -40,6 +40,7 @@ struct KVCache {
   // what it was given, and values have no elements.
   std::vector<Tensor> keys, values;
   int64_t length = 0;                // tokens it holds; may be set back
+  int64_t text = 0;                  // tokens that its text will have at least: see long_text_from()
   int64_t capacity = 0;
   std::shared_ptr<StepPlan>
       plan;  // of Execution::Compiled; made anew when the model or the tensors are others
@@ -98,6 +99,9 @@ class CausalModel : public std::enable_shared_from_this<CausalModel> {
   bool agreed(bool decision) const;
   // Bytes of weights that one token reads, and that lie in memory; this rank's, with tensor parallelism.
   int64_t bytes_per_token() const;
+
+  // Texts of more tokens turn by other frequencies (LongRope), with which keys have to be computed anew.
+  std::optional<int64_t> long_text_from() const;
 
   KVCache make_cache(int64_t capacity = 0) const;  // 0: max_positions()
   // Logits float32 [1, vocab] of the token after the last one, or [tokens, vocab] with `all_logits`. The

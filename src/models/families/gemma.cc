@@ -18,6 +18,9 @@ void read_gemma_parts(const JsonFields& fields, DecoderConfig& config, int64_t h
   read_activation(fields, config, fields.has("hidden_activation") ? "hidden_activation" : "hidden_act",
                   "gelu_pytorch_tanh");
   fields.pass_over("hidden_act");
+  // source: GemmaConfig of transformers: the first files say gelu and mean this.
+  if (!fields.has("hidden_activation") && config.activation == MlpActivation::Gelu)
+    config.activation = MlpActivation::GeluTanh;
   read_tied(fields, config, true);
   expect(fields, "use_bidirectional_attention", "false", kBoth);
   config.norm_offset = 1;

@@ -85,6 +85,7 @@ void read_falcon(const JsonFields& fields, DecoderConfig& config) {
   read_head_sizes(fields, config, "num_attention_heads");
   read_activation(fields, config, "activation", "gelu");
   expect(fields, "alibi", "false", "weft has no positions by a bias of scores");
+  expect(fields, "apply_residual_connection_post_layernorm", "false", "what norms give is not added");
   read_rope(fields, config);
   read_tied(fields, config, true);
   config.norm = NormKind::Layer;
