@@ -39,7 +39,7 @@ void on_interrupt(int signal) {
 constexpr int kInterruptedStatus = 130;  // as shells say it: 128 + SIGINT
 
 double peak_memory_bytes() {
-  struct rusage usage{};
+  struct rusage usage {};
   ::getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_maxrss) * 1024;
 }
@@ -305,7 +305,7 @@ void check_usage(const GenerateArguments& arguments) {
   check(!arguments.special || !is_chat, "--special is for prompts without --chat and --interactive");
   check(arguments.system.empty() || is_chat, "--system needs --chat or --interactive");
   check(arguments.chat_template.empty() || is_chat, "--chat-template needs --chat or --interactive");
-  struct stat input{};
+  struct stat input {};
   const bool has_input = ::fstat(STDIN_FILENO, &input) == 0 &&
                          (S_ISFIFO(input.st_mode) || S_ISREG(input.st_mode) || S_ISSOCK(input.st_mode));
   check(arguments.prompt || !arguments.prompt_file.empty() || arguments.interactive || has_input ||
@@ -351,7 +351,7 @@ int generate(const GenerateArguments& arguments) {
                                 : chat_template_from_name(arguments.chat_template);
   if (session.model->num_ranks() > 1) distributed::reset_statistics();
   session.start = std::chrono::steady_clock::now();
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = on_interrupt;
   ::sigaction(SIGINT, &action, nullptr);
   // Each rank has a timeline of its own.

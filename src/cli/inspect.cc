@@ -188,10 +188,11 @@ void print_values(const Json& all) {
 
 // A folder with a language model: its description.
 int inspect_folder(const InspectOptions& options) {
-  WEFT_CHECK(!options.verify && !options.code,
-             fmt::format("inspect: '{}' is a folder with a language model: it has no code, and its checksums are "
-                         "compared when it is loaded (weft generate --verify)",
-                         options.model));
+  WEFT_CHECK(
+      !options.verify && !options.code,
+      fmt::format("inspect: '{}' is a folder with a language model: it has no code, and its checksums are "
+                  "compared when it is loaded (weft generate --verify)",
+                  options.model));
   const auto checkpoint = models::Checkpoint::open(options.model);
   Json description = Json::array();
   std::string text;
@@ -219,7 +220,8 @@ int inspect(const InspectOptions& options) {
                 fmt::format("inspect: '{}' is no archive: inspect reads .pt and .pth files{}", options.model,
                             options.verify ? "; safetensors files hold no checksums to verify" : ""));
   const bool is_program = exported::is_program(options.model);
-  const auto archive = jit::ArchiveReader::open(options.model, is_program ? jit::ArchiveLayout::Flat : jit::ArchiveLayout::Pt);
+  const auto archive =
+      jit::ArchiveReader::open(options.model, is_program ? jit::ArchiveLayout::Flat : jit::ArchiveLayout::Pt);
   const std::vector<std::string> damaged = options.verify ? archive->damaged() : std::vector<std::string>();
   if (!damaged.empty()) {
     if (options.json) print_json({{"model", options.model}, {"verified", verified_json(*archive, damaged)}});

@@ -78,7 +78,8 @@ Json config_of(const DecoderConfig& config) {
 }
 
 // The folder's own words where it has them, so that the written folder stands for itself.
-std::string config_text(const std::string& input, const DecoderConfig& config, const QuantizationScheme& scheme) {
+std::string config_text(const std::string& input, const DecoderConfig& config,
+                        const QuantizationScheme& scheme) {
   const fs::path own = fs::path(input) / "config.json";
   std::error_code error;
   Json json = fs::exists(own, error) ? Json::parse(read_text(own)) : config_of(config);
@@ -173,10 +174,11 @@ int quantize(const QuantizeArguments& arguments) {
     std::set<std::string> done;  // of tensors that hold several matrices
     for_each_matrix(config, i, [&](const NamedMatrix& matrix) {
       const MatrixName& name = matrix.name;
-      WEFT_CHECK(!name.is_transposed && !name.is_bare,
-                 fmt::format("quantize: '{}' has matrices that lie on their side in '{}', which weft does not "
-                             "write; load the model with --quantize",
-                             config.model_type, tensor_of(name)));
+      WEFT_CHECK(
+          !name.is_transposed && !name.is_bare,
+          fmt::format("quantize: '{}' has matrices that lie on their side in '{}', which weft does not "
+                      "write; load the model with --quantize",
+                      config.model_type, tensor_of(name)));
       if (!done.insert(name.name).second) return;
       const int64_t rows = name.rows > 0 ? name.rows : matrix.out;
       if (name.is_exact)
@@ -197,8 +199,8 @@ int quantize(const QuantizeArguments& arguments) {
   if (config.head_bias) copy(names.head + ".bias", {config.vocab_size});
   Layer head;
   if (gptq) calibrated = {{names.head, gptq->head()}};
-  convert((config.tie_word_embeddings ? names.embedding : names.head) + ".weight", names.head, config.vocab_size,
-          config.hidden_size, head);
+  convert((config.tie_word_embeddings ? names.embedding : names.head) + ".weight", names.head,
+          config.vocab_size, config.hidden_size, head);
   if (config.tie_word_embeddings) head.before = 0;
   report("head", head);
 

@@ -70,7 +70,8 @@ CausalModel::CacheShape CausalModel::cache_shape(int64_t layer) const {
 std::optional<int64_t> CausalModel::long_text_from() const {
   std::optional<int64_t> from;
   for (const DecoderWeights::RopeTable& table : weights_->ropes)
-    if (table.of_long.defined()) from = std::min(from.value_or(table.original_positions), table.original_positions);
+    if (table.of_long.defined())
+      from = std::min(from.value_or(table.original_positions), table.original_positions);
   return from;
 }
 
@@ -106,7 +107,8 @@ Tensor CausalModel::forward(std::span<const int64_t> tokens, KVCache& cache, boo
   if (execution == Execution::Compiled && options_.device == Device()) {
     if (!cache.plan || !cache.plan->fits(*this, cache))
       cache.plan = std::make_shared<StepPlan>(shared_from_this(), cache);
-    logits = cache.plan->run(*this, tokens, cache.length, std::max(cache.text, cache.length + count), all_logits);
+    logits =
+        cache.plan->run(*this, tokens, cache.length, std::max(cache.text, cache.length + count), all_logits);
   } else {
     logits = forward_functions(tokens, cache, all_logits, execution);
   }

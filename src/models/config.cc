@@ -37,9 +37,8 @@ int64_t attention_parameters(const DecoderConfig& config) {
   const int64_t hidden = config.hidden_size, heads = config.num_heads, dim = config.head_dim;
   if (config.latent) {
     const LatentAttention& latent = *config.latent;
-    const int64_t queries = latent.query_rank == 0
-                                ? hidden * heads * dim
-                                : latent.query_rank * (hidden + heads * dim + 1);
+    const int64_t queries =
+        latent.query_rank == 0 ? hidden * heads * dim : latent.query_rank * (hidden + heads * dim + 1);
     return queries + hidden * (latent.rank + latent.rope_dim) + latent.rank +
            latent.rank * heads * (latent.plain_dim + latent.value_dim) + heads * latent.value_dim * hidden;
   }
@@ -47,7 +46,8 @@ int64_t attention_parameters(const DecoderConfig& config) {
   int64_t norms = 0;
   if (config.head_norm_has_weights) {
     if (config.head_norm == HeadNorm::Shared) norms = 2 * dim;
-    if (config.head_norm == HeadNorm::PerHead || config.head_norm == HeadNorm::Whole) norms = (heads + kv) * dim;
+    if (config.head_norm == HeadNorm::PerHead || config.head_norm == HeadNorm::Whole)
+      norms = (heads + kv) * dim;
   }
   return hidden * dim * (2 * heads + 2 * kv) + (config.qkv_bias ? dim * (heads + 2 * kv) : 0) +
          (config.output_bias ? hidden : 0) + norms + (config.has_sinks ? heads : 0);
@@ -132,11 +132,13 @@ void DecoderConfig::check(const std::string& where, bool meta_names) const {
     for (const auto* factors : {&rope.short_factors, &rope.long_factors})
       for (const double factor : *factors) number("a factor of rope_scaling", factor, 0, 1e6);
   }
-  WEFT_CHECK(layers.empty() || static_cast<int64_t>(layers.size()) == num_layers,
-             fmt::format("{}: {} layers are described, num_hidden_layers is {}", where, layers.size(), num_layers));
+  WEFT_CHECK(
+      layers.empty() || static_cast<int64_t>(layers.size()) == num_layers,
+      fmt::format("{}: {} layers are described, num_hidden_layers is {}", where, layers.size(), num_layers));
   for (const LayerKind& layer : layers) {
     if (layer.window) require(*layer.window > 0, "sliding_window", "positive", *layer.window);
-    if (layer.has_experts) WEFT_CHECK(experts.has_value(), fmt::format("{}: layers have experts that nothing describes", where));
+    if (layer.has_experts)
+      WEFT_CHECK(experts.has_value(), fmt::format("{}: layers have experts that nothing describes", where));
     if (layer.is_convolution) size("conv_L_cache", convolution_size);
   }
   if (experts) {
@@ -150,7 +152,8 @@ void DecoderConfig::check(const std::string& where, bool meta_names) const {
             fmt::format("a divisor of {}", experts->count), experts->groups);
     require(experts->chosen_groups > 0 && experts->chosen_groups <= experts->groups &&
                 experts->chosen <= experts->chosen_groups * (experts->count / experts->groups),
-            "topk_group", fmt::format("at most {}, and as many as num_experts_per_tok needs", experts->groups),
+            "topk_group",
+            fmt::format("at most {}, and as many as num_experts_per_tok needs", experts->groups),
             experts->chosen_groups);
   }
   if (latent) {
@@ -163,7 +166,8 @@ void DecoderConfig::check(const std::string& where, bool meta_names) const {
             fmt::format("between 0 and {}", kMost), latent->query_rank);
   }
   if (temperature != 0) size("floor_scale", temperature_positions);
-  for (const auto& [field, value] : {std::pair{"attn_logit_softcapping", score_cap}, {"final_logit_softcapping", logit_cap}})
+  for (const auto& [field, value] :
+       {std::pair{"attn_logit_softcapping", score_cap}, {"final_logit_softcapping", logit_cap}})
     require(value >= 0 && value <= 1e6, field, "between 0 and 1000000", value);
   if (score_scale) number("the scale of attention's scores", *score_scale, 0, 1e6);
   for (const auto& [field, value] : {std::pair{"the scale of embeddings", embedding_scale},
@@ -182,10 +186,9 @@ DecoderConfig read_config_json(const std::string& path) {
   DecoderConfig config;
   config.model_type = fields.text("model_type", "llama");
   const ReadFamily read = find_family(config.model_type);
-  WEFT_CHECK(read != nullptr,
-             fmt::format("'{}': architecture '{}' is not supported; weft has {}{}", path,
-                         printable(config.model_type), fmt::join(model_types(), ", "),
-                         did_you_mean(config.model_type, model_types())));
+  WEFT_CHECK(read != nullptr, fmt::format("'{}': architecture '{}' is not supported; weft has {}{}", path,
+                                          printable(config.model_type), fmt::join(model_types(), ", "),
+                                          did_you_mean(config.model_type, model_types())));
   read(fields, config);
   if (const auto bos = fields.token_ids("bos_token_id"); !bos.empty()) config.bos_token_id = bos[0];
   config.eos_token_ids = fields.token_ids("eos_token_id");

@@ -73,7 +73,8 @@ Tensor seen(const TextPart& part, size_t layer, int64_t total, Device device) {
   const Tensor row = unsqueeze(arange(part.past, total), 1), column = arange(0, total);
   Tensor mask = row >= column;
   if (kind.window) mask = logical_and(mask, row - column < *kind.window);
-  if (kind.chunk) mask = logical_and(mask, eq(floor_divide(row, *kind.chunk), floor_divide(column, *kind.chunk)));
+  if (kind.chunk)
+    mask = logical_and(mask, eq(floor_divide(row, *kind.chunk), floor_divide(column, *kind.chunk)));
   return mask.to(device);
 }
 
@@ -93,7 +94,8 @@ Tensor attend_plainly(const TextPart& part, size_t layer, const Tensor& qkv, Ten
   const DecoderConfig& config = part.config;
   const LayerKind& kind = config.layer(static_cast<int64_t>(layer));
   const int64_t tokens = qkv.size(0), kv_heads = keys.size(0), dim = config.head_dim,
-                heads = qkv.size(1) / dim - 2 * kv_heads, group = heads / kv_heads, total = part.past + tokens;
+                heads = qkv.size(1) / dim - 2 * kv_heads, group = heads / kv_heads,
+                total = part.past + tokens;
   const Tensor split = reshape(qkv, {tokens, heads + 2 * kv_heads, dim});
   const DType dtype = keys.dtype();
   const Device device = qkv.device();
@@ -102,7 +104,8 @@ Tensor attend_plainly(const TextPart& part, size_t layer, const Tensor& qkv, Ten
       with_fresh(part, keys, rotated(part, layer, slice(split, 1, heads, heads + kv_heads), total).to(dtype))
           .to(DType::F32);
   const Tensor value =
-      with_fresh(part, values, transpose(slice(split, 1, heads + kv_heads, heads + 2 * kv_heads), 0, 1).to(dtype))
+      with_fresh(part, values,
+                 transpose(slice(split, 1, heads + kv_heads, heads + 2 * kv_heads), 0, 1).to(dtype))
           .to(DType::F32);
   if (kind.has_temperature) query = query * temperatures(part, total).to(device);
   const double scale =
@@ -116,8 +119,8 @@ Tensor attend_plainly(const TextPart& part, size_t layer, const Tensor& qkv, Ten
     scores = concatenate({scores, expand(reshape(sinks, {heads, 1, 1}), {heads, tokens, 1})}, 2);
   Tensor weights = softmax(scores, 2);
   if (sinks.defined()) weights = slice(weights, 2, 0, total);
-  const Tensor attended = reshape(matmul(reshape(weights, {kv_heads, group * tokens, total}), value),
-                                  {heads, tokens, dim});
+  const Tensor attended =
+      reshape(matmul(reshape(weights, {kv_heads, group * tokens, total}), value), {heads, tokens, dim});
   return reshape(transpose(attended, 0, 1), {tokens, heads * dim});
 }
 
@@ -141,7 +144,8 @@ Tensor convolve_plainly(const TextPart& part, size_t layer, const Tensor& x, Ten
   const int64_t size = part.config.convolution_size, tokens = x.size(0), hidden = x.size(1);
   const Tensor all = with_fresh(part, keys, unsqueeze(x, 0).to(keys.dtype()));  // [1, total, hidden]
   const int64_t held = std::min(size - 1, part.past);
-  Tensor given = reshape(slice(all, 1, part.past - held, part.past + tokens), {held + tokens, hidden}).to(DType::F32);
+  Tensor given =
+      reshape(slice(all, 1, part.past - held, part.past + tokens), {held + tokens, hidden}).to(DType::F32);
   if (held < size - 1)
     given = concatenate({Tensor::full({size - 1 - held, hidden}, 0.0, DType::F32, x.device()), given}, 0);
   Tensor sum = weights.convolution_bias.defined()
@@ -157,7 +161,8 @@ namespace {
 Tensor mlp_functions(const Mlp& mlp, const Tensor& x, InputPrecision precision,
                      const std::function<void(const char*, const Tensor&)>& tell) {
   tell("gate_up", x);
-  const LinearEpilogue epilogue{.activation = mlp.fused.value_or(LinearActivation::None), .precision = precision};
+  const LinearEpilogue epilogue{.activation = mlp.fused.value_or(LinearActivation::None),
+                                .precision = precision};
   const Tensor gated = activate(mlp, mlp.in(x, epilogue));  // [tokens, intermediate]
   tell("down", gated);
   return gated;
@@ -204,8 +209,9 @@ Tensor latent_functions(const DecoderLayer& layer, const DecoderConfig& config, 
   const Tensor row = layer.latent_in(x, plain);
   const Tensor normed = layer.latent_norm(slice(row, 1, 0, latent.rank).contiguous());
   const Tensor pairs = reshape(layer.latent_out(normed, plain), {tokens, heads, part + value});
-  const Tensor turning = expand(reshape(slice(row, 1, latent.rank, row.size(1)), {tokens, 1, latent.rope_dim}),
-                                {tokens, heads, latent.rope_dim});
+  const Tensor turning =
+      expand(reshape(slice(row, 1, latent.rank, row.size(1)), {tokens, 1, latent.rope_dim}),
+             {tokens, heads, latent.rope_dim});
   const Tensor query = concatenate({slice(queries, 2, part, dim), slice(queries, 2, 0, part)}, 2),
                key = concatenate({turning, slice(pairs, 2, 0, part)}, 2),
                zeros = Tensor::full({tokens, heads, dim - value}, 0.0, DType::F32, x.device()),
@@ -215,22 +221,26 @@ Tensor latent_functions(const DecoderLayer& layer, const DecoderConfig& config, 
 
 }  // namespace
 
-Tensor CausalModel::embed_functions(std::span<const int64_t> tokens, std::span<const int64_t> positions) const {
+Tensor CausalModel::embed_functions(std::span<const int64_t> tokens,
+                                    std::span<const int64_t> positions) const {
   const auto count = static_cast<int64_t>(tokens.size());
   if (options_.device == Device()) {
     Tensor x = Tensor::empty({count, config_.hidden_size}, DType::F32);
-    embed(tokens, [&](int64_t row) { return positions[static_cast<size_t>(row)]; }, x.data_as<float>());
+    embed(
+        tokens, [&](int64_t row) { return positions[static_cast<size_t>(row)]; }, x.data_as<float>());
     return x;
   }
   const auto rows = [&](const Tensor& table, std::span<const int64_t> numbers) {
-    return embedding(Tensor::of<int64_t>({numbers.begin(), numbers.end()}).to(options_.device), table).to(DType::F32);
+    return embedding(Tensor::of<int64_t>({numbers.begin(), numbers.end()}).to(options_.device), table)
+        .to(DType::F32);
   };
   Tensor x = rows(weights_->embedding, tokens);
   if (config_.embedding_scale != 1) x = x * config_.embedding_scale;
   return weights_->positions.defined() ? x + rows(weights_->positions, positions) : x;
 }
 
-Tensor CausalModel::run_layer(size_t index, const Tensor& x, FunctionCache& cache, const Observer& observe) const {
+Tensor CausalModel::run_layer(size_t index, const Tensor& x, FunctionCache& cache,
+                              const Observer& observe) const {
   const DecoderLayer& layer = weights_->layers[index];
   const LinearEpilogue plain{.precision = precision_};
   const auto tell = [&](const char* products, const Tensor& input) {
@@ -242,7 +252,8 @@ Tensor CausalModel::run_layer(size_t index, const Tensor& x, FunctionCache& cach
     const Tensor normed = norm ? norm(branch) : branch;
     return to + (config_.residual_scale == 1 ? normed : normed * config_.residual_scale);
   };
-  const auto add_product = [&](const Tensor& to, const Product& product, const Tensor& from, const Norm& norm) {
+  const auto add_product = [&](const Tensor& to, const Product& product, const Tensor& from,
+                               const Norm& norm) {
     if (!norm && config_.residual_scale == 1) {
       const Tensor added = product(from, {.residual = residual(to), .precision = precision_});
       sum_over_ranks(added);
@@ -322,8 +333,9 @@ Tensor CausalModel::forward_functions(std::span<const int64_t> tokens, KVCache& 
   const bool is_here = options_.device == Device();
   const int64_t text = std::max(cache.text, cache.length + count);
   const TextCache kernels(*this, cache.keys, cache.values, cache.length, count, text);
-  TextFunctions layers(*this, {config_, *weights_, cache.length, text, is_here && execution == Execution::Eager}, cache,
-                       is_here && execution != Execution::Eager ? &kernels : nullptr);
+  TextFunctions layers(*this,
+                       {config_, *weights_, cache.length, text, is_here && execution == Execution::Eager},
+                       cache, is_here && execution != Execution::Eager ? &kernels : nullptr);
   Tensor x = embed_functions(tokens, positions);
   for (size_t i = 0; i < weights_->layers.size(); ++i) x = run_layer(i, x, layers);
   return logits_functions(all_logits ? x : slice(x, 0, count - 1, count));

@@ -12,7 +12,9 @@
 namespace weft::models {
 namespace {
 
-int64_t bytes_in(const Tensor& tensor) { return tensor.defined() ? tensor.numel() * itemsize(tensor.dtype()) : 0; }
+int64_t bytes_in(const Tensor& tensor) {
+  return tensor.defined() ? tensor.numel() * itemsize(tensor.dtype()) : 0;
+}
 
 const char* name_of(LinearActivation activation) {
   switch (activation) {
@@ -24,7 +26,8 @@ const char* name_of(LinearActivation activation) {
 }
 
 // activation(x w^T + bias) + residual, on any device.
-Tensor product_of(const Tensor& x, const LinearWeight& w, LinearActivation activation, const Tensor& residual) {
+Tensor product_of(const Tensor& x, const LinearWeight& w, LinearActivation activation,
+                  const Tensor& residual) {
   return ops::call1("linear_packed", {x, w.weight, w.scales, w.bias, residual},
                     {{"group_size", Sym(w.group_size)},
                      {"activation", std::string(name_of(activation))},
@@ -75,7 +78,8 @@ void HeadNorms::run(float* x, int64_t rows, int64_t stride, const Tensor& sums,
                     const std::function<void(const Tensor&)>& add) const {
   const float* const weights = weight.defined() ? weight.data_as<float>() : nullptr;
   const auto scaled = [&](float* head, int64_t number, float mean, float factor) {
-    const float* const own = weights == nullptr || shape == HeadNorm::Shared ? weights : weights + number * dim;
+    const float* const own =
+        weights == nullptr || shape == HeadNorm::Shared ? weights : weights + number * dim;
     for (int64_t d = 0; d < dim; ++d) head[d] = (head[d] - mean) * factor * (own == nullptr ? 1.0f : own[d]);
   };
   const auto inverse = [&](double squares, int64_t count) {

@@ -76,7 +76,8 @@ Tensor DecoderStep::view(const Tensor& buffer) const { return shaped(buffer, row
 // out = activation(x W') + residual; as many rows at a time as do not depend on each other.
 void DecoderStep::multiply(const PackedLinear& weights, const Tensor& x, const Tensor& out,
                            LinearActivation activation, const Tensor* residual) const {
-  const int64_t rows = x.size(0), most = is_independent_ ? weights.independent_rows(precision_, x.dtype()) : rows;
+  const int64_t rows = x.size(0),
+                most = is_independent_ ? weights.independent_rows(precision_, x.dtype()) : rows;
   if (rows <= most) {
     weights.forward(x, out, {.activation = activation, .residual = residual, .precision = precision_});
     return;
@@ -96,7 +97,8 @@ void DecoderStep::multiply(const PackedLinear& weights, const Tensor& x, const T
 
 void DecoderStep::run(std::span<const int64_t> tokens, const StepCache& cache) {
   rows_ = static_cast<int64_t>(tokens.size());
-  model_.embed(tokens, [&](int64_t row) { return cache.position(row); }, x_.data_as<float>());
+  model_.embed(
+      tokens, [&](int64_t row) { return cache.position(row); }, x_.data_as<float>());
   for (size_t layer = 0; layer < weights_.layers.size(); ++layer) run_layer(layer, cache);
 }
 
@@ -138,7 +140,8 @@ void DecoderStep::attention(size_t index, const Tensor& input, const StepCache& 
     const Tensor sums = sums_.defined() ? view(sums_) : Tensor();
     float* const queries = qkv.data_as<float>();
     layer.query_norm.run(queries, rows_, qkv.size(1), sums, sum);
-    layer.key_norm.run(queries + layer.query_norm.heads * layer.query_norm.dim, rows_, qkv.size(1), sums, sum);
+    layer.key_norm.run(queries + layer.query_norm.heads * layer.query_norm.dim, rows_, qkv.size(1), sums,
+                       sum);
   }
   cache.attend(index, qkv, attended);
   if (model_.config_.latent) values_of_heads(attended, view(values_));
@@ -149,7 +152,8 @@ void DecoderStep::latent_rows(const DecoderLayer& layer, const Tensor& input, co
   const LatentAttention& latent = *model_.config_.latent;
   const int64_t heads = model_.share_->heads, dim = model_.config_.head_dim, plain = latent.plain_dim,
                 rope = latent.rope_dim, value = latent.value_dim;
-  const Tensor queries = view(queries_), row = view(latent_), normed = view(latent_normed_), pairs = view(heads_);
+  const Tensor queries = view(queries_), row = view(latent_), normed = view(latent_normed_),
+               pairs = view(heads_);
   if (layer.latent_query_in) {
     const Tensor low = view(latent_query_), low_normed = view(latent_query_normed_);
     multiply(layer.latent_query_in, input, low);
@@ -198,7 +202,8 @@ void DecoderStep::convolution(size_t index, const Tensor& input, const StepCache
     for (int64_t i = 0; i < hidden; ++i) part[i] *= part[2 * hidden + i];
     kernels::store_cached(cache.dtype(), part, hidden, cache.convolved(index, row, cache.position(row)));
   }
-  const float* const bias = layer.convolution_bias.defined() ? layer.convolution_bias.data_as<float>() : nullptr;
+  const float* const bias =
+      layer.convolution_bias.defined() ? layer.convolution_bias.data_as<float>() : nullptr;
   for (int64_t row = 0; row < rows_; ++row) {
     float* const to = out.data_as<float>() + row * hidden;
     for (int64_t i = 0; i < hidden; ++i) to[i] = bias == nullptr ? 0.0f : bias[i];
@@ -216,7 +221,8 @@ void DecoderStep::convolution(size_t index, const Tensor& input, const StepCache
   }
 }
 
-void DecoderStep::between(const Mlp& mlp, const Tensor& input, const Tensor& out, const Tensor& memory) const {
+void DecoderStep::between(const Mlp& mlp, const Tensor& input, const Tensor& out,
+                          const Tensor& memory) const {
   if (mlp.fused) return multiply(mlp.in.packed(), input, out, *mlp.fused, nullptr);
   const Tensor wide = shaped(memory, input.size(0), mlp.width());
   multiply(mlp.in, input, wide);
@@ -262,8 +268,7 @@ void DecoderStep::experts(const ExpertLayer& layer, const Tensor& input, const T
   const Tensor scales = view(shared_scale_);
   if (layer.shared_scale) multiply(layer.shared_scale, input, scales);
   for (int64_t row = 0; row < rows_; ++row) {
-    const float factor =
-        layer.shared_scale ? 1.0f / (1.0f + std::exp(-scales.data_as<float>()[row])) : 1.0f;
+    const float factor = layer.shared_scale ? 1.0f / (1.0f + std::exp(-scales.data_as<float>()[row])) : 1.0f;
     for (int64_t d = 0; d < hidden; ++d) sum[row * hidden + d] += factor * result[row * hidden + d];
   }
 }

@@ -1,4 +1,5 @@
-// A step of a decoder as kernel calls over memory that is made once: of one text's tokens, or of rows of several
+// A step of a decoder as kernel calls over memory that is made once: of one text's tokens, or of rows of
+// several
 // texts.
 #pragma once
 
@@ -27,13 +28,15 @@ class StepCache {
 
 class DecoderStep {
  public:
-  // Of up to `most_rows` rows, `most_logits` of which want logits. rows_are_independent: what a row gives does not
+  // Of up to `most_rows` rows, `most_logits` of which want logits. rows_are_independent: what a row gives
+  // does not
   // depend on those beside it. `model` lives longer.
   DecoderStep(const CausalModel& model, InputPrecision precision, int64_t most_rows, int64_t most_logits,
               bool rows_are_independent);
   // Embeds tokens and runs all layers.
   void run(std::span<const int64_t> tokens, const StepCache& cache);
-  // Of the last rows, or of those that `wanted` lists: valid until the next call. With ranks, of most_logits rows.
+  // Of the last rows, or of those that `wanted` lists: valid until the next call. With ranks, of most_logits
+  // rows.
   Tensor logits_of_last(int64_t rows);
   Tensor logits_of(std::span<const int64_t> wanted);
 

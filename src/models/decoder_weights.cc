@@ -64,12 +64,8 @@ class Loader {
   Product product(std::vector<LinearWeight> weights, bool is_gated = false) const {
     return {std::move(weights), options_.device, is_gated};
   }
-  MatrixPart rows(Range range) const {
-    return is_divided() ? MatrixPart{.rows = range} : MatrixPart{};
-  }
-  MatrixPart columns(Range range) const {
-    return is_divided() ? MatrixPart{.columns = range} : MatrixPart{};
-  }
+  MatrixPart rows(Range range) const { return is_divided() ? MatrixPart{.rows = range} : MatrixPart{}; }
+  MatrixPart columns(Range range) const { return is_divided() ? MatrixPart{.columns = range} : MatrixPart{}; }
   LinearWeight linear(Role role, const MatrixPart& part = {}, int64_t expert = -1) const {
     const NamedMatrix matrix = named_matrix(config_, layer_, role, expert);
     // What is added over the ranks has its bias once.
@@ -106,7 +102,8 @@ class Loader {
       return result;
     }
     const bool is_whole = config_.head_norm == HeadNorm::Whole;
-    const Tensor weight = reshape(source_.vector(full, is_whole ? Shape{all * dim} : Shape{all, dim}), {all, dim});
+    const Tensor weight =
+        reshape(source_.vector(full, is_whole ? Shape{all * dim} : Shape{all, dim}), {all, dim});
     const Range part = share_.of(all);
     result.weight = here(offset(slice(weight, 0, part.begin, part.end).contiguous()));
     return result;

@@ -59,7 +59,7 @@ class Product {
 
 struct Mlp {
   Product in = {}, down = {};  // gate and up, or up alone
-  int64_t size = 0;  // columns between, this rank's
+  int64_t size = 0;            // columns between, this rank's
   bool is_gated = true;
   MlpActivation activation = MlpActivation::Silu;
   double limit = 0;

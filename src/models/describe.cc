@@ -68,9 +68,9 @@ std::string rope_text(const Rope& rope, int64_t head_dim) {
 }
 
 std::string experts_text(const Experts& experts) {
-  std::string text = fmt::format("{} of {}, {} columns each, {}{}", experts.chosen, experts.count,
-                                 experts.intermediate_size, name(experts.scores),
-                                 experts.is_normalized ? ", normalized" : "");
+  std::string text =
+      fmt::format("{} of {}, {} columns each, {}{}", experts.chosen, experts.count, experts.intermediate_size,
+                  name(experts.scores), experts.is_normalized ? ", normalized" : "");
   if (experts.groups > 1) text += fmt::format(", of {} of {} groups", experts.chosen_groups, experts.groups);
   if (experts.scale != 1) text += fmt::format(", times {}", experts.scale);
   if (experts.scales_input) text += ", scaled inputs";
@@ -89,42 +89,47 @@ std::vector<std::pair<std::string, std::string>> describe(const DecoderConfig& c
     if (value != plain) line(what, fmt::format("{}", value));
   };
   line("family", config.model_type);
-  line("parameters", fmt::format("{}{}", config.num_parameters(),
-                                 config.experts ? fmt::format(", {} for a token", config.num_active_parameters())
-                                                : ""));
+  line("parameters",
+       fmt::format("{}{}", config.num_parameters(),
+                   config.experts ? fmt::format(", {} for a token", config.num_active_parameters()) : ""));
   line("vocabulary", fmt::format("{}{}", config.vocab_size, config.tie_word_embeddings ? ", tied" : ""));
-  line("positions", fmt::format("{}{}", config.max_position_embeddings,
-                                config.has_learned_positions ? ", learned" : ""));
+  line("positions",
+       fmt::format("{}{}", config.max_position_embeddings, config.has_learned_positions ? ", learned" : ""));
   line("layers", fmt::format("{} of {}{}", config.num_layers, config.hidden_size,
                              config.is_parallel ? ", attention beside the MLP" : ""));
   const TensorNames& names = config.names;
-  line("norms", fmt::format("{}, eps {}{}{}{}{}", config.norm == NormKind::Rms ? "rms" : "layer", config.norm_eps,
-                            config.norm_bias ? ", bias" : "",
+  line("norms", fmt::format("{}, eps {}{}{}{}{}", config.norm == NormKind::Rms ? "rms" : "layer",
+                            config.norm_eps, config.norm_bias ? ", bias" : "",
                             config.norm_offset != 0 ? fmt::format(", weights + {}", config.norm_offset) : "",
                             names.attention_norm.empty() ? ", none before" : ", before",
                             names.attention_post_norm.empty() ? "" : " and behind"));
   line("heads", fmt::format("{} of {}, {} for keys and values", config.num_heads, config.head_dim,
                             config.num_kv_heads));
-  const char* const head_norms[] = {"", "one weight for all heads", "a weight per head", "all heads as one row"};
+  const char* const head_norms[] = {"", "one weight for all heads", "a weight per head",
+                                    "all heads as one row"};
   if (config.head_norm != HeadNorm::None)
-    line("norms of heads", fmt::format("{} in layers {}", head_norms[static_cast<size_t>(config.head_norm)],
-                                       layers_with(config, [](const LayerKind& l) { return l.has_head_norm; })));
+    line("norms of heads",
+         fmt::format("{} in layers {}", head_norms[static_cast<size_t>(config.head_norm)],
+                     layers_with(config, [](const LayerKind& l) { return l.has_head_norm; })));
   if (config.latent)
     line("latent attention",
-         fmt::format("keys and values from {}, queries from {}, {} plain and {} turning elements, values of {}",
-                     config.latent->rank,
-                     config.latent->query_rank > 0 ? std::to_string(config.latent->query_rank) : "the input",
-                     config.latent->plain_dim, config.latent->rope_dim, config.latent->value_dim));
+         fmt::format(
+             "keys and values from {}, queries from {}, {} plain and {} turning elements, values of {}",
+             config.latent->rank,
+             config.latent->query_rank > 0 ? std::to_string(config.latent->query_rank) : "the input",
+             config.latent->plain_dim, config.latent->rope_dim, config.latent->value_dim));
   for (size_t i = 0; i < config.ropes.size(); ++i)
     if (const std::string layers = layers_with(config, [&](const LayerKind& l) { return l.rope == i; });
         !layers.empty())
       line("rope", fmt::format("{}; layers {}", rope_text(config.ropes[i], config.head_dim), layers));
-  if (const std::string layers = layers_with(config, [](const LayerKind& l) { return !l.rope && !l.is_convolution; });
+  if (const std::string layers =
+          layers_with(config, [](const LayerKind& l) { return !l.rope && !l.is_convolution; });
       !layers.empty() && !config.has_learned_positions)
     line("no positions", "layers " + layers);
   int64_t window = 0, chunk = 0;
   for (int64_t i = 0; i < config.num_layers; ++i)
-    window = std::max(window, config.layer(i).window.value_or(0)), chunk = std::max(chunk, config.layer(i).chunk.value_or(0));
+    window = std::max(window, config.layer(i).window.value_or(0)),
+    chunk = std::max(chunk, config.layer(i).chunk.value_or(0));
   if (window > 0)
     line("window", fmt::format("{} tokens; layers {}", window,
                                layers_with(config, [](const LayerKind& l) { return l.window.has_value(); })));

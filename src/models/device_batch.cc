@@ -6,8 +6,7 @@
 
 namespace weft::models {
 
-DeviceBatch::DeviceBatch(const CausalModel& model, DType cache_dtype, int64_t pages,
-                                   int64_t page_tokens)
+DeviceBatch::DeviceBatch(const CausalModel& model, DType cache_dtype, int64_t pages, int64_t page_tokens)
     : model_(model), pages_(pages), page_tokens_(page_tokens) {
   for (int64_t layer = 0; layer < model.config_.num_layers; ++layer) {
     const auto [heads, key_dim, value_dim] = model.cache_shape(layer);

@@ -29,7 +29,8 @@ class DeviceBatch {
   };
   std::vector<Text> texts_in(std::span<const PagedBatch::Row> rows) const;
   class Layers;
-  // Calls of each text's rows, with its pages' positions one after the other; what it gives, one behind another.
+  // Calls of each text's rows, with its pages' positions one after the other; what it gives, one behind
+  // another.
   Tensor for_each_text(size_t layer, const std::vector<Text>& texts,
                        const std::function<Tensor(const Text&, Tensor& keys, Tensor& values)>& run) const;
   // Its pages of a cache, one after the other: [heads, positions, numbers].

@@ -31,7 +31,8 @@ void leave_out_groups(const Experts& experts, std::vector<float>& ranked) {
     }
     groups.emplace_back(size > 1 ? best + second : best, group);
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   for (size_t i = static_cast<size_t>(experts.chosen_groups); i < groups.size(); ++i)
     std::fill_n(ranked.begin() + groups[i].second * size, size, kOut);
 }
@@ -39,7 +40,8 @@ void leave_out_groups(const Experts& experts, std::vector<float>& ranked) {
 }  // namespace
 
 void choose_experts(const Experts& experts, const float* logits, const float* correction,
-                    std::vector<float>& scores, std::vector<float>& ranked, std::vector<ExpertChoice>& chosen) {
+                    std::vector<float>& scores, std::vector<float>& ranked,
+                    std::vector<ExpertChoice>& chosen) {
   scores.assign(logits, logits + experts.count);
   if (experts.scores == RouterScores::Softmax) softmax_in_place(scores);
   if (experts.scores == RouterScores::Sigmoid)

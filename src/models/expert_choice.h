@@ -32,6 +32,7 @@ class ExpertRows {
 
 // Of one token: `scores` and `ranked` are memory of [experts].
 void choose_experts(const Experts& experts, const float* logits, const float* correction,
-                    std::vector<float>& scores, std::vector<float>& ranked, std::vector<ExpertChoice>& chosen);
+                    std::vector<float>& scores, std::vector<float>& ranked,
+                    std::vector<ExpertChoice>& chosen);
 
 }  // namespace weft::models

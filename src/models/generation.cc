@@ -27,7 +27,8 @@ std::span<const float> row_of(const Tensor& logits, int64_t row) {
   return {logits.data_as<float>() + row * vocab, static_cast<size_t>(vocab)};
 }
 
-// What a cache has to hold before a text's next `count` tokens: nothing of a text that becomes long with them.
+// What a cache has to hold before a text's next `count` tokens: nothing of a text that becomes long with
+// them.
 void renew_long_text(const CausalModel& model, KVCache& cache, int64_t count) {
   const std::optional<int64_t> from = model.long_text_from();
   if (from && cache.text <= *from && cache.length + count > *from) cache.length = 0;
@@ -199,8 +200,8 @@ bool Generation::prefill() {
 void Generation::plain_step() {
   const auto start = Clock::now();
   renew_long_text(*model_, context_->cache, 1);
-  const Tensor logits =
-      *feed(*model_, std::span(tokens_).subspan(static_cast<size_t>(context_->cache.length)), context_->cache);
+  const Tensor logits = *feed(
+      *model_, std::span(tokens_).subspan(static_cast<size_t>(context_->cache.length)), context_->cache);
   note_context();
   const int64_t token = sampler_.sample(row_of(logits, 0), tokens_);
   tokens_.push_back(token);
@@ -370,9 +371,9 @@ std::vector<IdRange> used_ids(const CausalModel& model, const Tokenizer& tokeniz
   return ranges;
 }
 
-TextGeneration::TextGeneration(std::shared_ptr<const CausalModel> model, std::shared_ptr<const Tokenizer> tokenizer,
-                               std::vector<int64_t> prompt, GenerationOptions options,
-                               std::vector<std::string> stop)
+TextGeneration::TextGeneration(std::shared_ptr<const CausalModel> model,
+                               std::shared_ptr<const Tokenizer> tokenizer, std::vector<int64_t> prompt,
+                               GenerationOptions options, std::vector<std::string> stop)
     : generation_(model, std::move(prompt),
                   [&] {
                     if (options.eos_token_ids.empty()) options.eos_token_ids = end_tokens(*model, *tokenizer);

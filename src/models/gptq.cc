@@ -144,9 +144,9 @@ struct CalibratedProduct {
   const char* input;  // as CausalModel's observers are told
 };
 constexpr CalibratedProduct kProducts[] = {{"self_attn.q_proj", "qkv"},  {"self_attn.k_proj", "qkv"},
-                                 {"self_attn.v_proj", "qkv"},  {"self_attn.o_proj", "output"},
-                                 {"mlp.gate_proj", "gate_up"}, {"mlp.up_proj", "gate_up"},
-                                 {"mlp.down_proj", "down"}};
+                                           {"self_attn.v_proj", "qkv"},  {"self_attn.o_proj", "output"},
+                                           {"mlp.gate_proj", "gate_up"}, {"mlp.up_proj", "gate_up"},
+                                           {"mlp.down_proj", "down"}};
 
 }  // namespace
 
@@ -185,8 +185,9 @@ Gptq::Gptq(std::shared_ptr<const Checkpoint> checkpoint, const QuantizationSchem
   bool is_plain = config_.norm == NormKind::Rms && config_.norm_offset == 0 && config_.embedding_scale == 1 &&
                   config_.head_norm == HeadNorm::None && !config_.is_parallel && !config_.experts &&
                   config_.residual_scale == 1;
-  for (const auto& [own, usual] :
-       {std::pair{&config_.names.query, &names.query}, {&config_.names.gate, &names.gate}, {&config_.names.down, &names.down}})
+  for (const auto& [own, usual] : {std::pair{&config_.names.query, &names.query},
+                                   {&config_.names.gate, &names.gate},
+                                   {&config_.names.down, &names.down}})
     is_plain = is_plain && own->name == usual->name && own->block == 0;
   WEFT_CHECK(is_plain && config_.names.attention_post_norm.empty(),
              fmt::format("GPTQ is for models of the Llama and Qwen2 families, not '{}'", config_.model_type));
@@ -272,10 +273,10 @@ GptqWeight Gptq::head() {
   Tensor moments;
   for (const Tensor& x : hidden_)
     add_moments(moments, rms_norm(x, {config_.hidden_size}, norm, config_.norm_eps));
-  const LinearWeight weight =
-      config_.tie_word_embeddings
-          ? weights_->tied_head("model.embed_tokens.weight", "lm_head", config_.vocab_size, config_.hidden_size)
-          : weights_->linear("lm_head", config_.vocab_size, config_.hidden_size);
+  const LinearWeight weight = config_.tie_word_embeddings
+                                  ? weights_->tied_head("model.embed_tokens.weight", "lm_head",
+                                                        config_.vocab_size, config_.hidden_size)
+                                  : weights_->linear("lm_head", config_.vocab_size, config_.hidden_size);
   return quantized(weight.weight, moments);
 }
 

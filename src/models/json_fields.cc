@@ -96,8 +96,8 @@ std::vector<int64_t> JsonFields::integers(const char* key) const {
 
 std::vector<double> JsonFields::reals(const char* key) const {
   const Json& value = get(key);
-  WEFT_CHECK(value.is_array() && std::all_of(value.begin(), value.end(),
-                                             [](const Json& entry) { return entry.is_number(); }),
+  WEFT_CHECK(value.is_array() &&
+                 std::all_of(value.begin(), value.end(), [](const Json& entry) { return entry.is_number(); }),
              wrong(key, "a list of numbers", value));
   return value.get<std::vector<double>>();
 }

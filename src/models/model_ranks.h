@@ -18,11 +18,13 @@ struct Share {
   Range of(int64_t all) const { return {rank * (all / size), (rank + 1) * (all / size)}; }
 };
 
-// Of this rank and model; the whole without tensor parallelism. ValueError where the ranks do not mean one model.
+// Of this rank and model; the whole without tensor parallelism. ValueError where the ranks do not mean one
+// model.
 Share share_of(const DecoderConfig& config, const ModelOptions& options);
 // ValueError with the numbers, where the heads do not divide, or there are fewer parts than ranks.
 void check_ranks(const DecoderConfig& config, const std::string& quantize, int ranks);
-// Columns of a layer's middle of `size`: groups of int4 weights stay whole, others come in 16. The first ranks
+// Columns of a layer's middle of `size`: groups of int4 weights stay whole, others come in 16. The first
+// ranks
 // have one part more where they do not divide.
 Range intermediate_range(int64_t size, const std::string& quantize, int rank, int ranks);
 // Rows of the last layer; the last ranks may have fewer than the others.

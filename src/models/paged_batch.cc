@@ -45,8 +45,8 @@ class PagedBatch::Pages : public StepCache {
   }
   void* convolved(size_t layer, int64_t row, int64_t position) const override {
     const Tensor& keys = batch_.keys_[layer];
-    const int64_t slot = at(row).pages[position / batch_.page_tokens_] * batch_.page_tokens_ +
-                         position % batch_.page_tokens_;
+    const int64_t slot =
+        at(row).pages[position / batch_.page_tokens_] * batch_.page_tokens_ + position % batch_.page_tokens_;
     return static_cast<char*>(keys.data()) + slot * keys.size(3) * itemsize(keys.dtype());
   }
   DType dtype() const override { return batch_.keys_[0].dtype(); }
@@ -78,8 +78,8 @@ PagedBatch::PagedBatch(std::shared_ptr<const CausalModel> model, int64_t pages, 
     keys_.push_back(Tensor::empty({heads, pages, page_tokens, key_dim}, dtype));
     values_.push_back(Tensor::empty({heads, pages, page_tokens, value_dim}, dtype));
   }
-  step_ = std::make_unique<DecoderStep>(*model_, independent_precision(model_->precision_), most_rows, most_logits_,
-                                        true);
+  step_ = std::make_unique<DecoderStep>(*model_, independent_precision(model_->precision_), most_rows,
+                                        most_logits_, true);
 }
 
 PagedBatch::~PagedBatch() = default;
@@ -143,7 +143,8 @@ void PagedBatch::copy_page(int32_t from, int32_t to) {
       const auto bytes = static_cast<size_t>(page_tokens_ * tensor.size(3) * itemsize(tensor.dtype()));
       for (int64_t head = 0; bytes > 0 && head < tensor.size(0); ++head) {
         char* const pages = static_cast<char*>(tensor.data()) + static_cast<size_t>(head * pages_) * bytes;
-        std::memcpy(pages + static_cast<size_t>(to) * bytes, pages + static_cast<size_t>(from) * bytes, bytes);
+        std::memcpy(pages + static_cast<size_t>(to) * bytes, pages + static_cast<size_t>(from) * bytes,
+                    bytes);
       }
     }
 }

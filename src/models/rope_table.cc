@@ -10,7 +10,8 @@ namespace weft::models {
 namespace {
 
 double llama3_frequency(const Rope& rope, double frequency) {
-  const double original = static_cast<double>(rope.original_positions), wavelength = 2 * std::numbers::pi / frequency;
+  const double original = static_cast<double>(rope.original_positions),
+               wavelength = 2 * std::numbers::pi / frequency;
   const double low = rope.low_freq_factor, high = rope.high_freq_factor;
   if (wavelength > original / low) return frequency / rope.factor;
   if (wavelength <= original / high) return frequency;
@@ -38,13 +39,15 @@ std::vector<float> frequencies_of(const Rope& rope, bool in_long_text) {
   const YarnRange yarn(rope);
   const std::vector<double>& factors = in_long_text ? rope.long_factors : rope.short_factors;
   for (int64_t i = 0; i < rope.dim / 2; ++i) {
-    double frequency = 1.0 / std::pow(rope.theta, 2.0 * static_cast<double>(i) / static_cast<double>(rope.dim));
+    double frequency =
+        1.0 / std::pow(rope.theta, 2.0 * static_cast<double>(i) / static_cast<double>(rope.dim));
     switch (rope.scaling) {
       case RopeScaling::None: break;
       case RopeScaling::Linear: frequency /= rope.factor; break;
       case RopeScaling::Llama3: frequency = llama3_frequency(rope, frequency); break;
       case RopeScaling::Yarn: {
-        const double divided = std::clamp((static_cast<double>(i) - yarn.low) / (yarn.high - yarn.low), 0.0, 1.0);
+        const double divided =
+            std::clamp((static_cast<double>(i) - yarn.low) / (yarn.high - yarn.low), 0.0, 1.0);
         frequency = frequency / rope.factor * divided + frequency * (1 - divided);
         break;
       }

@@ -39,8 +39,8 @@ StepPlan::Step& StepPlan::step_for(const CausalModel& model, int64_t tokens, boo
   });
   if (found == steps_.end()) {
     if (steps_.size() == kMostSteps) steps_.erase(steps_.begin());
-    steps_.push_back(std::make_unique<Step>(
-        Step{tokens, all_logits, DecoderStep(model, model.precision_, tokens, all_logits ? tokens : 1, false)}));
+    steps_.push_back(std::make_unique<Step>(Step{
+        tokens, all_logits, DecoderStep(model, model.precision_, tokens, all_logits ? tokens : 1, false)}));
   } else {
     std::rotate(found, found + 1, steps_.end());
   }

@@ -37,7 +37,9 @@ class LayerTensors {
       case Role::Gate: return named(names.gate, between, hidden, config_.mlp_bias);
       case Role::Up: return named(names.up, between, hidden, config_.mlp_bias);
       case Role::Down: return named(names.down, hidden, between, config_.mlp_bias);
-      case Role::Router: return named({.name = names.router, .is_exact = true}, experts.count, hidden, experts.has_router_bias);
+      case Role::Router:
+        return named({.name = names.router, .is_exact = true}, experts.count, hidden,
+                     experts.has_router_bias);
       case Role::ExpertGate:
         return named(names.expert_gate, experts.intermediate_size, hidden, experts.has_bias);
       case Role::ExpertUp: return named(names.expert_up, experts.intermediate_size, hidden, experts.has_bias);
@@ -89,7 +91,8 @@ class LayerTensors {
 
   void matrices(const std::function<void(const NamedMatrix&)>& use) const {
     for (const Role role : roles()) {
-      const bool is_of_expert = role == Role::ExpertGate || role == Role::ExpertUp || role == Role::ExpertDown;
+      const bool is_of_expert =
+          role == Role::ExpertGate || role == Role::ExpertUp || role == Role::ExpertDown;
       const int64_t count = is_of_expert ? config_.experts->count : 1;
       for (int64_t i = 0; i < count; ++i) use(matrix(role, is_of_expert ? i : -1));
     }
@@ -163,7 +166,8 @@ void check_tensors(const Checkpoint& checkpoint) {
     for_each_matrix(config, i, [&](const NamedMatrix& matrix) {
       known.insert(tensor_of(matrix.name));
       known.insert(matrix.name.name + ".scales");
-      if (matrix.has_bias) known.insert(matrix.name.bias.empty() ? matrix.name.name + ".bias" : matrix.name.bias);
+      if (matrix.has_bias)
+        known.insert(matrix.name.bias.empty() ? matrix.name.name + ".bias" : matrix.name.bias);
     });
     for_each_vector(config, i, [&](const std::string& name, const Shape&) { known.insert(name); });
     for (const std::string& name : config.names.unread) known.insert(layer_prefix(config.names, i) + name);
@@ -181,12 +185,13 @@ void check_tensors(const Checkpoint& checkpoint) {
     if (known.contains(name)) continue;
     const size_t last = std::min(name.rfind('.'), name.size());
     const bool is_bias = name.ends_with(".bias") && known.contains(name.substr(0, last) + ".weight");
-    throw_error(ErrorKind::Value,
-                fmt::format("'{}': a {} model{} has no tensor '{}'", checkpoint.file_of(name), config.model_type,
-                            !is_bias                                        ? ""
-                            : name.find(".mlp.", dot) != std::string::npos ? " without mlp_bias"
-                                                                            : " without attention_bias",
-                            printable(name)));
+    throw_error(
+        ErrorKind::Value,
+        fmt::format("'{}': a {} model{} has no tensor '{}'", checkpoint.file_of(name), config.model_type,
+                    !is_bias                                       ? ""
+                    : name.find(".mlp.", dot) != std::string::npos ? " without mlp_bias"
+                                                                   : " without attention_bias",
+                    printable(name)));
   }
 }
 

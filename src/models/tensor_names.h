@@ -9,8 +9,27 @@
 namespace weft::models {
 
 enum class Role : uint8_t {
-  Query, Key, Value, Output, Gate, Up, Down, Router, ExpertGate, ExpertUp, ExpertDown, SharedGate, SharedUp,
-  SharedDown, SharedScale, LatentQueryIn, LatentQueryOut, LatentIn, LatentOut, ConvolutionIn, ConvolutionOut
+  Query,
+  Key,
+  Value,
+  Output,
+  Gate,
+  Up,
+  Down,
+  Router,
+  ExpertGate,
+  ExpertUp,
+  ExpertDown,
+  SharedGate,
+  SharedUp,
+  SharedDown,
+  SharedScale,
+  LatentQueryIn,
+  LatentQueryOut,
+  LatentIn,
+  LatentOut,
+  ConvolutionIn,
+  ConvolutionOut
 };
 
 // A matrix [out, in] of a layer.
@@ -21,7 +40,8 @@ struct NamedMatrix {
 };
 NamedMatrix named_matrix(const DecoderConfig& config, int64_t layer, Role role, int64_t expert = -1);
 // Those that the layer has, each once; of experts, those of all.
-void for_each_matrix(const DecoderConfig& config, int64_t layer, const std::function<void(const NamedMatrix&)>& use);
+void for_each_matrix(const DecoderConfig& config, int64_t layer,
+                     const std::function<void(const NamedMatrix&)>& use);
 // Its other tensors: the name, and the shape.
 void for_each_vector(const DecoderConfig& config, int64_t layer,
                      const std::function<void(const std::string& name, const Shape& shape)>& use);

@@ -108,9 +108,8 @@ class CheckpointWeights : public WeightSource {
   }
   LinearWeight tied_head(const std::string& name, const std::string& head, int64_t rows, int64_t columns,
                          const MatrixPart& part) override {
-    return checkpoint_->has(head + ".scales")
-               ? cut(quantized({.name = head}, rows, columns), head, part)
-               : converted(floating(name, {rows, columns}), name, part);
+    return checkpoint_->has(head + ".scales") ? cut(quantized({.name = head}, rows, columns), head, part)
+                                              : converted(floating(name, {rows, columns}), name, part);
   }
 
  private:
@@ -119,7 +118,9 @@ class CheckpointWeights : public WeightSource {
     WEFT_CHECK_TYPE(is_floating(tensor.dtype()), wrong_dtype(name, tensor, "a floating dtype"));
     return tensor;
   }
-  static int64_t rows_in(const MatrixName& matrix, int64_t out) { return matrix.rows > 0 ? matrix.rows : out; }
+  static int64_t rows_in(const MatrixName& matrix, int64_t out) {
+    return matrix.rows > 0 ? matrix.rows : out;
+  }
   // Of what a tensor's rows hold, those of the matrix.
   static Tensor picked(const Tensor& all, int64_t dim, const MatrixName& matrix, int64_t out) {
     if (matrix.block == 0) return all;
@@ -188,7 +189,9 @@ class RandomWeights : public WeightSource {
         dtype_(weight_dtype(options.dtype)),
         scheme_(QuantizationScheme::parse(options.quantize)) {}
 
-  Tensor vector(const std::string&, const Shape& shape) override { return Tensor::full(shape, 1.0, DType::F32); }
+  Tensor vector(const std::string&, const Shape& shape) override {
+    return Tensor::full(shape, 1.0, DType::F32);
+  }
   LinearWeight linear(const MatrixName& matrix, int64_t out, int64_t in, bool bias,
                       const MatrixPart& part) override {
     LinearWeight weight;
@@ -260,7 +263,8 @@ QuantizationScheme QuantizationScheme::parse(const std::string& name) {
 }
 
 void QuantizationScheme::check(const DecoderConfig& config) const {
-  int64_t row = std::min({config.hidden_size, config.intermediate_size, config.num_heads * config.value_dim()});
+  int64_t row =
+      std::min({config.hidden_size, config.intermediate_size, config.num_heads * config.value_dim()});
   if (config.latent) row = std::min(row, config.latent->rank);
   if (config.latent && config.latent->query_rank > 0) row = std::min(row, config.latent->query_rank);
   if (config.experts) row = std::min(row, config.experts->intermediate_size);
@@ -318,15 +322,16 @@ std::unique_ptr<WeightSource> random_weights(ModelOptions& options, uint64_t see
   return std::make_unique<RandomWeights>(options, seed);
 }
 
-std::shared_ptr<const CausalModel> CausalModel::from_pretrained(const std::string& folder, const ModelOptions& options) {
+std::shared_ptr<const CausalModel> CausalModel::from_pretrained(const std::string& folder,
+                                                                const ModelOptions& options) {
   const std::shared_ptr<const Checkpoint> checkpoint = Checkpoint::open(folder, options.verify);
   ModelOptions completed = options;
   const std::unique_ptr<WeightSource> weights = checkpoint_weights(checkpoint, completed);
   return std::shared_ptr<const CausalModel>(new CausalModel(checkpoint->config(), completed, *weights));
 }
 
-std::shared_ptr<const CausalModel> CausalModel::random(const DecoderConfig& config, const ModelOptions& options,
-                                           uint64_t seed) {
+std::shared_ptr<const CausalModel> CausalModel::random(const DecoderConfig& config,
+                                                       const ModelOptions& options, uint64_t seed) {
   ModelOptions completed = options;
   const std::unique_ptr<WeightSource> weights = random_weights(completed, seed);
   QuantizationScheme::parse(completed.quantize).check(config);

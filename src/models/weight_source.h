@@ -52,8 +52,8 @@ class WeightSource {
   }
   virtual Tensor embedding(const std::string& name, int64_t rows, int64_t columns) = 0;
   // The embedding as the last linear layer, which is called `head`.
-  virtual LinearWeight tied_head(const std::string& name, const std::string& head, int64_t rows, int64_t columns,
-                                 const MatrixPart& part = {}) = 0;
+  virtual LinearWeight tied_head(const std::string& name, const std::string& head, int64_t rows,
+                                 int64_t columns, const MatrixPart& part = {}) = 0;
 };
 
 // A matrix's name with what is before it, and the number of an expert.

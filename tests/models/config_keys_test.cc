@@ -121,8 +121,8 @@ TEST(ConfigKeys, RopeOfBothVersions) {
                   HasSubstr("unknown key 'low_freq_factor'"));
       EXPECT_THAT(error(R"("default", "full_attention": {})"), HasSubstr("unknown key 'full_attention'"));
     }
-  EXPECT_EQ(config_with(R"({"rope_theta": 6, "rope_scaling": {"type": "linear", "factor": 2}})").ropes[0].theta,
-            6);
+  EXPECT_EQ(
+      config_with(R"({"rope_theta": 6, "rope_scaling": {"type": "linear", "factor": 2}})").ropes[0].theta, 6);
   EXPECT_THAT(error_of([] { config_with(R"({"rope_theta": 6, "rope_parameters": {"rope_theta": 7}})"); }),
               HasSubstr("rope_theta is 6, and rope_parameters says 7"));
   EXPECT_EQ(config_with(R"({"rope_theta": 7, "rope_parameters": {"rope_theta": 7}})").ropes[0].theta, 7);

@@ -24,13 +24,16 @@ constexpr Case kCases[] = {
     {"glm4", R"("attention_bias": true)"},
     {"nemotron", R"("attention_bias": true, "mlp_bias": true)"},
     {"gpt_neox", R"("use_parallel_residual": true)"},
-    {"qwen3", R"("rope_parameters": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 8})"},
-    {"phi3", R"("rope_scaling": {"rope_type": "longrope", "short_factor": [1, 2, 3, 4], "long_factor": [2, 3, 4, 5]},
+    {"qwen3",
+     R"("rope_parameters": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 8})"},
+    {"phi3",
+     R"("rope_scaling": {"rope_type": "longrope", "short_factor": [1, 2, 3, 4], "long_factor": [2, 3, 4, 5]},
                 "original_max_position_embeddings": 8)"},
     {"qwen2_moe", R"("num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 32,
                      "shared_expert_intermediate_size": 48, "decoder_sparse_step": 2)"},
     {"gpt_oss", R"("num_local_experts": 4, "num_experts_per_tok": 3, "sliding_window": 5)"},
-    {"llama4_text", R"("num_local_experts": 4, "num_experts_per_tok": 2, "attention_chunk_size": 5, "floor_scale": 3,
+    {"llama4_text",
+     R"("num_local_experts": 4, "num_experts_per_tok": 2, "attention_chunk_size": 5, "floor_scale": 3,
                        "intermediate_size_mlp": 80, "interleave_moe_layer_step": 2)"},
     {"deepseek_v3", R"("q_lora_rank": 24, "kv_lora_rank": 16, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8,
                        "v_head_dim": 12, "n_routed_experts": 8, "num_experts_per_tok": 2, "n_group": 4,
@@ -41,11 +44,11 @@ constexpr Case kCases[] = {
 DecoderConfig config_of(const Case& family) {
   const Folder folder;
   const std::string fields = family.fields;
-  return read_config_json(folder.write(
-      "config.json",
-      R"({"vocab_size": 96, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 4,
+  return read_config_json(
+      folder.write("config.json",
+                   R"({"vocab_size": 96, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 4,
           "num_attention_heads": 8, "num_key_value_heads": 4, "max_position_embeddings": 64, "model_type": ")" +
-          std::string(family.name) + "\"" + (fields.empty() ? "" : ", ") + fields + "}"));
+                       std::string(family.name) + "\"" + (fields.empty() ? "" : ", ") + fields + "}"));
 }
 
 std::vector<int64_t> some_tokens(int64_t count) {
@@ -58,7 +61,8 @@ std::vector<int64_t> some_tokens(int64_t count) {
 double difference(std::span<const float> got, const Tensor& expected) {
   double largest = 0;
   for (int64_t i = 0; i < expected.numel(); ++i)
-    largest = std::max(largest, std::abs(static_cast<double>(got[static_cast<size_t>(i)]) - expected.data_as<float>()[i]));
+    largest = std::max(
+        largest, std::abs(static_cast<double>(got[static_cast<size_t>(i)]) - expected.data_as<float>()[i]));
   return largest;
 }
 
@@ -69,7 +73,8 @@ TEST_P(Families, EveryExecutionComputesTheSame) {
   const std::vector<int64_t> tokens = some_tokens(30);
   KVCache eager = model->make_cache(), fixed = model->make_cache(), compiled = model->make_cache();
   const auto feed = [&](int64_t first, int64_t last) {
-    const auto part = std::span(tokens).subspan(static_cast<size_t>(first), static_cast<size_t>(last - first));
+    const auto part =
+        std::span(tokens).subspan(static_cast<size_t>(first), static_cast<size_t>(last - first));
     const Tensor expected = model->forward(part, eager, false, Execution::Eager);
     for (const auto& [cache, execution] :
          {std::pair{&fixed, Execution::Static}, {&compiled, Execution::Compiled}}) {
@@ -78,7 +83,8 @@ TEST_P(Families, EveryExecutionComputesTheSame) {
           << first << " to " << last << ", " << static_cast<int>(execution);
     }
   };
-  feed(0, 1), feed(1, 4), feed(4, 26), feed(26, 27), feed(27, 30);  // both sides of a window, and of 16 tokens
+  feed(0, 1), feed(1, 4), feed(4, 26), feed(26, 27),
+      feed(27, 30);  // both sides of a window, and of 16 tokens
 }
 
 // The text once in rows of one step, and once in steps of a row, beside another text.
@@ -105,7 +111,8 @@ TEST_P(Families, RowsOverPages) {
     own.pages = second.data();
     const PagedBatch::Row both[] = {other, own};
     const std::span<const float> logits = batch.forward(both);
-    if (std::string(GetParam().name) == "phi3") continue;  // turns by other frequencies when a text becomes long
+    if (std::string(GetParam().name) == "phi3")
+      continue;  // turns by other frequencies when a text becomes long
     EXPECT_TRUE(std::equal(kept[i].begin(), kept[i].end(), row_of(logits, 1).begin())) << i;
   }
 }
@@ -134,9 +141,7 @@ TEST(Experts, BytesOfTheChosenAlone) {
 }
 
 TEST(Experts, ConfigurationsThatCannotBe) {
-  const auto error = [](const char* fields) {
-    return error_of([&] { config_of({"mixtral", fields}); });
-  };
+  const auto error = [](const char* fields) { return error_of([&] { config_of({"mixtral", fields}); }); };
   EXPECT_THAT(error(R"("num_local_experts": 2, "num_experts_per_tok": 3)"),
               ::testing::HasSubstr("num_experts_per_tok must be between 1 and 2, got 3"));
   EXPECT_THAT(error(R"("num_local_experts": 0, "num_experts_per_tok": 1)"),

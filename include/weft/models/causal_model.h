@@ -2,7 +2,8 @@
 //
 //   auto model = weft::models::CausalModel::from_pretrained("Llama-3.2-1B", {.quantize = "int8"});
 //   auto tokenizer = weft::models::Tokenizer::open("Llama-3.2-1B");
-//   weft::models::Generation generation(model, tokenizer->encode("Once upon a time"), {.max_new_tokens = 100});
+//   weft::models::Generation generation(model, tokenizer->encode("Once upon a time"), {.max_new_tokens =
+// 100});
 //   while (auto token = generation.next()) …
 //
 // Activations are float32; weights are what the checkpoint has or `quantize` makes of them.
@@ -26,21 +27,22 @@ struct AttentionRule;
 
 namespace weft::models {
 
-class DecoderStep;       // src/models/decoder_step.h
-class FunctionCache;     // src/models/decoder_functions.h
-class StepPlan;          // src/models/step_plan.h
-class WeightSource;      // src/models/weight_source.h
-struct DecoderWeights;   // src/models/decoder_weights.h
-struct Share;            // src/models/model_ranks.h
+class DecoderStep;      // src/models/decoder_step.h
+class FunctionCache;    // src/models/decoder_functions.h
+class StepPlan;         // src/models/step_plan.h
+class WeightSource;     // src/models/weight_source.h
+struct DecoderWeights;  // src/models/decoder_weights.h
+struct Share;           // src/models/model_ranks.h
 
 // Keys and values of the tokens so far, allocated once. Any model with layers of these sizes may go on with
 // it.
 struct KVCache {
-  // Per layer [kv_heads, capacity, head_dim]; the rank's heads. Of a convolution, keys are [1, capacity, hidden],
+  // Per layer [kv_heads, capacity, head_dim]; the rank's heads. Of a convolution, keys are [1, capacity,
+  // hidden],
   // what it was given, and values have no elements.
   std::vector<Tensor> keys, values;
-  int64_t length = 0;                // tokens it holds; may be set back
-  int64_t text = 0;                  // tokens that its text will have at least: see long_text_from()
+  int64_t length = 0;  // tokens it holds; may be set back
+  int64_t text = 0;    // tokens that its text will have at least: see long_text_from()
   int64_t capacity = 0;
   std::shared_ptr<StepPlan>
       plan;  // of Execution::Compiled; made anew when the model or the tensors are others
@@ -84,10 +86,10 @@ class CausalModel : public std::enable_shared_from_this<CausalModel> {
   // A folder that Checkpoint reads (src/models/checkpoint.h), or that `weft quantize` wrote. RuntimeError and
   // ValueError naming the file and tensor.
   static std::shared_ptr<const CausalModel> from_pretrained(const std::string& folder,
-                                                      const ModelOptions& options = {});
+                                                            const ModelOptions& options = {});
   // Weights of these sizes that mean nothing, for measuring.
-  static std::shared_ptr<const CausalModel> random(const DecoderConfig& config, const ModelOptions& options = {},
-                                             uint64_t seed = 0);
+  static std::shared_ptr<const CausalModel> random(const DecoderConfig& config,
+                                                   const ModelOptions& options = {}, uint64_t seed = 0);
   ~CausalModel();
 
   const DecoderConfig& config() const { return config_; }
@@ -136,7 +138,8 @@ class CausalModel : public std::enable_shared_from_this<CausalModel> {
   void finish_logits(const Tensor& logits) const;  // their cap, in place
   void check_cache(const KVCache& cache, int64_t new_tokens, Execution execution) const;
   // Rows of the embedding, and what is added to those at these positions: float32 [tokens, hidden].
-  void embed(std::span<const int64_t> tokens, const std::function<int64_t(int64_t row)>& position, float* out) const;
+  void embed(std::span<const int64_t> tokens, const std::function<int64_t(int64_t row)>& position,
+             float* out) const;
   kernels::AttentionRule attention_rule(size_t layer) const;
   bool rounds_attention() const { return precision_ == InputPrecision::BFloat16; }
 
@@ -144,7 +147,8 @@ class CausalModel : public std::enable_shared_from_this<CausalModel> {
   Tensor forward_functions(std::span<const int64_t> tokens, KVCache& cache, bool all_logits,
                            Execution execution) const;
   Tensor embed_functions(std::span<const int64_t> tokens, std::span<const int64_t> positions) const;
-  Tensor run_layer(size_t layer, const Tensor& x, FunctionCache& cache, const Observer& observe = nullptr) const;
+  Tensor run_layer(size_t layer, const Tensor& x, FunctionCache& cache,
+                   const Observer& observe = nullptr) const;
   Tensor logits_functions(const Tensor& x) const;  // on the host
   // The first layer alone, of a text that begins here.
   Tensor run_alone(const Tensor& x, KVCache& cache, const Observer& observe) const;
@@ -156,7 +160,8 @@ class CausalModel : public std::enable_shared_from_this<CausalModel> {
   std::unique_ptr<const DecoderWeights> weights_;
 };
 
-// cos and sin of every position's angles, [positions, dim / 2, 2]; `in_long_text`: of LongRope's long factors.
+// cos and sin of every position's angles, [positions, dim / 2, 2]; `in_long_text`: of LongRope's long
+// factors.
 Tensor rope_table(const Rope& rope, int64_t positions, bool in_long_text = false);
 
 }  // namespace weft::models

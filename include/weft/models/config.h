@@ -1,4 +1,5 @@
-// What a decoder-only language model is made of: one description for all families, as a model's folder says it.
+// What a decoder-only language model is made of: one description for all families, as a model's folder says
+// it.
 #pragma once
 
 #include <cstdint>
@@ -35,15 +36,15 @@ enum class RouterScores : uint8_t { Softmax, Sigmoid, SoftmaxOfChosen };
 // Layers whose products are chosen by token.
 struct Experts {
   int64_t count = 0, chosen = 0, intermediate_size = 0;
-  int64_t shared_size = 0;        // of an expert that every token has; 0: there is none
-  bool shared_is_gated = false;   // its output is multiplied by a sigmoid
+  int64_t shared_size = 0;       // of an expert that every token has; 0: there is none
+  bool shared_is_gated = false;  // its output is multiplied by a sigmoid
   RouterScores scores = RouterScores::Softmax;
-  bool is_normalized = false;     // the weights of the chosen add up to one
-  double scale = 1.0;             // of the weights
+  bool is_normalized = false;             // the weights of the chosen add up to one
+  double scale = 1.0;                     // of the weights
   int64_t groups = 1, chosen_groups = 1;  // of experts, of which so many are considered
-  bool has_correction = false;    // added to the scores that choose, not to the weights
+  bool has_correction = false;            // added to the scores that choose, not to the weights
   bool has_router_bias = false, has_bias = false;
-  bool scales_input = false;      // the weight is the input's, not the output's
+  bool scales_input = false;  // the weight is the input's, not the output's
 };
 
 // Keys and values come from a row of `rank` numbers and rotary keys that heads share.
@@ -57,23 +58,24 @@ struct LatentAttention {
 struct LayerKind {
   std::optional<int64_t> window = std::nullopt;  // positions that one sees, itself included
   std::optional<int64_t> chunk = std::nullopt;   // positions see their chunk alone
-  std::optional<size_t> rope = 0;   // which of the ropes; none: positions do not turn
+  std::optional<size_t> rope = 0;                // which of the ropes; none: positions do not turn
   bool has_experts = false;
-  bool is_convolution = false;      // in place of attention
+  bool is_convolution = false;  // in place of attention
   bool has_temperature = false, has_head_norm = true;
-  double score_factor = 1.0;        // beside DecoderConfig::score_scale
+  double score_factor = 1.0;  // beside DecoderConfig::score_scale
 };
 
 // Where a matrix [out, in] lies in a checkpoint.
 struct MatrixName {
-  std::string name = {};             // "": there is none; with ".weight" behind it but for `is_bare`
-  // Of a tensor that holds several matrices: `block` rows of every `period`, from `first` on. 0: all its rows.
+  std::string name = {};  // "": there is none; with ".weight" behind it but for `is_bare`
+  // Of a tensor that holds several matrices: `block` rows of every `period`, from `first` on. 0: all its
+  // rows.
   int64_t first = 0, block = 0, period = 0, rows = 0;
-  bool is_transposed = false;        // [in, out]
+  bool is_transposed = false;  // [in, out]
   bool is_bare = false;
-  std::string bias = {};             // "": name + ".bias"
-  int64_t index = -1, count = 0;     // one of so many matrices in a tensor
-  bool is_exact = false;             // never quantized
+  std::string bias = {};          // "": name + ".bias"
+  int64_t index = -1, count = 0;  // one of so many matrices in a tensor
+  bool is_exact = false;          // never quantized
 };
 
 // The tensors' names; those of a layer without what is before them.
@@ -81,14 +83,14 @@ struct TensorNames {
   std::string layer = "model.layers.{}.";  // {}: its number
   std::string embedding = "model.embed_tokens", positions = {}, final_norm = "model.norm", head = "lm_head";
   // "": the layer has no such norm. Without mlp_norm the MLP has attention's input.
-  std::string attention_norm = "input_layernorm", attention_post_norm = {}, mlp_norm = "post_attention_layernorm",
-              mlp_post_norm = {};
+  std::string attention_norm = "input_layernorm", attention_post_norm = {},
+              mlp_norm = "post_attention_layernorm", mlp_post_norm = {};
   std::string query_norm = "self_attn.q_norm", key_norm = "self_attn.k_norm", sinks = "self_attn.sinks";
-  MatrixName query{.name = "self_attn.q_proj"}, key{.name = "self_attn.k_proj"}, value{.name = "self_attn.v_proj"},
-      output{.name = "self_attn.o_proj"};
+  MatrixName query{.name = "self_attn.q_proj"}, key{.name = "self_attn.k_proj"},
+      value{.name = "self_attn.v_proj"}, output{.name = "self_attn.o_proj"};
   MatrixName gate{.name = "mlp.gate_proj"}, up{.name = "mlp.up_proj"}, down{.name = "mlp.down_proj"};
-  MatrixName shared_gate{.name = "mlp.shared_experts.gate_proj"}, shared_up{.name = "mlp.shared_experts.up_proj"},
-      shared_down{.name = "mlp.shared_experts.down_proj"};
+  MatrixName shared_gate{.name = "mlp.shared_experts.gate_proj"},
+      shared_up{.name = "mlp.shared_experts.up_proj"}, shared_down{.name = "mlp.shared_experts.down_proj"};
   std::string router = "mlp.gate", correction = "mlp.gate.e_score_correction_bias",
               shared_scale = "mlp.shared_expert_gate";
   // {}: the expert's number, of tensors that hold one; else all are in one tensor.
@@ -131,7 +133,7 @@ struct DecoderConfig {
   double temperature = 0.0;           // see AttentionRule
   int64_t temperature_positions = 1;
   std::optional<LatentAttention> latent;
-  int64_t convolution_size = 0;       // positions that a convolution sees
+  int64_t convolution_size = 0;  // positions that a convolution sees
   bool convolution_bias = false;
 
   bool qkv_bias = false, output_bias = false, mlp_bias = false, head_bias = false;
@@ -167,7 +169,8 @@ struct DecoderConfig {
   void check(const std::string& where = "model configuration", bool meta_names = false) const;
 };
 
-// config.json of a Hugging Face folder, as transformers 4 and 5 write it. ValueError for a family weft does not
+// config.json of a Hugging Face folder, as transformers 4 and 5 write it. ValueError for a family weft does
+// not
 // have (src/models/families/), for fields that are missing or of another type, and for a key that is neither
 // understood nor known to change nothing (src/models/irrelevant_keys.cc).
 DecoderConfig read_config_json(const std::string& path);

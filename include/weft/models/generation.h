@@ -66,7 +66,8 @@ struct GenerationStats {
 // another vocabulary, and for going on after another generation began in the same context.
 class Generation {
  public:
-  Generation(std::shared_ptr<const CausalModel> model, std::vector<int64_t> prompt, GenerationOptions options = {});
+  Generation(std::shared_ptr<const CausalModel> model, std::vector<int64_t> prompt,
+             GenerationOptions options = {});
   ~Generation();
 
   // The next token; nullopt after an end token, max_new_tokens, or when the cache is full. End tokens are not

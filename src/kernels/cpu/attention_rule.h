@@ -15,9 +15,9 @@ struct AttentionRule {
   float scale;
   std::optional<int64_t> sliding_window;  // positions seen, the token's own included
   bool rope_interleaved;
-  int64_t rotary_dim;  // a head's first elements, which turn; even
+  int64_t rotary_dim;                           // a head's first elements, which turn; even
   std::optional<int64_t> chunk = std::nullopt;  // positions are seen within their chunk only
-  float soft_cap = 0;           // scores become soft_cap * tanh(score / soft_cap); 0: they do not
+  float soft_cap = 0;            // scores become soft_cap * tanh(score / soft_cap); 0: they do not
   const float* sinks = nullptr;  // [heads]: a score that takes weight and adds nothing
   // Queries are multiplied by 1 + temperature * log(1 + floor((position + 1) / temperature_positions)).
   float temperature = 0;
@@ -48,7 +48,8 @@ struct AttentionRule {
   void rotate_query(const float* x, int64_t position, int64_t head_dim, float* out) const {
     rotate(x, position, head_dim, out);
     if (temperature == 0) return;
-    const float steps = std::floor(static_cast<float>(position + 1) / static_cast<float>(temperature_positions)),
+    const float steps =
+                    std::floor(static_cast<float>(position + 1) / static_cast<float>(temperature_positions)),
                 factor = 1 + temperature * std::log1p(steps);
     for (int64_t d = 0; d < head_dim; ++d) out[d] *= factor;
   }

@@ -76,20 +76,21 @@ class Call {
           const int64_t last = call_.position + token, first = call_.rule.first_seen(last);
           for (int64_t q = 0; q < group_; ++q)
             call_.rule.rotate_query(query(head * group_ + q, token), last, head_dim, queries + q * head_dim);
-          attend_cached(call_.dtype, {.queries = queries,
-                                      .count = group_,
-                                      .head_dim = head_dim,
-                                      .keys = cache(call_.key_cache, head, first),
-                                      .values = cache(call_.value_cache, head, first),
-                                      .key_stride = head_dim,
-                                      .value_stride = head_dim,
-                                      .positions = last + 1 - first,
-                                      .scale = call_.rule.scale,
-                                      .bias = nullptr,
-                                      .scores = scores,
-                                      .output = output,
-                                      .soft_cap = call_.rule.soft_cap,
-                                      .sinks = call_.rule.sinks ? call_.rule.sinks + head * group_ : nullptr});
+          attend_cached(call_.dtype,
+                        {.queries = queries,
+                         .count = group_,
+                         .head_dim = head_dim,
+                         .keys = cache(call_.key_cache, head, first),
+                         .values = cache(call_.value_cache, head, first),
+                         .key_stride = head_dim,
+                         .value_stride = head_dim,
+                         .positions = last + 1 - first,
+                         .scale = call_.rule.scale,
+                         .bias = nullptr,
+                         .scores = scores,
+                         .output = output,
+                         .soft_cap = call_.rule.soft_cap,
+                         .sinks = call_.rule.sinks ? call_.rule.sinks + head * group_ : nullptr});
           std::copy_n(output, group_ * head_dim,
                       call_.output + (token * call_.heads + head * group_) * head_dim);
         }
@@ -144,8 +145,8 @@ class Call {
       mask.resize(static_cast<size_t>(tokens * end));
       for (int64_t token = 0; token < tokens; ++token) {
         const int64_t last = call_.position + token;
-        std::fill(mask.begin() + token * end + call_.rule.first_seen(last), mask.begin() + token * end + last + 1,
-                  uint8_t{1});
+        std::fill(mask.begin() + token * end + call_.rule.first_seen(last),
+                  mask.begin() + token * end + last + 1, uint8_t{1});
       }
       shape.causal = false;
       shape.mask = AttentionMask::Bool;

@@ -1,4 +1,5 @@
-// What a family's file says: how its config.json fills the description of a decoder. One file per family, which
+// What a family's file says: how its config.json fills the description of a decoder. One file per family,
+// which
 // registers what it reads; the functions here read what many have in common.
 #pragma once
 
@@ -26,8 +27,10 @@ void read_sizes(const JsonFields& fields, DecoderConfig& config);
 void read_head_sizes(const JsonFields& fields, DecoderConfig& config, const char* heads_key,
                      std::optional<int64_t> head_dim = std::nullopt);
 
-// rope_theta with rope_scaling, as transformers 4 writes them, or rope_parameters, as transformers 5 does, into
-// config.ropes[0]. `share`: of a head's elements that turn, where the files do not say it; without one, whole heads
+// rope_theta with rope_scaling, as transformers 4 writes them, or rope_parameters, as transformers 5 does,
+// into
+// config.ropes[0]. `share`: of a head's elements that turn, where the files do not say it; without one,
+// whole heads
 // do in any case.
 void read_rope(const JsonFields& fields, DecoderConfig& config, double theta = 10000.0,
                std::optional<double> share = std::nullopt);
@@ -35,7 +38,8 @@ void read_rope(const JsonFields& fields, DecoderConfig& config, double theta = 1
 void read_rope_dictionary(const JsonFields& rope, DecoderConfig& config, Rope& result,
                           std::optional<double> share);
 
-// Of full layers into config.ropes[0], and of those with a window, which get it, into config.ropes[1]: rope_parameters
+// Of full layers into config.ropes[0], and of those with a window, which get it, into config.ropes[1]:
+// rope_parameters
 // of both kinds, as transformers 5 writes them, or one for the full layers, and `local_theta` for the others.
 void read_ropes_by_type(const JsonFields& fields, DecoderConfig& config, double theta, double local_theta);
 

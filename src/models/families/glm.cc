@@ -36,7 +36,8 @@ void read_nemotron(const JsonFields& fields, DecoderConfig& config) {
   set_plain_mlp(config, "mlp.up_proj", "mlp.down_proj");
 }
 
-[[maybe_unused]] const bool kGlmFamilies = register_family("glm", read_glm) && register_family("glm4", read_glm4) &&
+[[maybe_unused]] const bool kGlmFamilies = register_family("glm", read_glm) &&
+                                           register_family("glm4", read_glm4) &&
                                            register_family("nemotron", read_nemotron);
 
 }  // namespace

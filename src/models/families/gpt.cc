@@ -28,12 +28,13 @@ void read_gpt2(const JsonFields& fields, DecoderConfig& config) {
     config.layers[i].rope.reset();
     if (is_by_layer) config.layers[i].score_factor = 1.0 / static_cast<double>(i + 1);
   }
-  for (const char* key : {"summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type",
-                          "summary_use_proj", "reorder_and_upcast_attn", "n_ctx"})
+  for (const char* key : {"summary_activation", "summary_first_dropout", "summary_proj_to_labels",
+                          "summary_type", "summary_use_proj", "reorder_and_upcast_attn", "n_ctx"})
     fields.pass_over(key);
   TensorNames& names = config.names;
   names.layer = "transformer.h.{}.";
-  names.embedding = "transformer.wte", names.positions = "transformer.wpe", names.final_norm = "transformer.ln_f";
+  names.embedding = "transformer.wte", names.positions = "transformer.wpe",
+  names.final_norm = "transformer.ln_f";
   names.attention_norm = "ln_1", names.mlp_norm = "ln_2";
   const auto heads = stacked("attn.c_attn", {config.hidden_size, config.hidden_size, config.hidden_size});
   names.query = heads[0], names.key = heads[1], names.value = heads[2];
@@ -57,7 +58,8 @@ void read_gpt_neox(const JsonFields& fields, DecoderConfig& config) {
   config.mlp_bias = true;
   TensorNames& names = config.names;
   names.layer = "gpt_neox.layers.{}.";
-  names.embedding = "gpt_neox.embed_in", names.final_norm = "gpt_neox.final_layer_norm", names.head = "embed_out";
+  names.embedding = "gpt_neox.embed_in", names.final_norm = "gpt_neox.final_layer_norm",
+  names.head = "embed_out";
   fuse_by_group(names, "attention.query_key_value", config);
   names.output = {.name = "attention.dense"};
   set_plain_mlp(config, "mlp.dense_h_to_4h", "mlp.dense_4h_to_h");

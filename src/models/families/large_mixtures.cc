@@ -84,10 +84,11 @@ void read_llama4(const JsonFields& fields, DecoderConfig& config) {
   const int64_t chunk = fields.integer("attention_chunk_size", 8192),
                 interval = fields.integer("no_rope_layer_interval", 4),
                 step = fields.integer("interleave_moe_layer_step", 1);
-  WEFT_CHECK(chunk > 0 && interval > 0 && step > 0,
-             fmt::format("{}: attention_chunk_size, no_rope_layer_interval and interleave_moe_layer_step must be "
-                         "positive, got {}, {} and {}",
-                         fields.where(), chunk, interval, step));
+  WEFT_CHECK(
+      chunk > 0 && interval > 0 && step > 0,
+      fmt::format("{}: attention_chunk_size, no_rope_layer_interval and interleave_moe_layer_step must be "
+                  "positive, got {}, {} and {}",
+                  fields.where(), chunk, interval, step));
   std::vector<int64_t> turns, mixtures;
   if (fields.has("no_rope_layers")) turns = fields.integers("no_rope_layers");
   if (fields.has("moe_layers")) mixtures = fields.integers("moe_layers");

@@ -25,8 +25,8 @@ int64_t adjusted_size(const JsonFields& fields, int64_t size) {
 
 void read_lfm2(const JsonFields& fields, DecoderConfig& config) {
   read_sizes(fields, config);
-  config.intermediate_size =
-      adjusted_size(fields, fields.has("block_ff_dim") ? fields.integer("block_ff_dim") : config.intermediate_size);
+  config.intermediate_size = adjusted_size(
+      fields, fields.has("block_ff_dim") ? fields.integer("block_ff_dim") : config.intermediate_size);
   config.norm_eps = fields.real("norm_eps", 1e-5);
   fields.pass_over("rms_norm_eps");
   read_rope(fields, config, fields.real("theta", 1e6));
@@ -46,8 +46,9 @@ void read_lfm2(const JsonFields& fields, DecoderConfig& config) {
                                              {"use_pos_enc", "positions of this family turn", "true"}};
   for (const IrrelevantKey& key : kOfHub)
     if (fields.has(key.name)) fields.check_value(key);
-  for (const char* key : {"block_dim", "block_mlp_init_scale", "block_norm_eps", "block_out_init_scale",
-                          "block_use_xavier_init", "conv_dim", "conv_dim_out", "conv_use_xavier_init", "num_heads"})
+  for (const char* key :
+       {"block_dim", "block_mlp_init_scale", "block_norm_eps", "block_out_init_scale",
+        "block_use_xavier_init", "conv_dim", "conv_dim_out", "conv_use_xavier_init", "num_heads"})
     fields.pass_over(key);
   TensorNames& names = config.names;
   names.final_norm = "model.embedding_norm";

@@ -1,4 +1,5 @@
-// Granite, SmolLM3, Ernie 4.5: Llama with something besides. source: GraniteConfig, SmolLM3Config, Ernie4_5Config of transformers.
+// Granite, SmolLM3, Ernie 4.5: Llama with something besides. source: GraniteConfig, SmolLM3Config,
+// Ernie4_5Config of transformers.
 #include "models/families/family.h"
 
 #include <fmt/format.h>
@@ -19,7 +20,8 @@ void read_granite(const JsonFields& fields, DecoderConfig& config) {
   config.residual_scale = fields.real("residual_multiplier", 1.0);
   config.score_scale = fields.real("attention_multiplier", 1.0);
   const double divisor = fields.real("logits_scaling", 1.0);
-  WEFT_CHECK(divisor > 0, fmt::format("{}: logits_scaling must be positive, got {}", fields.where(), divisor));
+  WEFT_CHECK(divisor > 0,
+             fmt::format("{}: logits_scaling must be positive, got {}", fields.where(), divisor));
   config.logit_scale = 1 / divisor;
 }
 
@@ -32,12 +34,13 @@ void read_smollm3(const JsonFields& fields, DecoderConfig& config) {
   config.qkv_bias = config.output_bias = fields.boolean("attention_bias", false);
   config.mlp_bias = fields.boolean("mlp_bias", false);
   const int64_t interval = fields.integer("no_rope_layer_interval", 4);
-  WEFT_CHECK(interval > 0, fmt::format("{}: no_rope_layer_interval must be positive, got {}", fields.where(), interval));
+  WEFT_CHECK(interval > 0,
+             fmt::format("{}: no_rope_layer_interval must be positive, got {}", fields.where(), interval));
   std::vector<int64_t> turns;
   if (fields.has("no_rope_layers")) turns = fields.integers("no_rope_layers");
   WEFT_CHECK(turns.empty() || static_cast<int64_t>(turns.size()) == config.num_layers,
-             fmt::format("{}: no_rope_layers has {} entries, num_hidden_layers is {}", fields.where(), turns.size(),
-                         config.num_layers));
+             fmt::format("{}: no_rope_layers has {} entries, num_hidden_layers is {}", fields.where(),
+                         turns.size(), config.num_layers));
   for (size_t i = 0; i < config.layers.size(); ++i) {
     const bool does_turn = turns.empty() ? (static_cast<int64_t>(i) + 1) % interval != 0 : turns[i] != 0;
     if (!does_turn) config.layers[i].rope.reset();

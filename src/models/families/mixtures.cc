@@ -35,7 +35,8 @@ void read_gpt_oss(const JsonFields& fields, DecoderConfig& config) {
   config.qkv_bias = config.output_bias = fields.boolean("attention_bias", true);
   config.has_sinks = true;
   if (fields.is_absent("layer_types")) {
-    for (size_t i = 0; i < config.layers.size(); i += 2) config.layers[i].window = fields.integer("sliding_window", 128);
+    for (size_t i = 0; i < config.layers.size(); i += 2)
+      config.layers[i].window = fields.integer("sliding_window", 128);
   } else {
     read_windows_by_type(fields, config, read_layer_types(fields, config));
   }

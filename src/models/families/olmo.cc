@@ -32,8 +32,7 @@ void read_olmo3(const JsonFields& fields, DecoderConfig& config) {
   const std::vector<std::string> types = read_layer_types(fields, config);
   const int64_t window = fields.integer("sliding_window", 4096);
   for (size_t i = 0; i < config.layers.size(); ++i)
-    if (types.empty() ? (i + 1) % 4 != 0 : types[i] == "sliding_attention")
-      config.layers[i].window = window;
+    if (types.empty() ? (i + 1) % 4 != 0 : types[i] == "sliding_attention") config.layers[i].window = window;
   read_ropes_by_type(fields, config, 500000.0, fields.real("rope_theta", 500000.0));
 }
 

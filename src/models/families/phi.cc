@@ -36,7 +36,8 @@ void read_phi3(const JsonFields& fields, DecoderConfig& config) {
   config.names.gate = halves[0], config.names.up = halves[1];
 }
 
-[[maybe_unused]] const bool kPhiFamilies = register_family("phi", read_phi) && register_family("phi3", read_phi3);
+[[maybe_unused]] const bool kPhiFamilies =
+    register_family("phi", read_phi) && register_family("phi3", read_phi3);
 
 }  // namespace
 }  // namespace weft::models

@@ -1,4 +1,5 @@
-// Qwen2, Qwen3 and their mixtures. source: Qwen2Config, Qwen2MoeConfig, Qwen3Config, Qwen3MoeConfig of transformers.
+// Qwen2, Qwen3 and their mixtures. source: Qwen2Config, Qwen2MoeConfig, Qwen3Config, Qwen3MoeConfig of
+// transformers.
 #include "models/families/family.h"
 
 #include <fmt/format.h>

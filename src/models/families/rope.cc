@@ -28,10 +28,10 @@ void read_long_rope(const JsonFields& rope, Rope& result) {
   result.scaling = RopeScaling::LongRope;
   result.short_factors = rope.reals("short_factor");
   result.long_factors = rope.reals("long_factor");
-  const double own = result.factor <= 1
-                         ? 1.0
-                         : std::sqrt(1 + std::log(result.factor) /
-                                             std::log(static_cast<double>(result.original_positions)));
+  const double own =
+      result.factor <= 1
+          ? 1.0
+          : std::sqrt(1 + std::log(result.factor) / std::log(static_cast<double>(result.original_positions)));
   result.attention_factor = rope.real("attention_factor", own);
   for (const auto* factors : {&result.short_factors, &result.long_factors})
     WEFT_CHECK(static_cast<int64_t>(factors->size()) == result.dim / 2,
@@ -48,22 +48,23 @@ void read_rope_dictionary(const JsonFields& rope, DecoderConfig& config, Rope& r
     WEFT_CHECK(rope.text("type", type) == type,
                fmt::format("{} has the rope_type '{}' and the type '{}'", rope.where(), printable(type),
                            printable(rope.text("type", type))));
-  WEFT_CHECK(type == "default" || type == "linear" || type == "llama3" || type == "yarn" || type == "longrope",
-             fmt::format("{} of type '{}' is not supported; weft has default, linear, llama3, yarn and longrope",
-                         rope.where(), printable(type)));
+  WEFT_CHECK(
+      type == "default" || type == "linear" || type == "llama3" || type == "yarn" || type == "longrope",
+      fmt::format("{} of type '{}' is not supported; weft has default, linear, llama3, yarn and longrope",
+                  rope.where(), printable(type)));
   if (rope.has("rope_theta")) result.theta = rope.real("rope_theta");
   if (share && rope.has("partial_rotary_factor")) share = rope.real("partial_rotary_factor");
   if (share) {
-    WEFT_CHECK(*share > 0 && *share <= 1,
-               fmt::format("{}: partial_rotary_factor must be above 0 and at most 1, got {}", rope.where(), *share));
+    WEFT_CHECK(
+        *share > 0 && *share <= 1,
+        fmt::format("{}: partial_rotary_factor must be above 0 and at most 1, got {}", rope.where(), *share));
     result.dim = static_cast<int64_t>(static_cast<double>(config.head_dim) * *share);
   } else if (result.dim == 0) {
     result.dim = config.head_dim;
   }
   const bool has_original = type == "yarn" || type == "longrope";
   if (has_original) {
-    result.original_positions =
-        rope.integer("original_max_position_embeddings", result.original_positions);
+    result.original_positions = rope.integer("original_max_position_embeddings", result.original_positions);
     const double ratio = static_cast<double>(config.max_position_embeddings) /
                          static_cast<double>(std::max<int64_t>(1, result.original_positions));
     result.factor = rope.real("factor", ratio);

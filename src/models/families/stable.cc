@@ -28,7 +28,8 @@ void read_starcoder2(const JsonFields& fields, DecoderConfig& config) {
   config.norm_bias = true;
   config.qkv_bias = config.output_bias = config.mlp_bias = fields.boolean("use_bias", true);
   set_plain_mlp(config, "mlp.c_fc", "mlp.c_proj");
-  if (fields.has("layer_types")) return read_windows_by_type(fields, config, read_layer_types(fields, config));
+  if (fields.has("layer_types"))
+    return read_windows_by_type(fields, config, read_layer_types(fields, config));
   if (fields.has("sliding_window"))
     for (LayerKind& layer : config.layers) layer.window = fields.integer("sliding_window");
 }
