@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const auto model = Llama::from_pretrained(argv[1], {.quantize = "int8"});
+    const auto model = CausalModel::from_pretrained(argv[1], {.quantize = "int8"});
     const auto tokenizer = Tokenizer::open(argv[1]);
     const GenerationOptions options{.max_new_tokens = 200,
                                     .sampling = {.temperature = 0.8, .top_p = 0.9, .seed = 1}};

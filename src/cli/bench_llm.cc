@@ -10,7 +10,7 @@
 #include "cli/progress.h"
 #include "cli/ranks.h"
 #include "cli/usage.h"
-#include "models/llama_weights.h"
+#include "models/weight_source.h"
 #include "runtime/ceilings.h"
 #include "runtime/host.h"
 #include "runtime/toolchain.h"
@@ -89,8 +89,8 @@ class Bench {
     return most + arguments_.depth + 16;
   }
 
-  std::shared_ptr<const Llama> make(const std::string& scheme, Execution execution) {
-    LlamaOptions options = arguments_.model.options();
+  std::shared_ptr<const CausalModel> make(const std::string& scheme, Execution execution) {
+    ModelOptions options = arguments_.model.options();
     options.execution = execution;
     if (is_dtype(scheme))
       options.dtype = scheme;
@@ -100,20 +100,20 @@ class Bench {
     options.progress = [&](int64_t done, int64_t total) { progress.update(done, total); };
     if (!arguments_.model.folder.empty()) {
       name_ = arguments_.model.folder;
-      return with_room(Llama::from_pretrained(arguments_.model.folder, options));
+      return with_room(CausalModel::from_pretrained(arguments_.model.folder, options));
     }
-    LlamaConfig config = named_config(arguments_.shape);
+    DecoderConfig config = named_config(arguments_.shape);
     name_ = arguments_.shape;
     if (arguments_.layers > 0 && arguments_.layers < config.num_layers) {
-      config.num_layers = arguments_.layers;
+      config.set_num_layers(arguments_.layers);
       name_ += fmt::format(" ({} layers)", arguments_.layers);
     }
     options.max_positions =
         std::min(config.max_position_embeddings, std::max(positions(), arguments_.model.max_positions));
-    return with_room(Llama::random(config, options, arguments_.seed));
+    return with_room(CausalModel::random(config, options, arguments_.seed));
   }
 
-  std::shared_ptr<const Llama> with_room(std::shared_ptr<const Llama> model) const {
+  std::shared_ptr<const CausalModel> with_room(std::shared_ptr<const CausalModel> model) const {
     for (const auto& [option, sizes] :
          {std::pair{"--pp", &arguments_.prompt_sizes}, std::pair{"--tg", &arguments_.generate_sizes}})
       for (const int64_t size : *sizes)
@@ -126,8 +126,8 @@ class Bench {
   static bool is_dtype(const std::string& scheme) {
     return scheme == "float32" || scheme == "bfloat16" || scheme == "float16";
   }
-  static std::string weights_of(const Llama& model) {
-    const LlamaOptions& options = model.options();
+  static std::string weights_of(const CausalModel& model) {
+    const ModelOptions& options = model.options();
     return options.quantize.empty() || options.quantize == "none" ? options.dtype : options.quantize;
   }
   std::string execution_of(Execution execution) const {
@@ -138,7 +138,7 @@ class Bench {
   }
 
   template <class F>
-  void measure(const Llama& model, const std::string& test, const std::string& execution, int64_t tokens,
+  void measure(const CausalModel& model, const std::string& test, const std::string& execution, int64_t tokens,
                F&& once) {
     Progress progress(test);
     once();  // warm: plans, page tables, clocks
@@ -174,17 +174,17 @@ class Bench {
     rows_.push_back(row);
   }
 
-  std::vector<int64_t> some_tokens(const Llama& model, int64_t count) const {
+  std::vector<int64_t> some_tokens(const CausalModel& model, int64_t count) const {
     std::vector<int64_t> tokens;
     for (int64_t i = 0; i < count; ++i) tokens.push_back((1 + i * 7919) % model.config().vocab_size);
     return tokens;
   }
 
-  void fill(const Llama& model, KVCache& cache) const {
+  void fill(const CausalModel& model, KVCache& cache) const {
     if (arguments_.depth > 0) model.forward(some_tokens(model, arguments_.depth), cache);
   }
 
-  void prefill(const Llama& model, int64_t size) {
+  void prefill(const CausalModel& model, int64_t size) {
     KVCache cache = model.make_cache(std::min(model.max_positions(), size + arguments_.depth));
     fill(model, cache);
     const std::vector<int64_t> tokens = some_tokens(model, size);
@@ -195,14 +195,14 @@ class Bench {
       return seconds_since(start);
     });
     // Two operations for each weight of a layer and token; the head runs once.
-    const LlamaConfig& config = model.config();
+    const DecoderConfig& config = model.config();
     const double head = static_cast<double>(config.vocab_size * config.hidden_size);
     const double weights =
-        static_cast<double>(config.num_parameters()) - head * (config.tie_word_embeddings ? 1 : 2);
+        static_cast<double>(config.num_active_parameters()) - head * (config.tie_word_embeddings ? 1 : 2);
     rows_.back().share = 2 * (weights + head / static_cast<double>(size)) * rows_.back().mean * 1e-9;
   }
 
-  void decode(const Llama& model, int64_t size, const std::string& note) {
+  void decode(const CausalModel& model, int64_t size, const std::string& note) {
     KVCache cache = model.make_cache(std::min(model.max_positions(), size + arguments_.depth + 1));
     fill(model, cache);
     const Execution execution = model.options().execution;
@@ -219,19 +219,19 @@ class Bench {
     if (read_gbs_ > 0) rows_.back().share = rows_.back().gigabytes * rows_.back().mean / read_gbs_;
   }
 
-  void speculative(const std::shared_ptr<const Llama>& model, int64_t size) {
+  void speculative(const std::shared_ptr<const CausalModel>& model, int64_t size) {
     GenerationOptions options;
     options.max_new_tokens = size;
     options.ignore_eos = true;
     if (arguments_.draft_shape.empty())
       options.prompt_lookup = true;
     else {
-      LlamaConfig config = named_config(arguments_.draft_shape);
+      DecoderConfig config = named_config(arguments_.draft_shape);
       config.vocab_size = model->config().vocab_size;
-      LlamaOptions draft = arguments_.model.options();
+      ModelOptions draft = arguments_.model.options();
       draft.quantize = "int4-g32";
       draft.max_positions = model->max_positions();
-      options.draft = Llama::random(config, draft, arguments_.seed);
+      options.draft = CausalModel::random(config, draft, arguments_.seed);
     }
     GenerationStats stats;
     measure(*model, fmt::format("tg{}", size), "compiled, speculative", size, [&] {

@@ -54,7 +54,7 @@ double percentile(std::vector<double> values, size_t percent) {
 
 class StreamsBench {
  public:
-  StreamsBench(Engine& engine, const models::Llama& model, int64_t prompt, int64_t generate, int repetitions)
+  StreamsBench(Engine& engine, const models::CausalModel& model, int64_t prompt, int64_t generate, int repetitions)
       : engine_(engine), model_(model), prompt_(prompt), generate_(generate), repetitions_(repetitions) {}
 
   // `count` texts at once: tokens per second while all are written; the first tokens of prompts that come one
@@ -125,7 +125,7 @@ class StreamsBench {
   }
 
   Engine& engine_;
-  const models::Llama& model_;
+  const models::CausalModel& model_;
   int64_t prompt_, generate_;
   int repetitions_;
   std::mt19937_64 numbers_{1};
@@ -158,17 +158,17 @@ BenchServeCommand::BenchServeCommand(CLI::App& bench)
 
 int BenchServeCommand::run() const {
   if (threads_ > 0) set_num_threads(static_cast<int>(threads_));
-  models::LlamaConfig config = models::named_config(shape_);
+  models::DecoderConfig config = models::named_config(shape_);
   if (layers_ > 0) config.num_layers = std::min(config.num_layers, layers_);
   const int64_t most = *std::max_element(streams_.begin(), streams_.end());
-  models::LlamaOptions options;
+  models::ModelOptions options;
   (scheme_.starts_with("int") ? options.quantize : options.dtype) = scheme_;
   options.max_positions = std::min(config.max_position_embeddings, 2 * prompt_ + 2 * generate_ + 512);
   WEFT_CHECK(prompt_ + generate_ <= options.max_positions,
              fmt::format("bench serve: prompt and text have {} tokens, the model's context {}",
                          prompt_ + generate_, options.max_positions));
   const double read_gbs = runtime::measure_read_bandwidth();
-  const auto model = models::Llama::random(config, options);
+  const auto model = models::CausalModel::random(config, options);
   Engine engine(model, std::make_shared<NumberTokenizer>(config.vocab_size), {.max_batch = most});
   StreamsBench bench(engine, *model, prompt_, generate_, static_cast<int>(repetitions_));
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();

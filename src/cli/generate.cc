@@ -39,13 +39,13 @@ void on_interrupt(int signal) {
 constexpr int kInterruptedStatus = 130;  // as shells say it: 128 + SIGINT
 
 double peak_memory_bytes() {
-  struct rusage usage{};
+  struct rusage usage {};
   ::getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
 // With several ranks, the first one's signal counts, for all at the same token.
-bool is_interrupted(const Llama& model) {
+bool is_interrupted(const CausalModel& model) {
   const bool is = model.agreed(interrupted != 0);
   if (model.num_ranks() > 1) interrupted = is;
   return is;
@@ -53,7 +53,7 @@ bool is_interrupted(const Llama& model) {
 
 // Generated text and figures; the figures of several answers add up.
 struct Session {
-  std::shared_ptr<const Llama> model, draft;
+  std::shared_ptr<const CausalModel> model, draft;
   std::shared_ptr<const Tokenizer> tokenizer;
   std::shared_ptr<Context> context =
       std::make_shared<Context>();              // of a conversation: its turns are computed once
@@ -61,6 +61,7 @@ struct Session {
   GenerationStats stats;
   double first_token_seconds = 0;  // of the last answer
   FinishReason finish_reason = FinishReason::None;
+  std::vector<int64_t> token_ids;  // generated, of all answers
 
   void add(const GenerationStats& answer) {
     for (auto count : {&GenerationStats::prompt_tokens, &GenerationStats::kept_tokens,
@@ -111,6 +112,8 @@ std::string write_answer(const GenerateArguments& arguments, Session& session, s
   }
   const GenerationStats& stats = generation.generation().stats();
   session.add(stats);
+  const auto first = generation.generation().tokens().begin() + stats.prompt_tokens;
+  session.token_ids.insert(session.token_ids.end(), first, first + stats.generated_tokens);
   session.finish_reason = interrupted ? FinishReason::Cancelled : generation.finish_reason();
   if (stats.speculation_stopped)
     fmt::print(stderr, "\nspeculation stopped: {:.2f} ms per token against {:.2f} ms without\n",
@@ -126,7 +129,7 @@ struct Summary {
 
 // In GB/s: what this machine was measured at once; with several ranks, what each has while all read. 0 where
 // that is not known, and the user does not wait for it.
-double read_bandwidth(const Llama& model) {
+double read_bandwidth(const CausalModel& model) {
   if (model.num_ranks() > 1) return interrupted ? 0 : runtime::measure_read_bandwidth();
   const runtime::Peaks* peaks = interrupted ? runtime::known_peaks() : &runtime::measured_peaks();
   return peaks == nullptr ? 0 : peaks->bytes_per_ns;
@@ -208,6 +211,7 @@ void print_json(const Session& session, const std::string& answer, double load_s
   const GenerationStats& stats = session.stats;
   const Summary summary = summarize(session);
   nlohmann::ordered_json result = {{"text", answer},
+                                   {"token_ids", session.token_ids},
                                    {"prompt_tokens", stats.prompt_tokens},
                                    {"kept_tokens", stats.kept_tokens},
                                    {"generated_tokens", stats.generated_tokens},
@@ -301,7 +305,7 @@ void check_usage(const GenerateArguments& arguments) {
   check(!arguments.special || !is_chat, "--special is for prompts without --chat and --interactive");
   check(arguments.system.empty() || is_chat, "--system needs --chat or --interactive");
   check(arguments.chat_template.empty() || is_chat, "--chat-template needs --chat or --interactive");
-  struct stat input{};
+  struct stat input {};
   const bool has_input = ::fstat(STDIN_FILENO, &input) == 0 &&
                          (S_ISFIFO(input.st_mode) || S_ISREG(input.st_mode) || S_ISSOCK(input.st_mode));
   check(arguments.prompt || !arguments.prompt_file.empty() || arguments.interactive || has_input ||
@@ -347,7 +351,7 @@ int generate(const GenerateArguments& arguments) {
                                 : chat_template_from_name(arguments.chat_template);
   if (session.model->num_ranks() > 1) distributed::reset_statistics();
   session.start = std::chrono::steady_clock::now();
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = on_interrupt;
   ::sigaction(SIGINT, &action, nullptr);
   // Each rank has a timeline of its own.

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "io/archive.h"
 #include "io/arguments.h"
 #include "io/pickle.h"
+#include "models/checkpoint.h"
 #include "weft/error.h"
 #include "weft/exported.h"
 #include "weft/jit.h"
@@ -184,15 +186,42 @@ void print_values(const Json& all) {
                 other["value"].get<std::string>().c_str());
 }
 
+// A folder with a language model: its description.
+int inspect_folder(const InspectOptions& options) {
+  WEFT_CHECK(
+      !options.verify && !options.code,
+      fmt::format("inspect: '{}' is a folder with a language model: it has no code, and its checksums are "
+                  "compared when it is loaded (weft generate --verify)",
+                  options.model));
+  const auto checkpoint = models::Checkpoint::open(options.model);
+  Json description = Json::array();
+  std::string text;
+  for (const auto& [what, value] : models::describe(checkpoint->config())) {
+    description.push_back({{"name", what}, {"value", value}});
+    text += fmt::format("  {:<20} {}\n", what, value);
+  }
+  if (options.json)
+    print_json({{"model", options.model},
+                {"kind", "language model"},
+                {"quantization", checkpoint->quantization()},
+                {"description", description}});
+  else
+    std::printf("language model, quantization %s\n\n%s", checkpoint->quantization().c_str(), text.c_str());
+  return 0;
+}
+
 }  // namespace
 
 int inspect(const InspectOptions& options) {
+  std::error_code error;
+  if (std::filesystem::is_directory(options.model, error)) return inspect_folder(options);
   if (options.model.ends_with(".safetensors"))
     throw_error(ErrorKind::Value,
                 fmt::format("inspect: '{}' is no archive: inspect reads .pt and .pth files{}", options.model,
                             options.verify ? "; safetensors files hold no checksums to verify" : ""));
   const bool is_program = exported::is_program(options.model);
-  const auto archive = jit::ArchiveReader::open(options.model, is_program ? jit::ArchiveLayout::Flat : jit::ArchiveLayout::Pt);
+  const auto archive =
+      jit::ArchiveReader::open(options.model, is_program ? jit::ArchiveLayout::Flat : jit::ArchiveLayout::Pt);
   const std::vector<std::string> damaged = options.verify ? archive->damaged() : std::vector<std::string>();
   if (!damaged.empty()) {
     if (options.json) print_json({{"model", options.model}, {"verified", verified_json(*archive, damaged)}});

@@ -83,7 +83,7 @@ void ModelArguments::add_to(CLI::App* command) {
                     "Steps as prepared call lists (default), or function by function");
 }
 
-models::LlamaOptions ModelArguments::options() const {
+models::ModelOptions ModelArguments::options() const {
   return {.dtype = dtype,
           .quantize = quantize,
           .activations = activations,
@@ -94,12 +94,12 @@ models::LlamaOptions ModelArguments::options() const {
           .device = device_of_model()};
 }
 
-std::shared_ptr<const models::Llama> ModelArguments::load() const {
+std::shared_ptr<const models::CausalModel> ModelArguments::load() const {
   if (threads > 0) set_num_threads(threads);
-  models::LlamaOptions loading = options();
+  models::ModelOptions loading = options();
   Progress progress("loading layer");
   loading.progress = [&](int64_t done, int64_t total) { progress.update(done, total); };
-  return models::Llama::from_pretrained(folder, loading);
+  return models::CausalModel::from_pretrained(folder, loading);
 }
 
 ModelCommands::ModelCommands(CLI::App& app, CLI::App& bench) {

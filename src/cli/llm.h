@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/models/llama.h"
+#include "weft/models/causal_model.h"
 
 namespace weft::cli {
 
@@ -28,8 +28,8 @@ struct ModelArguments {
   // Where the model is. RuntimeError where this machine has no such device.
   Device device_of_model() const;
   // With progress on a terminal.
-  std::shared_ptr<const models::Llama> load() const;
-  models::LlamaOptions options() const;
+  std::shared_ptr<const models::CausalModel> load() const;
+  models::ModelOptions options() const;
 };
 
 struct GenerateArguments {

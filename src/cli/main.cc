@@ -16,7 +16,8 @@
 namespace {
 
 CLI::App* add_run(CLI::App& app, weft::cli::RunOptions& options) {
-  CLI::App* run = app.add_subcommand("run", "Run an exported program (.pt2), or a method of a TorchScript archive, on arrays from files");
+  CLI::App* run = app.add_subcommand(
+      "run", "Run an exported program (.pt2), or a method of a TorchScript archive, on arrays from files");
   run->add_option("model", options.model, "The archive (.pt)")->required();
   run->add_option("--input,-i", options.inputs,
                   "A .npz with the arguments by name or position, or a .npy for each argument in order")
@@ -41,8 +42,10 @@ CLI::App* add_run(CLI::App& app, weft::cli::RunOptions& options) {
 }
 
 CLI::App* add_inspect(CLI::App& app, weft::cli::InspectOptions& options) {
-  CLI::App* inspect = app.add_subcommand("inspect", "Methods, parameters, buffers and sizes of an archive");
-  inspect->add_option("model", options.model, "The archive (.pt)")->required();
+  CLI::App* inspect = app.add_subcommand(
+      "inspect", "Methods, parameters, buffers and sizes of an archive; what a language model is made of");
+  inspect->add_option("model", options.model, "The archive (.pt), or a folder with a language model")
+      ->required();
   inspect->add_flag("--code", options.code, "Also forward's code");
   inspect->add_flag("--verify", options.verify,
                     "Read the whole file and compare the checksum (CRC-32) of every entry first");

@@ -13,7 +13,8 @@
 #include "cli/usage.h"
 #include "models/checkpoint.h"
 #include "models/gptq.h"
-#include "models/llama_weights.h"
+#include "models/tensor_names.h"
+#include "models/weight_source.h"
 #include "runtime/mapped_file.h"
 #include "weft/error.h"
 #include "weft/models/safetensors.h"
@@ -42,18 +43,18 @@ double bytes_of(const Tensor& tensor) {
   return static_cast<double>(tensor.numel() * itemsize(tensor.dtype()));
 }
 
-// config.json in Hugging Face's words, so that the folder stands for itself.
-std::string config_text(const LlamaConfig& config, const QuantizationScheme& scheme) {
-  using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
+
+// config.json in Hugging Face's words, of a model that has Meta's.
+Json config_of(const DecoderConfig& config) {
   Json scaling;
-  if (config.rope_scaling == RopeScaling::Linear)
-    scaling = {{"rope_type", "linear"}, {"factor", config.rope_factor}};
-  if (config.rope_scaling == RopeScaling::Llama3)
+  const Rope& rope = config.ropes[0];
+  if (rope.scaling == RopeScaling::Llama3)
     scaling = {{"rope_type", "llama3"},
-               {"factor", config.rope_factor},
-               {"low_freq_factor", config.rope_low_freq_factor},
-               {"high_freq_factor", config.rope_high_freq_factor},
-               {"original_max_position_embeddings", config.rope_original_positions}};
+               {"factor", rope.factor},
+               {"low_freq_factor", rope.low_freq_factor},
+               {"high_freq_factor", rope.high_freq_factor},
+               {"original_max_position_embeddings", rope.original_positions}};
   const auto or_null = [](const std::optional<int64_t>& number) { return number ? Json(*number) : Json(); };
   Json json = {{"model_type", config.model_type},
                {"hidden_act", "silu"},
@@ -65,29 +66,30 @@ std::string config_text(const LlamaConfig& config, const QuantizationScheme& sch
                {"num_key_value_heads", config.num_kv_heads},
                {"head_dim", config.head_dim},
                {"max_position_embeddings", config.max_position_embeddings},
-               {"rms_norm_eps", config.rms_norm_eps},
-               {"rope_theta", config.rope_theta},
+               {"rms_norm_eps", config.norm_eps},
+               {"rope_theta", rope.theta},
                {"rope_scaling", scaling},
-               {"rope_interleaved", config.rope_interleaved},
-               {"attention_bias", config.qkv_bias},
-               {"mlp_bias", config.mlp_bias},
+               {"rope_interleaved", rope.interleaved},
                {"tie_word_embeddings", config.tie_word_embeddings},
-               {"sliding_window", or_null(config.sliding_window)},
                {"bos_token_id", or_null(config.bos_token_id)},
                {"eos_token_id", config.eos_token_ids},
-               {"torch_dtype", config.torch_dtype},
-               {"quantization", scheme.name()}};
-  if (config.sliding_window) {
-    json["use_sliding_window"] = true;
-    for (int64_t i = 0; i < config.num_layers; ++i)
-      json["layer_types"].push_back(config.window_of(i) ? "sliding_attention" : "full_attention");
-  }
+               {"torch_dtype", config.torch_dtype}};
+  return json;
+}
+
+// The folder's own words where it has them, so that the written folder stands for itself.
+std::string config_text(const std::string& input, const DecoderConfig& config,
+                        const QuantizationScheme& scheme) {
+  const fs::path own = fs::path(input) / "config.json";
+  std::error_code error;
+  Json json = fs::exists(own, error) ? Json::parse(read_text(own)) : config_of(config);
+  json["quantization"] = scheme.name();
   return json.dump(2) + "\n";
 }
 
 // The calibration text in pieces that fit into the context, each with the beginning token.
 std::vector<std::vector<int64_t>> calibration_ids(const QuantizeArguments& arguments,
-                                                  const LlamaConfig& config) {
+                                                  const DecoderConfig& config) {
   constexpr int64_t kLongest = 512;
   const auto tokenizer = Tokenizer::open(arguments.input);
   std::vector<int64_t> ids = tokenizer->encode(read_text(arguments.calibration), false);
@@ -124,7 +126,7 @@ int quantize(const QuantizeArguments& arguments) {
   const std::shared_ptr<const Checkpoint> checkpoint = Checkpoint::open(arguments.input);
   WEFT_CHECK(checkpoint->quantization() == "none",
              fmt::format("'{}': already quantized as {}", arguments.input, checkpoint->quantization()));
-  const LlamaConfig& config = checkpoint->config();
+  const DecoderConfig& config = checkpoint->config();
   scheme.check(config);
   const fs::path output = arguments.output;
   std::error_code error;
@@ -165,40 +167,39 @@ int quantize(const QuantizeArguments& arguments) {
     progress.print(fmt::format("{:<6} {:>10}  {:>10}      {:.5f}\n", name, bytes_text(layer.before),
                                bytes_text(layer.after), layer.error / layer.count));
   };
-  const int64_t heads = config.num_heads * config.head_dim, kv = config.num_kv_heads * config.head_dim;
   for (int64_t i = 0; i < config.num_layers; ++i) {
     progress.update(i, config.num_layers);
-    const std::string prefix = fmt::format("model.layers.{}.", i);
     Layer layer;
     if (gptq) calibrated = gptq->next_layer();
-    const auto linear = [&](const char* name, int64_t out, int64_t in) {
-      convert(prefix + name + ".weight", prefix + name, out, in, layer);
-    };
-    linear("self_attn.q_proj", heads, config.hidden_size);
-    linear("self_attn.k_proj", kv, config.hidden_size);
-    linear("self_attn.v_proj", kv, config.hidden_size);
-    linear("self_attn.o_proj", config.hidden_size, heads);
-    linear("mlp.gate_proj", config.intermediate_size, config.hidden_size);
-    linear("mlp.up_proj", config.intermediate_size, config.hidden_size);
-    linear("mlp.down_proj", config.hidden_size, config.intermediate_size);
-    for (const char* name : {"input_layernorm.weight", "post_attention_layernorm.weight"})
-      copy(prefix + name, {config.hidden_size});
-    for (const auto& [name, size, is_there] :
-         {std::tuple{"self_attn.q_proj.bias", heads, config.qkv_bias},
-          {"self_attn.k_proj.bias", kv, config.qkv_bias},
-          {"self_attn.v_proj.bias", kv, config.qkv_bias},
-          {"self_attn.o_proj.bias", config.hidden_size, config.output_bias},
-          {"mlp.gate_proj.bias", config.intermediate_size, config.mlp_bias},
-          {"mlp.up_proj.bias", config.intermediate_size, config.mlp_bias},
-          {"mlp.down_proj.bias", config.hidden_size, config.mlp_bias}})
-      if (is_there) copy(prefix + name, {size});
+    std::set<std::string> done;  // of tensors that hold several matrices
+    for_each_matrix(config, i, [&](const NamedMatrix& matrix) {
+      const MatrixName& name = matrix.name;
+      WEFT_CHECK(
+          !name.is_transposed && !name.is_bare,
+          fmt::format("quantize: '{}' has matrices that lie on their side in '{}', which weft does not "
+                      "write; load the model with --quantize",
+                      config.model_type, tensor_of(name)));
+      if (!done.insert(name.name).second) return;
+      const int64_t rows = name.rows > 0 ? name.rows : matrix.out;
+      if (name.is_exact)
+        copy(tensor_of(name), {rows, matrix.in});
+      else
+        convert(tensor_of(name), name.name, rows, matrix.in, layer);
+      if (matrix.has_bias) copy(name.name + ".bias", {rows});
+    });
+    for_each_vector(config, i, copy);
     report(std::to_string(i), layer);
   }
-  copy("model.norm.weight", {config.hidden_size});
-  copy("model.embed_tokens.weight", {config.vocab_size, config.hidden_size});
+  const TensorNames& names = config.names;
+  copy(names.final_norm + ".weight", {config.hidden_size});
+  if (config.norm_bias) copy(names.final_norm + ".bias", {config.hidden_size});
+  copy(names.embedding + ".weight", {config.vocab_size, config.hidden_size});
+  if (config.has_learned_positions)
+    copy(names.positions + ".weight", {config.max_position_embeddings, config.hidden_size});
+  if (config.head_bias) copy(names.head + ".bias", {config.vocab_size});
   Layer head;
-  if (gptq) calibrated = {{"lm_head", gptq->head()}};
-  convert(config.tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight", "lm_head",
+  if (gptq) calibrated = {{names.head, gptq->head()}};
+  convert((config.tie_word_embeddings ? names.embedding : names.head) + ".weight", names.head,
           config.vocab_size, config.hidden_size, head);
   if (config.tie_word_embeddings) head.before = 0;
   report("head", head);
@@ -208,7 +209,7 @@ int quantize(const QuantizeArguments& arguments) {
   save_safetensors(output / "model.safetensors", tensors,
                    {{"weft.quantization", scheme.name()}, {"format", "pt"}});
   runtime::OutputFile file(output / "config.json", "configuration");
-  file.write(config_text(config, scheme));
+  file.write(config_text(arguments.input, config, scheme));
   file.commit();
   for (const char* name :
        {"tokenizer.json", "tokenizer.model", "tokenizer_config.json", "generation_config.json"})

@@ -9,7 +9,7 @@
 
 #include "cli/progress.h"
 #include "cli/usage.h"
-#include "models/llama_batch.h"
+#include "models/paged_batch.h"
 #include "runtime/peaks.h"
 #include "serve/engine.h"
 #include "serve/http.h"
@@ -175,7 +175,7 @@ int ServeCommand::serve_model() const {
                                .prompt_tokens = prompt_tokens_,
                                .max_queue = max_queue_};
   if (cache_mib_ > 0)
-    options.cache_tokens = (cache_mib_ << 20) / models::LlamaBatch::cache_bytes_per_token(*model);
+    options.cache_tokens = (cache_mib_ << 20) / models::PagedBatch::cache_bytes_per_token(*model);
   const auto engine = std::make_shared<serve::Engine>(model, tokenizer, options);
   engine->metrics().update([&](serve::Metrics& metrics) { metrics.now.read_gbs = read_gbs; });
 

@@ -12,7 +12,7 @@
 #include "core/printable.h"
 #include "io/pickle.h"
 #include "io/json.h"
-#include "models/llama_weights.h"
+#include "models/weight_source.h"
 #include "weft/error.h"
 #include "weft/models/safetensors.h"
 #include "weft/ops.h"
@@ -61,7 +61,7 @@ void check_index(const std::string& folder, const std::string& tensor, const std
 
 class SafetensorsCheckpoint : public Checkpoint {
  public:
-  SafetensorsCheckpoint(const std::string& folder, const LlamaConfig& config) : folder_(folder) {
+  SafetensorsCheckpoint(const std::string& folder, const DecoderConfig& config) : folder_(folder) {
     config_ = config;
     const fs::path single = fs::path(folder) / "model.safetensors",
                    index = fs::path(folder) / "model.safetensors.index.json";
@@ -80,13 +80,15 @@ class SafetensorsCheckpoint : public Checkpoint {
       const auto scheme = file->metadata().find("weft.quantization");
       if (scheme != file->metadata().end()) quantization_ = QuantizationScheme::parse(scheme->second).name();
     }
+    add_base();
   }
   bool has(const std::string& name) const override { return file_of_.contains(name); }
   Tensor tensor(const std::string& name, const Shape& shape) const override {
     const auto found = file_of_.find(name);
     if (found == file_of_.end()) missing(folder_, name);
-    check_shape(file_of(name), name, found->second->shape(name), shape);
-    return found->second->tensor(name);
+    const std::string stored = name.starts_with(base_) ? name.substr(base_.size()) : name;
+    check_shape(file_of(name), name, found->second->shape(stored), shape);
+    return found->second->tensor(stored);
   }
   std::string file_of(const std::string& name) const override {
     return has(name) ? file_of_.at(name)->path() : folder_;
@@ -98,7 +100,18 @@ class SafetensorsCheckpoint : public Checkpoint {
   }
 
  private:
-  std::string folder_;
+  // A model that was saved without its head has names without what stands before them with one.
+  void add_base() {
+    const std::string embedding = config_.names.embedding + ".weight",
+                      base = embedding.substr(0, embedding.find('.') + 1);
+    if (has(embedding) || !has(embedding.substr(base.size()))) return;
+    std::map<std::string, std::shared_ptr<SafetensorsFile>> named;
+    for (const auto& [name, file] : file_of_) named[base + name] = file;
+    file_of_ = std::move(named);
+    base_ = base;
+  }
+
+  std::string folder_, base_;
   std::map<std::string, std::shared_ptr<SafetensorsFile>> file_of_;
 };
 
@@ -106,7 +119,7 @@ class SafetensorsCheckpoint : public Checkpoint {
 class TorchCheckpoint : public Checkpoint {
  public:
   // `file_of`: where the index says that each tensor is; empty where there is none.
-  TorchCheckpoint(std::string folder, const LlamaConfig& config, bool verify,
+  TorchCheckpoint(std::string folder, const DecoderConfig& config, bool verify,
                   const std::vector<std::string>& files,
                   const std::map<std::string, std::string>& file_of = {})
       : folder_(std::move(folder)) {
@@ -236,7 +249,7 @@ std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& folder, bool ver
   if (!fs::is_directory(root, ignored))
     throw_error(ErrorKind::Runtime, fmt::format("'{}': not a folder", folder));
   if (fs::exists(root / "config.json")) {
-    LlamaConfig config = read_config_json(root / "config.json");
+    DecoderConfig config = read_config_json(root / "config.json");
     if (fs::exists(root / "generation_config.json"))
       read_generation_config(root / "generation_config.json", config);
     if (fs::exists(root / "model.safetensors") || fs::exists(root / "model.safetensors.index.json")) {

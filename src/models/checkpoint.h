@@ -20,7 +20,7 @@ class Checkpoint {
   static std::unique_ptr<Checkpoint> open(const std::string& folder, bool verify = false);
   virtual ~Checkpoint() = default;
 
-  const LlamaConfig& config() const { return config_; }
+  const DecoderConfig& config() const { return config_; }
   // The scheme that `weft quantize` wrote the folder with: "int8", "int4-g32"; "none".
   const std::string& quantization() const { return quantization_; }
   virtual bool has(const std::string& name) const = 0;
@@ -31,7 +31,7 @@ class Checkpoint {
   virtual std::vector<std::string> names() const = 0;
 
  protected:
-  LlamaConfig config_;
+  DecoderConfig config_;
   std::string quantization_ = "none";
 };
 

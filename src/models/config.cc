@@ -9,115 +9,87 @@
 #include "core/printable.h"
 #include "core/suggest.h"
 #include "models/irrelevant_keys.h"
+#include "models/families/family.h"
 #include "models/json_fields.h"
-#include "models/llama_weights.h"
+#include "models/weight_source.h"
 #include "weft/error.h"
 
 namespace weft::models {
+const LayerKind& DecoderConfig::layer(int64_t index) const {
+  static const auto& kPlain = *new LayerKind;
+  return layers.empty() ? kPlain : layers[static_cast<size_t>(index)];
+}
+
+void DecoderConfig::set_num_layers(int64_t count) {
+  num_layers = count;
+  if (!layers.empty()) layers.resize(static_cast<size_t>(count));
+}
+
 namespace {
 
-// What a dictionary of either name says: rope_scaling as transformers 4 writes it, with rope_theta beside it,
-// or rope_parameters as transformers 5 does, with rope_theta in it.
-void read_rope(const JsonFields& fields, const char* key, LlamaConfig& config) {
-  const JsonFields rope(fields.get(key), fmt::format("{}: {}", fields.where(), key));
-  const std::string type = rope.text("rope_type", rope.text("type", "default"));
-  if (rope.has("type"))
-    WEFT_CHECK(rope.text("type", type) == type,
-               fmt::format("{}: {} has the rope_type '{}' and the type '{}'", fields.where(), key,
-                           printable(type), printable(rope.text("type", type))));
-  WEFT_CHECK(type == "default" || type == "linear" || type == "llama3",
-             fmt::format("{}: {} of type '{}' is not supported; weft has default, linear and llama3",
-                         fields.where(), key, printable(type)));
-  if (rope.has("rope_theta")) {
-    const double theta = rope.real("rope_theta");
-    WEFT_CHECK(!fields.has("rope_theta") || fields.real("rope_theta") == theta,
-               fmt::format("{}: rope_theta is {}, and {} says {}", fields.where(),
-                           fields.real("rope_theta", theta), key, theta));
-    config.rope_theta = theta;
-  }
-  if (type != "default") config.rope_factor = rope.real("factor");
-  if (type == "linear") config.rope_scaling = RopeScaling::Linear;
-  if (type == "llama3") {
-    config.rope_scaling = RopeScaling::Llama3;
-    config.rope_low_freq_factor = rope.real("low_freq_factor", 1.0);
-    config.rope_high_freq_factor = rope.real("high_freq_factor", 4.0);
-    config.rope_original_positions = rope.integer("original_max_position_embeddings", 8192);
-  }
-  static constexpr IrrelevantKey kIrrelevant[] = {
-      {"partial_rotary_factor", "weft rotates whole heads", "1 1.0"}};
-  rope.check_all_understood(kIrrelevant);
+int64_t mlp_parameters(const DecoderConfig& config, int64_t intermediate, bool has_bias) {
+  const int64_t inputs = config.is_gated ? 2 : 1;
+  return (inputs + 1) * config.hidden_size * intermediate +
+         (has_bias ? inputs * intermediate + config.hidden_size : 0);
 }
 
-void read_rope(const JsonFields& fields, LlamaConfig& config) {
-  config.rope_theta = fields.real("rope_theta", 10000.0);
-  const bool has_both = fields.has("rope_scaling") && fields.has("rope_parameters");
-  WEFT_CHECK(!has_both || fields.get("rope_scaling") == fields.get("rope_parameters"),
-             fmt::format("{}: rope_scaling and rope_parameters say different things", fields.where()));
-  for (const char* key : {"rope_scaling", "rope_parameters"})
-    if (fields.has(key)) read_rope(fields, key, config);
+int64_t attention_parameters(const DecoderConfig& config) {
+  const int64_t hidden = config.hidden_size, heads = config.num_heads, dim = config.head_dim;
+  if (config.latent) {
+    const LatentAttention& latent = *config.latent;
+    const int64_t queries =
+        latent.query_rank == 0 ? hidden * heads * dim : latent.query_rank * (hidden + heads * dim + 1);
+    return queries + hidden * (latent.rank + latent.rope_dim) + latent.rank +
+           latent.rank * heads * (latent.plain_dim + latent.value_dim) + heads * latent.value_dim * hidden;
+  }
+  const int64_t kv = config.num_kv_heads;
+  int64_t norms = 0;
+  if (config.head_norm_has_weights) {
+    if (config.head_norm == HeadNorm::Shared) norms = 2 * dim;
+    if (config.head_norm == HeadNorm::PerHead || config.head_norm == HeadNorm::Whole)
+      norms = (heads + kv) * dim;
+  }
+  return hidden * dim * (2 * heads + 2 * kv) + (config.qkv_bias ? dim * (heads + 2 * kv) : 0) +
+         (config.output_bias ? hidden : 0) + norms + (config.has_sinks ? heads : 0);
 }
 
-// The layers that see a window alone. source: MistralConfig and Qwen2Config of transformers.
-void read_window(const JsonFields& fields, LlamaConfig& config) {
-  const bool is_mistral = config.model_type == "mistral", is_qwen2 = config.model_type == "qwen2";
-  const bool is_on = is_mistral || fields.boolean("use_sliding_window", false);
-  WEFT_CHECK(is_mistral || is_qwen2 ||
-                 (!is_on && (!fields.has("sliding_window") || fields.has("use_sliding_window"))),
-             fmt::format("{}: a {} model has no sliding_window", fields.where(), config.model_type));
-  if (is_mistral) {
-    WEFT_CHECK(fields.boolean("use_sliding_window", true) || !fields.has("sliding_window"),
-               fmt::format("{}: sliding_window with use_sliding_window false is not supported: a mistral "
-                           "model has its window in any case",
-                           fields.where()));
-    WEFT_CHECK(!fields.has("max_window_layers"),
-               fmt::format("{}: a mistral model has no max_window_layers; weft reads its layer_types",
-                           fields.where()));
-  }
-  for (const char* key : {"sliding_window", "max_window_layers"}) fields.pass_over(key);
-  if (is_on && fields.has("sliding_window")) config.sliding_window = fields.integer("sliding_window");
-  if (is_on && fields.is_absent("sliding_window")) config.sliding_window = 4096;
-  const int64_t layers = std::clamp<int64_t>(config.num_layers, 0, int64_t{1} << 16);
-  std::vector<bool> has_window(static_cast<size_t>(layers), config.sliding_window.has_value());
-  if (is_qwen2 && !fields.has("layer_types") && config.sliding_window) {
-    const int64_t full = fields.integer("max_window_layers", 28);
-    for (int64_t i = 0; i < std::min(full, layers); ++i) has_window[static_cast<size_t>(i)] = false;
-  }
-  if (fields.has("layer_types")) {
-    const std::vector<std::string> types = fields.texts("layer_types");
-    WEFT_CHECK(static_cast<int64_t>(types.size()) == config.num_layers,
-               fmt::format("{}: layer_types has {} entries, num_hidden_layers is {}", fields.where(),
-                           types.size(), config.num_layers));
-    has_window.assign(types.size(), false);
-    for (size_t i = 0; i < types.size(); ++i) {
-      has_window[i] = types[i] == "sliding_attention";
-      WEFT_CHECK(has_window[i] || types[i] == "full_attention",
-                 fmt::format("{}: layer_types has '{}' for layer {}; weft has full_attention and "
-                             "sliding_attention",
-                             fields.where(), printable(types[i]), i));
-      WEFT_CHECK(!has_window[i] || config.sliding_window,
-                 fmt::format("{}: layer_types has sliding_attention for layer {}, and there is no "
-                             "sliding_window",
-                             fields.where(), i));
+// Of a model each of whose layers' tokens has `chosen` experts.
+int64_t parameters(const DecoderConfig& config, bool all_experts) {
+  const int64_t hidden = config.hidden_size;
+  const int64_t norm = hidden * (config.norm_bias ? 2 : 1);
+  const TensorNames& names = config.names;
+  int64_t total = 0;
+  for (int64_t i = 0; i < config.num_layers; ++i) {
+    const LayerKind& layer = config.layer(i);
+    for (const std::string* name :
+         {&names.attention_norm, &names.attention_post_norm, &names.mlp_norm, &names.mlp_post_norm})
+      if (!name->empty()) total += norm;
+    if (layer.is_convolution)
+      total += hidden * (4 * hidden + config.convolution_size) + (config.convolution_bias ? 5 * hidden : 0);
+    else
+      total += attention_parameters(config);
+    if (!layer.has_experts) {
+      total += mlp_parameters(config, config.intermediate_size, config.mlp_bias);
+      continue;
     }
+    const Experts& experts = *config.experts;
+    total += (all_experts ? experts.count : experts.chosen) *
+                 mlp_parameters(config, experts.intermediate_size, experts.has_bias) +
+             experts.count * (hidden + (experts.has_router_bias ? 1 : 0) + (experts.has_correction ? 1 : 0));
+    if (experts.shared_size > 0)
+      total += mlp_parameters(config, experts.shared_size, false) + (experts.shared_is_gated ? hidden : 0);
   }
-  const auto windows = std::count(has_window.begin(), has_window.end(), true);
-  if (windows == 0)
-    config.sliding_window.reset();
-  else if (windows < layers)
-    config.has_window = std::move(has_window);
+  return total + norm + (config.has_learned_positions ? config.max_position_embeddings * hidden : 0) +
+         config.vocab_size * hidden * (config.tie_word_embeddings ? 1 : 2) +
+         (config.head_bias ? config.vocab_size : 0);
 }
 
 }  // namespace
 
-int64_t LlamaConfig::num_parameters() const {
-  const int64_t attention = hidden_size * head_dim * (2 * num_heads + 2 * num_kv_heads);
-  const int64_t bias = (qkv_bias ? head_dim * (num_heads + 2 * num_kv_heads) : 0) +
-                       (output_bias ? hidden_size : 0) + (mlp_bias ? 2 * intermediate_size + hidden_size : 0);
-  const int64_t layer = attention + bias + 3 * hidden_size * intermediate_size + 2 * hidden_size;
-  return num_layers * layer + hidden_size + vocab_size * hidden_size * (tie_word_embeddings ? 1 : 2);
-}
+int64_t DecoderConfig::num_parameters() const { return parameters(*this, true); }
+int64_t DecoderConfig::num_active_parameters() const { return parameters(*this, false); }
 
-void LlamaConfig::check(const std::string& where, bool meta_names) const {
+void DecoderConfig::check(const std::string& where, bool meta_names) const {
   const auto require = [&](bool condition, const char* field, const std::string& expected,
                            const auto& value) {
     WEFT_CHECK(condition, fmt::format("{}: {} must be {}, got {}", where, field, expected, value));
@@ -144,69 +116,83 @@ void LlamaConfig::check(const std::string& where, bool meta_names) const {
              fmt::format("{}: {} {} is not a multiple of {} {}", where, heads, num_heads,
                          called("num_key_value_heads", "n_kv_heads"), num_kv_heads));
   require(head_dim % 2 == 0, "head_dim", "even", head_dim);
-  number(called("rms_norm_eps", "norm_eps"), rms_norm_eps, 0, 0.1);
-  number("rope_theta", rope_theta, 0, 1e12);
-  if (rope_scaling != RopeScaling::None) {
-    number("the factor of rope_scaling", rope_factor, 0, 1e6);
-    size("original_max_position_embeddings of rope_scaling", rope_original_positions);
-    number("low_freq_factor of rope_scaling", rope_low_freq_factor, 0, 1e6);
-    number("high_freq_factor of rope_scaling", rope_high_freq_factor, rope_low_freq_factor, 1e6);
+  number(called("rms_norm_eps", "norm_eps"), norm_eps, 0, 0.1);
+  for (const Rope& rope : ropes) {
+    number("rope_theta", rope.theta, 0, 1e12);
+    require(rope.dim >= 0 && rope.dim <= head_dim && rope.dim % 2 == 0, "the part of a head that turns",
+            fmt::format("even and at most {}", head_dim), rope.dim);
+    if (rope.scaling == RopeScaling::None) continue;
+    number("the factor of rope_scaling", rope.factor, 0, 1e6);
+    size("original_max_position_embeddings of rope_scaling", rope.original_positions);
+    number("low_freq_factor of rope_scaling", rope.low_freq_factor, 0, 1e6);
+    number("high_freq_factor of rope_scaling", rope.high_freq_factor, rope.low_freq_factor, 1e6);
+    number("beta_slow of rope_scaling", rope.beta_slow, 0, 1e6);
+    number("beta_fast of rope_scaling", rope.beta_fast, 0, 1e6);
+    number("attention_factor of rope_scaling", rope.attention_factor, 0, 1e6);
+    for (const auto* factors : {&rope.short_factors, &rope.long_factors})
+      for (const double factor : *factors) number("a factor of rope_scaling", factor, 0, 1e6);
   }
-  if (sliding_window) require(*sliding_window > 0, "sliding_window", "positive", *sliding_window);
   WEFT_CHECK(
-      has_window.empty() || static_cast<int64_t>(has_window.size()) == num_layers,
-      fmt::format("{}: windows of {} layers, num_hidden_layers is {}", where, has_window.size(), num_layers));
+      layers.empty() || static_cast<int64_t>(layers.size()) == num_layers,
+      fmt::format("{}: {} layers are described, num_hidden_layers is {}", where, layers.size(), num_layers));
+  for (const LayerKind& layer : layers) {
+    if (layer.window) require(*layer.window > 0, "sliding_window", "positive", *layer.window);
+    if (layer.has_experts)
+      WEFT_CHECK(experts.has_value(), fmt::format("{}: layers have experts that nothing describes", where));
+    if (layer.is_convolution) size("conv_L_cache", convolution_size);
+  }
+  if (experts) {
+    size("the number of experts", experts->count);
+    require(experts->chosen > 0 && experts->chosen <= experts->count, "num_experts_per_tok",
+            fmt::format("between 1 and {}", experts->count), experts->chosen);
+    size("moe_intermediate_size", experts->intermediate_size);
+    require(experts->shared_size >= 0 && experts->shared_size <= kMost, "the shared experts' size",
+            fmt::format("between 0 and {}", kMost), experts->shared_size);
+    require(experts->groups > 0 && experts->count % experts->groups == 0, "n_group",
+            fmt::format("a divisor of {}", experts->count), experts->groups);
+    require(experts->chosen_groups > 0 && experts->chosen_groups <= experts->groups &&
+                experts->chosen <= experts->chosen_groups * (experts->count / experts->groups),
+            "topk_group",
+            fmt::format("at most {}, and as many as num_experts_per_tok needs", experts->groups),
+            experts->chosen_groups);
+  }
+  if (latent) {
+    size("kv_lora_rank", latent->rank);
+    size("qk_nope_head_dim", latent->plain_dim);
+    size("qk_rope_head_dim", latent->rope_dim);
+    require(latent->value_dim > 0 && latent->value_dim <= head_dim, "v_head_dim",
+            fmt::format("between 1 and {}", head_dim), latent->value_dim);
+    require(latent->query_rank >= 0 && latent->query_rank <= kMost, "q_lora_rank",
+            fmt::format("between 0 and {}", kMost), latent->query_rank);
+  }
+  if (temperature != 0) size("floor_scale", temperature_positions);
+  for (const auto& [field, value] :
+       {std::pair{"attn_logit_softcapping", score_cap}, {"final_logit_softcapping", logit_cap}})
+    require(value >= 0 && value <= 1e6, field, "between 0 and 1000000", value);
+  if (score_scale) number("the scale of attention's scores", *score_scale, 0, 1e6);
+  for (const auto& [field, value] : {std::pair{"the scale of embeddings", embedding_scale},
+                                     {"residual_multiplier", residual_scale},
+                                     {"the scale of logits", logit_scale}})
+    number(field, value, 0, 1e6);
   const std::string ids = fmt::format("an id of the vocabulary, between 0 and {}", vocab_size - 1);
   if (bos_token_id)
     require(*bos_token_id >= 0 && *bos_token_id < vocab_size, "bos_token_id", ids, *bos_token_id);
   for (const int64_t id : eos_token_ids) require(id >= 0 && id < vocab_size, "eos_token_id", ids, id);
 }
 
-std::optional<int64_t> LlamaConfig::window_of(int64_t layer) const {
-  if (!has_window.empty() && !has_window[static_cast<size_t>(layer)]) return std::nullopt;
-  return sliding_window;
-}
-
-LlamaConfig read_config_json(const std::string& path) {
+DecoderConfig read_config_json(const std::string& path) {
   const Json json = read_json(path);
   const JsonFields fields(json, fmt::format("'{}'", path));
-  LlamaConfig config;
+  DecoderConfig config;
   config.model_type = fields.text("model_type", "llama");
-  WEFT_CHECK(config.model_type == "llama" || config.model_type == "mistral" || config.model_type == "qwen2",
-             fmt::format("'{}': architecture '{}' is not supported; weft has llama, mistral and qwen2", path,
-                         printable(config.model_type)));
-  const std::string activation = fields.text("hidden_act", "silu");
-  WEFT_CHECK(activation == "silu",
-             fmt::format("'{}': hidden_act must be silu, got {}", path, printable(activation)));
-  config.vocab_size = fields.integer("vocab_size");
-  config.hidden_size = fields.integer("hidden_size");
-  config.intermediate_size = fields.integer("intermediate_size");
-  config.num_layers = fields.integer("num_hidden_layers");
-  config.num_heads = fields.integer("num_attention_heads");
-  config.num_kv_heads = fields.integer("num_key_value_heads", config.num_heads);
-  WEFT_CHECK(config.num_heads > 0,
-             fmt::format("'{}': num_attention_heads must be positive, got {}", path, config.num_heads));
-  WEFT_CHECK(fields.has("head_dim") || config.hidden_size % config.num_heads == 0,
-             fmt::format(
-                 "'{}': hidden_size {} is not a multiple of num_attention_heads {}, and there is no head_dim",
-                 path, config.hidden_size, config.num_heads));
-  config.head_dim = fields.integer("head_dim", config.hidden_size / config.num_heads);
-  config.max_position_embeddings = fields.integer("max_position_embeddings", 2048);
-  config.rms_norm_eps = fields.real("rms_norm_eps", 1e-6);
-  read_rope(fields, config);
-  config.tie_word_embeddings = fields.boolean("tie_word_embeddings", false);
-  const bool attention_bias = fields.boolean("attention_bias", false);
-  config.qkv_bias = config.model_type == "qwen2" || attention_bias;
-  config.output_bias = config.model_type == "llama" && attention_bias;
-  config.mlp_bias = fields.boolean("mlp_bias", false);
-  WEFT_CHECK(config.model_type != "mistral" || !attention_bias,
-             fmt::format("'{}': a mistral model has no attention_bias", path));
-  WEFT_CHECK(config.model_type == "llama" || !config.mlp_bias,
-             fmt::format("'{}': a {} model has no mlp_bias", path, config.model_type));
-  read_window(fields, config);
+  const ReadFamily read = find_family(config.model_type);
+  WEFT_CHECK(read != nullptr, fmt::format("'{}': architecture '{}' is not supported; weft has {}{}", path,
+                                          printable(config.model_type), fmt::join(model_types(), ", "),
+                                          did_you_mean(config.model_type, model_types())));
+  read(fields, config);
   if (const auto bos = fields.token_ids("bos_token_id"); !bos.empty()) config.bos_token_id = bos[0];
   config.eos_token_ids = fields.token_ids("eos_token_id");
-  config.rope_interleaved = fields.boolean("rope_interleaved", false);
+  if (fields.boolean("rope_interleaved", false)) config.ropes[0].interleaved = true;
   const char* const dtype_key = fields.has("torch_dtype") ? "torch_dtype" : "dtype";
   config.torch_dtype = fields.text(dtype_key, "float32");
   const std::vector<std::string> dtypes = {"float32", "bfloat16", "float16", "float64"};
@@ -220,7 +206,7 @@ LlamaConfig read_config_json(const std::string& path) {
   return config;
 }
 
-void read_generation_config(const std::string& path, LlamaConfig& config) {
+void read_generation_config(const std::string& path, DecoderConfig& config) {
   const Json json = read_json(path);
   const JsonFields fields(json, fmt::format("'{}'", path));
   for (const int64_t id : fields.token_ids("eos_token_id"))
@@ -230,18 +216,18 @@ void read_generation_config(const std::string& path, LlamaConfig& config) {
   config.check(fmt::format("'{}'", path));
 }
 
-LlamaConfig read_params_json(const std::string& path) {
+DecoderConfig read_params_json(const std::string& path) {
   const Json json = read_json(path);
   const JsonFields fields(json, fmt::format("'{}'", path));
-  LlamaConfig config;
-  config.rope_interleaved = true;
+  DecoderConfig config;
+  config.ropes[0].interleaved = true;
   config.hidden_size = fields.integer("dim");
   config.num_layers = fields.integer("n_layers");
   config.num_heads = fields.integer("n_heads");
   config.num_kv_heads = fields.integer("n_kv_heads", config.num_heads);
   config.vocab_size = fields.integer("vocab_size", -1);
-  config.rms_norm_eps = fields.real("norm_eps", 1e-5);
-  config.rope_theta = fields.real("rope_theta", 10000.0);
+  config.norm_eps = fields.real("norm_eps", 1e-5);
+  config.ropes[0].theta = fields.real("rope_theta", 10000.0);
   config.max_position_embeddings = fields.integer("max_seq_len", 2048);
   WEFT_CHECK(config.num_heads > 0 && config.hidden_size > 0 && config.hidden_size < (1 << 24),
              fmt::format("'{}': dim and n_heads must be positive, got {} and {}", path, config.hidden_size,
@@ -265,8 +251,8 @@ LlamaConfig read_params_json(const std::string& path) {
   }
   config.intermediate_size = fields.integer("hidden_dim", multiple * ((hidden + multiple - 1) / multiple));
   if (fields.boolean("use_scaled_rope", false)) {
-    config.rope_scaling = RopeScaling::Llama3;
-    config.rope_factor = fields.real("rope_scaling_factor", 8.0);
+    config.ropes[0].scaling = RopeScaling::Llama3;
+    config.ropes[0].factor = fields.real("rope_scaling_factor", 8.0);
   }
   fields.check_all_understood(irrelevant_params_keys());
   return config;
@@ -303,14 +289,14 @@ std::vector<std::string> config_names() {
   return names;
 }
 
-LlamaConfig named_config(const std::string& name) {
+DecoderConfig named_config(const std::string& name) {
   const auto found = shapes().find(name);
   if (found == shapes().end())
     throw_error(ErrorKind::Value,
                 fmt::format("unknown model shape '{}'; the shapes are {}{}", printable(name),
                             fmt::join(config_names(), ", "), did_you_mean(name, config_names())));
   const Row& row = found->second;
-  LlamaConfig config;
+  DecoderConfig config;
   config.model_type = row.type;
   config.vocab_size = row.vocab;
   config.hidden_size = row.hidden;
@@ -320,11 +306,11 @@ LlamaConfig named_config(const std::string& name) {
   config.num_kv_heads = row.kv_heads;
   config.head_dim = row.head_dim;
   config.max_position_embeddings = row.positions;
-  config.rope_theta = row.theta;
+  config.ropes[0].theta = row.theta;
   config.qkv_bias = config.model_type == "qwen2";
   config.tie_word_embeddings =
       name == "llama-1b" || name == "llama-3b" || name == "qwen2-0.5b" || name == "tiny";
-  if (name == "mistral-7b") config.sliding_window = 4096;
+  if (name == "mistral-7b") config.layers.assign(static_cast<size_t>(row.layers), {.window = 4096});
   config.check();
   return config;
 }

@@ -27,9 +27,17 @@ std::span<const float> row_of(const Tensor& logits, int64_t row) {
   return {logits.data_as<float>() + row * vocab, static_cast<size_t>(vocab)};
 }
 
+// What a cache has to hold before a text's next `count` tokens: nothing of a text that becomes long with
+// them.
+void renew_long_text(const CausalModel& model, KVCache& cache, int64_t count) {
+  const std::optional<int64_t> from = model.long_text_from();
+  if (from && cache.text <= *from && cache.length + count > *from) cache.length = 0;
+}
+
 // Feeds `tokens` in blocks; the logits of the last, or nothing where it was cancelled between two.
-std::optional<Tensor> feed(const Llama& model, std::span<const int64_t> tokens, KVCache& cache,
+std::optional<Tensor> feed(const CausalModel& model, std::span<const int64_t> tokens, KVCache& cache,
                            const std::function<bool()>& is_cancelled = nullptr) {
+  cache.text = cache.length + static_cast<int64_t>(tokens.size());
   while (static_cast<int64_t>(tokens.size()) > kPrefillBlock) {
     model.forward(tokens.first(kPrefillBlock), cache);
     tokens = tokens.subspan(kPrefillBlock);
@@ -39,14 +47,14 @@ std::optional<Tensor> feed(const Llama& model, std::span<const int64_t> tokens, 
 }
 
 // Makes room for `capacity` tokens, keeping those it holds.
-void reserve(const Llama& model, KVCache& cache, int64_t capacity) {
+void reserve(const CausalModel& model, KVCache& cache, int64_t capacity) {
   if (!cache.keys.empty() && cache.capacity >= capacity) return;
   KVCache larger = model.make_cache(std::min(model.max_positions(), std::max(capacity, 2 * cache.capacity)));
   for (size_t i = 0; i < cache.keys.size(); ++i)
     for (const auto& [from, to] :
          {std::pair{&cache.keys[i], &larger.keys[i]}, std::pair{&cache.values[i], &larger.values[i]}})
       slice(*to, 1, 0, cache.length).copy_from(slice(*from, 1, 0, cache.length));
-  larger.length = cache.length;
+  larger.length = cache.length, larger.text = cache.text;
   cache = std::move(larger);
 }
 
@@ -64,7 +72,7 @@ const char* name(FinishReason reason) {
   return "";
 }
 
-Generation::Generation(std::shared_ptr<const Llama> model, std::vector<int64_t> prompt,
+Generation::Generation(std::shared_ptr<const CausalModel> model, std::vector<int64_t> prompt,
                        GenerationOptions options)
     : model_(std::move(model)),
       options_(std::move(options)),
@@ -109,15 +117,18 @@ void Generation::begin_context() {
   const auto same = std::mismatch(tokens_.begin(), tokens_.end() - 1, held.begin(), held.end()).first -
                     tokens_.begin();  // one is left to compute
   held.resize(static_cast<size_t>(same));
-  stats_.kept_tokens = same;
+  // Keys of a long text are none of a short one, nor the other way round.
+  const std::optional<int64_t> from = model_->long_text_from();
+  if (from && (context_->cache.text > *from) != (static_cast<int64_t>(tokens_.size()) > *from)) held.clear();
+  stats_.kept_tokens = static_cast<int64_t>(held.size());
   const int64_t positions = model_->max_positions();
   const int64_t capacity =
       std::min(positions, static_cast<int64_t>(tokens_.size()) +
                               std::min(positions, options_.max_new_tokens) + kMaxSpeculation + 1);
-  context_->cache.length = same;
+  context_->cache.length = stats_.kept_tokens;
   reserve(*model_, context_->cache, capacity);
   if (!options_.draft) return;
-  context_->draft_cache.length = std::min<int64_t>(context_->draft_cache.length, same);
+  context_->draft_cache.length = std::min<int64_t>(context_->draft_cache.length, stats_.kept_tokens);
   reserve(*options_.draft, context_->draft_cache, std::min(options_.draft->max_positions(), capacity));
 }
 
@@ -188,8 +199,9 @@ bool Generation::prefill() {
 
 void Generation::plain_step() {
   const auto start = Clock::now();
-  const int64_t last = tokens_.back();
-  const Tensor logits = model_->forward(std::span(&last, 1), context_->cache);
+  renew_long_text(*model_, context_->cache, 1);
+  const Tensor logits = *feed(
+      *model_, std::span(tokens_).subspan(static_cast<size_t>(context_->cache.length)), context_->cache);
   note_context();
   const int64_t token = sampler_.sample(row_of(logits, 0), tokens_);
   tokens_.push_back(token);
@@ -256,11 +268,15 @@ void Generation::speculative_round() {
   const auto start = Clock::now();
   std::vector<std::vector<float>> drafts;
   const std::vector<int64_t> proposed = propose(drafts);
-  if (proposed.empty()) return plain_step();
+  const std::optional<int64_t> from = model_->long_text_from();
+  const auto whole = static_cast<int64_t>(tokens_.size() + proposed.size());
+  // The step that makes a text long computes it anew, on its own.
+  if (proposed.empty() || (from && context_->cache.text <= *from && whole > *from)) return plain_step();
   std::vector<int64_t> fed = {tokens_.back()};
   fed.insert(fed.end(), proposed.begin(), proposed.end());
   KVCache& cache = context_->cache;
   const int64_t before = cache.length;
+  cache.text = std::max(cache.text, before + 1);
   const Tensor logits = model_->forward(fed, cache, true);
   size_t accepted = 0;
   while (true) {
@@ -305,7 +321,7 @@ void Generation::speculative_round() {
   judge_speculation();
 }
 
-void check_tokenizer(const Llama& model, const Tokenizer& tokenizer, const std::string& folder) {
+void check_tokenizer(const CausalModel& model, const Tokenizer& tokenizer, const std::string& folder) {
   // Rows of the embedding are padded to round numbers; files name a few special tokens that the model never
   // had.
   constexpr int64_t kSpecial = 256, kPadding = 1024;
@@ -338,13 +354,13 @@ std::string StopText::push(const std::string& text, bool is_end) {
   return given;
 }
 
-std::vector<int64_t> end_tokens(const Llama& model, const Tokenizer& tokenizer) {
+std::vector<int64_t> end_tokens(const CausalModel& model, const Tokenizer& tokenizer) {
   std::vector<int64_t> ends = model.config().eos_token_ids;
   for (const int64_t id : tokenizer.eos_ids()) ends.push_back(id);
   return ends;
 }
 
-std::vector<IdRange> used_ids(const Llama& model, const Tokenizer& tokenizer) {
+std::vector<IdRange> used_ids(const CausalModel& model, const Tokenizer& tokenizer) {
   std::vector<IdRange> ranges;
   const int64_t rows = model.config().vocab_size;
   for (int64_t id = 0; id < rows; ++id) {
@@ -355,9 +371,9 @@ std::vector<IdRange> used_ids(const Llama& model, const Tokenizer& tokenizer) {
   return ranges;
 }
 
-TextGeneration::TextGeneration(std::shared_ptr<const Llama> model, std::shared_ptr<const Tokenizer> tokenizer,
-                               std::vector<int64_t> prompt, GenerationOptions options,
-                               std::vector<std::string> stop)
+TextGeneration::TextGeneration(std::shared_ptr<const CausalModel> model,
+                               std::shared_ptr<const Tokenizer> tokenizer, std::vector<int64_t> prompt,
+                               GenerationOptions options, std::vector<std::string> stop)
     : generation_(model, std::move(prompt),
                   [&] {
                     if (options.eos_token_ids.empty()) options.eos_token_ids = end_tokens(*model, *tokenizer);

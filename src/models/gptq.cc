@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kRows = 16;  // of weights that go through the columns together
 
-LlamaOptions float32_options() { return {.dtype = "float32", .cache_dtype = "float32"}; }
+ModelOptions float32_options() { return {.dtype = "float32", .cache_dtype = "float32"}; }
 
 void add_moments(Tensor& moments, const Tensor& x) {
   const Tensor product = matmul(transpose(x, 0, 1), x).to(DType::F64);
@@ -106,24 +106,25 @@ double output_energy(const Tensor& a, const Tensor& moments) {
 }
 
 // A model of one layer of the checkpoint, some of whose weights are given.
-class OneLayerWeights : public LlamaWeights {
+class OneLayerWeights : public WeightSource {
  public:
-  OneLayerWeights(LlamaWeights& source, int64_t layer, const std::map<std::string, GptqWeight>& quantized)
+  OneLayerWeights(WeightSource& source, int64_t layer, const std::map<std::string, GptqWeight>& quantized)
       : source_(source), layer_(layer), quantized_(quantized) {}
-  Tensor vector(const std::string& name, int64_t size) override {
-    return name.starts_with(kFirst) ? source_.vector(own(name), size) : Tensor::full({size}, 1.0, DType::F32);
+  Tensor vector(const std::string& name, const Shape& shape) override {
+    return name.starts_with(kFirst) ? source_.vector(own(name), shape) : Tensor::full(shape, 1.0, DType::F32);
   }
-  LinearWeight linear(const std::string& name, int64_t out, int64_t in, bool bias,
+  LinearWeight linear(const MatrixName& matrix, int64_t out, int64_t in, bool bias,
                       const MatrixPart& part) override {
-    LinearWeight weight = source_.linear(own(name), out, in, bias, part);
-    if (const auto found = quantized_.find(own(name)); found != quantized_.end())
+    LinearWeight weight = source_.linear(MatrixName{.name = own(matrix.name)}, out, in, bias, part);
+    if (const auto found = quantized_.find(own(matrix.name)); found != quantized_.end())
       weight.weight = dequantize(found->second.weight);
     return weight;
   }
   Tensor embedding(const std::string&, int64_t rows, int64_t columns) override {
     return Tensor::full({rows, columns}, 0.0, DType::F32);
   }
-  LinearWeight tied_head(const std::string&, int64_t rows, int64_t columns, const MatrixPart&) override {
+  LinearWeight tied_head(const std::string&, const std::string&, int64_t rows, int64_t columns,
+                         const MatrixPart&) override {
     return {.weight = embedding("", rows, columns)};
   }
 
@@ -133,19 +134,19 @@ class OneLayerWeights : public LlamaWeights {
     return fmt::format("model.layers.{}.{}", layer_, name.substr(kFirst.size()));
   }
 
-  LlamaWeights& source_;
+  WeightSource& source_;
   int64_t layer_;
   const std::map<std::string, GptqWeight>& quantized_;
 };
 
-struct Product {
+struct CalibratedProduct {
   const char* name;
-  const char* input;  // as Llama's observers are told
+  const char* input;  // as CausalModel's observers are told
 };
-constexpr Product kProducts[] = {{"self_attn.q_proj", "qkv"},  {"self_attn.k_proj", "qkv"},
-                                 {"self_attn.v_proj", "qkv"},  {"self_attn.o_proj", "output"},
-                                 {"mlp.gate_proj", "gate_up"}, {"mlp.up_proj", "gate_up"},
-                                 {"mlp.down_proj", "down"}};
+constexpr CalibratedProduct kProducts[] = {{"self_attn.q_proj", "qkv"},  {"self_attn.k_proj", "qkv"},
+                                           {"self_attn.v_proj", "qkv"},  {"self_attn.o_proj", "output"},
+                                           {"mlp.gate_proj", "gate_up"}, {"mlp.up_proj", "gate_up"},
+                                           {"mlp.down_proj", "down"}};
 
 }  // namespace
 
@@ -180,7 +181,17 @@ Gptq::Gptq(std::shared_ptr<const Checkpoint> checkpoint, const QuantizationSchem
     : checkpoint_(std::move(checkpoint)), scheme_(scheme), config_(checkpoint_->config()) {
   WEFT_CHECK(scheme.kind == QuantizationScheme::Kind::Int4,
              fmt::format("GPTQ is for int4 schemes, got '{}'", scheme.name()));
-  LlamaOptions options = float32_options();
+  const TensorNames names;
+  bool is_plain = config_.norm == NormKind::Rms && config_.norm_offset == 0 && config_.embedding_scale == 1 &&
+                  config_.head_norm == HeadNorm::None && !config_.is_parallel && !config_.experts &&
+                  config_.residual_scale == 1;
+  for (const auto& [own, usual] : {std::pair{&config_.names.query, &names.query},
+                                   {&config_.names.gate, &names.gate},
+                                   {&config_.names.down, &names.down}})
+    is_plain = is_plain && own->name == usual->name && own->block == 0;
+  WEFT_CHECK(is_plain && config_.names.attention_post_norm.empty(),
+             fmt::format("GPTQ is for models of the Llama and Qwen2 families, not '{}'", config_.model_type));
+  ModelOptions options = float32_options();
   weights_ = checkpoint_weights(checkpoint_, options);
   const Tensor table =
       weights_->embedding("model.embed_tokens.weight", config_.vocab_size, config_.hidden_size);
@@ -203,18 +214,17 @@ Gptq::Gptq(std::shared_ptr<const Checkpoint> checkpoint, const QuantizationSchem
 
 Gptq::~Gptq() = default;
 
-std::shared_ptr<const Llama> Gptq::one_layer(const std::map<std::string, GptqWeight>& quantized) const {
-  LlamaConfig config = config_;
+std::shared_ptr<const CausalModel> Gptq::one_layer(const std::map<std::string, GptqWeight>& quantized) const {
+  DecoderConfig config = config_;
   config.num_layers = config.vocab_size = 1;
-  config.sliding_window = config_.window_of(layer_);
-  config.has_window.clear();
+  config.layers = {config_.layer(layer_)};
   config.bos_token_id.reset();
   config.eos_token_ids.clear();
   config.tie_word_embeddings = true;
-  LlamaOptions options = float32_options();
+  ModelOptions options = float32_options();
   options.max_positions = longest_;
   OneLayerWeights weights(*weights_, layer_, quantized);
-  return std::shared_ptr<const Llama>(new Llama(config, options, weights));
+  return std::shared_ptr<const CausalModel>(new CausalModel(config, options, weights));
 }
 
 GptqWeight Gptq::quantized(const Tensor& weight, const Tensor& moments) const {
@@ -228,11 +238,11 @@ GptqWeight Gptq::quantized(const Tensor& weight, const Tensor& moments) const {
 std::map<std::string, GptqWeight> Gptq::next_layer() {
   WEFT_CHECK(layer_ < config_.num_layers, fmt::format("GPTQ: the model has {} layers", config_.num_layers));
   std::map<std::string, Tensor> moments;
-  const auto run = [&](const Llama& model, const Tensor& x, const Llama::Observer& observe) {
+  const auto run = [&](const CausalModel& model, const Tensor& x, const CausalModel::Observer& observe) {
     KVCache cache = model.make_cache(x.size(0));
-    return model.run_layer(0, x, cache, true, observe);
+    return model.run_alone(x, cache, observe);
   };
-  const std::shared_ptr<const Llama> exact = one_layer({});
+  const std::shared_ptr<const CausalModel> exact = one_layer({});
   for (const Tensor& x : hidden_)
     run(*exact, x, [&](const char* products, const Tensor& input) { add_moments(moments[products], input); });
   const int64_t hidden = config_.hidden_size, heads = config_.num_heads * config_.head_dim,
@@ -246,12 +256,12 @@ std::map<std::string, GptqWeight> Gptq::next_layer() {
       {"mlp.up_proj", {config_.intermediate_size, hidden}},
       {"mlp.down_proj", {hidden, config_.intermediate_size}}};
   std::map<std::string, GptqWeight> result;
-  for (const Product& product : kProducts) {
+  for (const CalibratedProduct& product : kProducts) {
     const std::string name = fmt::format("model.layers.{}.{}", layer_, product.name);
     const auto [out, in] = sizes.at(product.name);
     result[name] = quantized(weights_->linear(name, out, in).weight, moments[product.input]);
   }
-  const std::shared_ptr<const Llama> rounded = one_layer(result);
+  const std::shared_ptr<const CausalModel> rounded = one_layer(result);
   for (Tensor& x : hidden_) x = run(*rounded, x, nullptr);
   ++layer_;
   return result;
@@ -259,14 +269,14 @@ std::map<std::string, GptqWeight> Gptq::next_layer() {
 
 GptqWeight Gptq::head() {
   WEFT_CHECK(layer_ == config_.num_layers, "GPTQ: the head comes after all layers");
-  const Tensor norm = weights_->vector("model.norm.weight", config_.hidden_size);
+  const Tensor norm = weights_->vector("model.norm.weight", {config_.hidden_size});
   Tensor moments;
   for (const Tensor& x : hidden_)
-    add_moments(moments, rms_norm(x, {config_.hidden_size}, norm, config_.rms_norm_eps));
-  const LinearWeight weight =
-      config_.tie_word_embeddings
-          ? weights_->tied_head("model.embed_tokens.weight", config_.vocab_size, config_.hidden_size)
-          : weights_->linear("lm_head", config_.vocab_size, config_.hidden_size);
+    add_moments(moments, rms_norm(x, {config_.hidden_size}, norm, config_.norm_eps));
+  const LinearWeight weight = config_.tie_word_embeddings
+                                  ? weights_->tied_head("model.embed_tokens.weight", "lm_head",
+                                                        config_.vocab_size, config_.hidden_size)
+                                  : weights_->linear("lm_head", config_.vocab_size, config_.hidden_size);
   return quantized(weight.weight, moments);
 }
 

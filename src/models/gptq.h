@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/checkpoint.h"
-#include "models/llama_weights.h"
+#include "models/weight_source.h"
 
 namespace weft::models {
 
@@ -35,13 +35,13 @@ class Gptq {
   GptqWeight head();  // after all layers
 
  private:
-  std::shared_ptr<const Llama> one_layer(const std::map<std::string, GptqWeight>& quantized) const;
+  std::shared_ptr<const CausalModel> one_layer(const std::map<std::string, GptqWeight>& quantized) const;
   GptqWeight quantized(const Tensor& weight, const Tensor& moments) const;
 
   std::shared_ptr<const Checkpoint> checkpoint_;
   QuantizationScheme scheme_;
-  LlamaConfig config_;
-  std::unique_ptr<LlamaWeights> weights_;  // float32
+  DecoderConfig config_;
+  std::unique_ptr<WeightSource> weights_;  // float32
   std::vector<Tensor> hidden_;             // what enters the next layer, per sequence [tokens, hidden]
   int64_t longest_ = 0, layer_ = 0;
 };

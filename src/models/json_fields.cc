@@ -87,6 +87,21 @@ std::vector<std::string> JsonFields::texts(const char* key) const {
   return value.get<std::vector<std::string>>();
 }
 
+std::vector<int64_t> JsonFields::integers(const char* key) const {
+  const Json& value = get(key);
+  WEFT_CHECK(value.is_array() && std::all_of(value.begin(), value.end(), is_int64),
+             wrong(key, "a list of integers", value));
+  return value.get<std::vector<int64_t>>();
+}
+
+std::vector<double> JsonFields::reals(const char* key) const {
+  const Json& value = get(key);
+  WEFT_CHECK(value.is_array() &&
+                 std::all_of(value.begin(), value.end(), [](const Json& entry) { return entry.is_number(); }),
+             wrong(key, "a list of numbers", value));
+  return value.get<std::vector<double>>();
+}
+
 std::vector<int64_t> JsonFields::token_ids(const char* key) const {
   if (!has(key)) return {};
   const Json& value = get(key);
@@ -102,6 +117,13 @@ std::vector<int64_t> JsonFields::token_ids(const char* key) const {
   return ids;
 }
 
+void JsonFields::check_value(const IrrelevantKey& key) const {
+  const Json& value = get(key.name);
+  WEFT_CHECK(*key.values == '\0' || is_one_of(value, key.values),
+             fmt::format("{}: '{}' with the value {} is not supported: {}", where_, key.name, shown(value),
+                         key.why));
+}
+
 void JsonFields::check_all_understood(std::span<const IrrelevantKey> irrelevant) const {
   std::vector<std::string> names(asked_for_.begin(), asked_for_.end());
   for (const IrrelevantKey& key : irrelevant) names.emplace_back(key.name);
@@ -113,9 +135,7 @@ void JsonFields::check_all_understood(std::span<const IrrelevantKey> irrelevant)
                fmt::format("{}: unknown key '{}' with the value {}{}; weft leaves nothing out that a model's "
                            "files say: remove the key if it changes nothing",
                            where_, printable(name), shown(value), did_you_mean(name, names)));
-    WEFT_CHECK(*known->values == '\0' || is_one_of(value, known->values),
-               fmt::format("{}: '{}' with the value {} is not supported: {}", where_, name, shown(value),
-                           known->why));
+    check_value(*known);
   }
 }
 

@@ -32,12 +32,16 @@ class JsonFields {
   bool boolean(const char* key, bool fallback) const;
   std::string text(const char* key, const std::string& fallback) const;
   std::vector<std::string> texts(const char* key) const;
+  std::vector<int64_t> integers(const char* key) const;
+  std::vector<double> reals(const char* key) const;
   std::vector<int64_t> token_ids(const char* key) const;  // one, or a list
   const Json& get(const char* key) const;
   const std::string& where() const { return where_; }
 
   // What was read is understood. ValueError naming the first key that is not, and is not irrelevant either.
   void check_all_understood(std::span<const IrrelevantKey> irrelevant) const;
+  // ValueError where the key's value is none of the irrelevant one's values; understood otherwise.
+  void check_value(const IrrelevantKey& key) const;
   // Understood without being read: what another key has switched off.
   void pass_over(const char* key) const { understood_.insert(key); }
 

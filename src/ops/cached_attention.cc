@@ -82,7 +82,6 @@ std::vector<Tensor> run_cached_attention(const OpDef& op, std::span<const Tensor
                   position, position + tokens, sizes.capacity, rope.size(0)));
   Tensor output = Tensor::empty({tokens, sizes.heads * sizes.head_dim}, DType::F32);
   kernels::CachedAttention call{.qkv = qkv.data_as<float>(),
-                                .rope = rope.data_as<float>(),
                                 .key_cache = keys.data(),
                                 .value_cache = values.data(),
                                 .dtype = keys.dtype(),
@@ -92,14 +91,16 @@ std::vector<Tensor> run_cached_attention(const OpDef& op, std::span<const Tensor
                                 .head_dim = sizes.head_dim,
                                 .capacity = sizes.capacity,
                                 .position = position,
-                                .scale = 0,
-                                .sliding_window = std::nullopt,
-                                .rope_interleaved = attrs.get_bool("rope_interleaved"),
+                                .rule = {.rope = rope.data_as<float>(),
+                                         .scale = 0,
+                                         .sliding_window = std::nullopt,
+                                         .rope_interleaved = attrs.get_bool("rope_interleaved"),
+                                         .rotary_dim = sizes.head_dim},
                                 .output = output.data_as<float>()};
-  call.scale =
+  call.rule.scale =
       static_cast<float>(attrs.is_none("scale") ? 1.0 / std::sqrt(static_cast<double>(sizes.head_dim))
                                                 : float_arg(attrs, "scale"));
-  if (!attrs.is_none("sliding_window")) call.sliding_window = int_arg(attrs, "sliding_window");
+  if (!attrs.is_none("sliding_window")) call.rule.sliding_window = int_arg(attrs, "sliding_window");
   const WriteNote of_keys(*keys.storage()), of_values(*values.storage());
   kernels::attention_with_kv_cache(call);
   return {output};

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kMostCacheBytes = int64_t{4} << 30;  // unless asked for more
 constexpr int64_t kMostLikeliest = 100;
 
-EngineOptions completed(EngineOptions options, const models::Llama& model) {
+EngineOptions completed(EngineOptions options, const models::CausalModel& model) {
   const auto at_least_one = [](const char* name, int64_t value) {
     WEFT_CHECK(value >= 1, fmt::format("serve: {} must be at least 1, got {}", name, value));
   };
@@ -25,7 +25,7 @@ EngineOptions completed(EngineOptions options, const models::Llama& model) {
   WEFT_CHECK(options.context >= 2 && options.context <= model.max_positions(),
              fmt::format("serve: the context must be between 2 and the model's {} positions, got {}",
                          model.max_positions(), options.context));
-  const int64_t bytes = models::LlamaBatch::cache_bytes_per_token(model);
+  const int64_t bytes = models::PagedBatch::cache_bytes_per_token(model);
   if (options.cache_tokens == 0)
     options.cache_tokens =
         std::max(options.context, std::min(options.max_batch * options.context, kMostCacheBytes / bytes));
@@ -38,7 +38,7 @@ EngineOptions completed(EngineOptions options, const models::Llama& model) {
 
 }  // namespace
 
-Engine::Engine(std::shared_ptr<const models::Llama> model, std::shared_ptr<const models::Tokenizer> tokenizer,
+Engine::Engine(std::shared_ptr<const models::CausalModel> model, std::shared_ptr<const models::Tokenizer> tokenizer,
                EngineOptions options)
     : model_(std::move(model)),
       tokenizer_(std::move(tokenizer)),
@@ -47,7 +47,7 @@ Engine::Engine(std::shared_ptr<const models::Llama> model, std::shared_ptr<const
       ids_(models::used_ids(*model_, *tokenizer_)) {
   models::check_tokenizer(*model_, *tokenizer_, "");
   const int64_t pages = options_.cache_tokens / options_.page_tokens;
-  batch_ = std::make_unique<models::LlamaBatch>(model_, pages, options_.page_tokens,
+  batch_ = std::make_unique<models::PagedBatch>(model_, pages, options_.page_tokens,
                                                 options_.max_batch + options_.prompt_tokens_alone,
                                                 options_.max_batch);
   pool_ = std::make_unique<models::PagePool>(pages, options_.page_tokens);

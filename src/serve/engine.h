@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-#include "models/llama_batch.h"
+#include "models/paged_batch.h"
 #include "models/page_pool.h"
 #include "serve/metrics.h"
 #include "weft/models/generation.h"
@@ -92,7 +92,7 @@ struct Request {
 class Engine {
  public:
   // ValueError for options that do not fit the model or each other.
-  Engine(std::shared_ptr<const models::Llama> model, std::shared_ptr<const models::Tokenizer> tokenizer,
+  Engine(std::shared_ptr<const models::CausalModel> model, std::shared_ptr<const models::Tokenizer> tokenizer,
          EngineOptions options = {});
   ~Engine();
   Engine(const Engine&) = delete;
@@ -149,19 +149,19 @@ class Engine {
   void remove_failed();
   void note_figures(double seconds);
 
-  std::shared_ptr<const models::Llama> model_;
+  std::shared_ptr<const models::CausalModel> model_;
   std::shared_ptr<const models::Tokenizer> tokenizer_;
   EngineOptions options_;
   std::vector<int64_t> ends_;
   std::vector<models::IdRange> ids_;  // that may be written
-  std::unique_ptr<models::LlamaBatch> batch_;
+  std::unique_ptr<models::PagedBatch> batch_;
   std::unique_ptr<models::PagePool> pool_;
   Metrics metrics_;
 
   // Of the thread that steps; both in the order in which they came.
   Texts running_;
   std::deque<std::unique_ptr<Text>> waiting_;
-  std::vector<models::LlamaBatch::Row> rows_;
+  std::vector<models::PagedBatch::Row> rows_;
 
   // Shared with threads that submit.
   std::mutex mutex_;

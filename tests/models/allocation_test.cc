@@ -7,7 +7,7 @@
 #include <new>
 
 #include "weft/allocator.h"
-#include "weft/models/llama.h"
+#include "weft/models/causal_model.h"
 
 namespace {
 std::atomic<int64_t> g_allocations{0};
@@ -45,12 +45,12 @@ namespace {
 class Allocations : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Allocations, NoneInATokenOfACompiledModel) {
-  LlamaConfig config = named_config("tiny");
+  DecoderConfig config = named_config("tiny");
   config.max_position_embeddings = 64;
-  LlamaOptions options{.execution = Execution::Compiled};
+  ModelOptions options{.execution = Execution::Compiled};
   const std::string scheme = GetParam();
   (scheme.starts_with("int") ? options.quantize : options.dtype) = scheme;
-  const auto model = Llama::random(config, options, 0);
+  const auto model = CausalModel::random(config, options, 0);
   KVCache cache = model->make_cache();
   const auto decode = [&](int64_t tokens) {
     for (int64_t token = 1; token <= tokens; ++token) model->forward(std::span(&token, 1), cache);

@@ -20,19 +20,19 @@ constexpr const char* kLeast =
     R"({"model_type": "llama", "vocab_size": 96, "hidden_size": 64, "intermediate_size": 192,
         "num_hidden_layers": 2, "num_attention_heads": 8})";
 
-LlamaConfig config_with(const std::string& changes, const char* text = kLeast) {
+DecoderConfig config_with(const std::string& changes, const char* text = kLeast) {
   const Folder folder;
   Json json = Json::parse(text);
   json.update(Json::parse(changes));
   return read_config_json(folder.write("config.json", json.dump()));
 }
-LlamaConfig generation_with(const std::string& text) {
+DecoderConfig generation_with(const std::string& text) {
   const Folder folder;
-  LlamaConfig config = small_config("llama");
+  DecoderConfig config = small_config("llama");
   read_generation_config(folder.write("generation_config.json", text), config);
   return config;
 }
-LlamaConfig params_with(const std::string& changes) {
+DecoderConfig params_with(const std::string& changes) {
   const Folder folder;
   Json json = {{"dim", 64}, {"n_layers", 2}, {"n_heads", 8}, {"vocab_size", 96}};
   json.update(Json::parse(changes));
@@ -42,7 +42,7 @@ LlamaConfig params_with(const std::string& changes) {
 struct KeyFile {
   const char* name;
   KeysOfFile keys;
-  LlamaConfig (*read)(const std::string& changes);
+  DecoderConfig (*read)(const std::string& changes);
 };
 const KeyFile kFiles[] = {
     {"config.json", irrelevant_config_keys, [](const std::string& changes) { return config_with(changes); }},
@@ -96,21 +96,21 @@ TEST(ConfigKeys, RopeOfBothVersions) {
         return config_with(fmt::format("{{\"{}\": {{\"{}\": {}}}}}", key, type, more));
       };
       const auto error = [&](const std::string& more) { return error_of([&] { read(more); }); };
-      EXPECT_EQ(read(R"("default", "rope_theta": 5000)").rope_theta, 5000) << key;
-      EXPECT_EQ(read(R"("default")").rope_theta, 10000);
-      EXPECT_EQ(read(R"("default")").rope_scaling, RopeScaling::None);
-      const LlamaConfig linear = read(R"("linear", "factor": 2.5, "rope_theta": 7)");
-      EXPECT_EQ(linear.rope_scaling, RopeScaling::Linear);
-      EXPECT_EQ(linear.rope_factor, 2.5);
-      EXPECT_EQ(linear.rope_theta, 7);
-      const LlamaConfig llama3 = read(
+      EXPECT_EQ(read(R"("default", "rope_theta": 5000)").ropes[0].theta, 5000) << key;
+      EXPECT_EQ(read(R"("default")").ropes[0].theta, 10000);
+      EXPECT_EQ(read(R"("default")").ropes[0].scaling, RopeScaling::None);
+      const DecoderConfig linear = read(R"("linear", "factor": 2.5, "rope_theta": 7)");
+      EXPECT_EQ(linear.ropes[0].scaling, RopeScaling::Linear);
+      EXPECT_EQ(linear.ropes[0].factor, 2.5);
+      EXPECT_EQ(linear.ropes[0].theta, 7);
+      const DecoderConfig llama3 = read(
           R"("llama3", "factor": 8, "low_freq_factor": 1.5, "high_freq_factor": 3, "original_max_position_embeddings": 64)");
-      EXPECT_EQ(llama3.rope_scaling, RopeScaling::Llama3);
-      EXPECT_EQ(llama3.rope_factor, 8);
-      EXPECT_EQ(llama3.rope_low_freq_factor, 1.5);
-      EXPECT_EQ(llama3.rope_high_freq_factor, 3);
-      EXPECT_EQ(llama3.rope_original_positions, 64);
-      for (const char* other : {"yarn", "dynamic", "longrope", "su", "proportional"})
+      EXPECT_EQ(llama3.ropes[0].scaling, RopeScaling::Llama3);
+      EXPECT_EQ(llama3.ropes[0].factor, 8);
+      EXPECT_EQ(llama3.ropes[0].low_freq_factor, 1.5);
+      EXPECT_EQ(llama3.ropes[0].high_freq_factor, 3);
+      EXPECT_EQ(llama3.ropes[0].original_positions, 64);
+      for (const char* other : {"dynamic", "su", "proportional"})
         EXPECT_THAT(error(fmt::format("\"{}\"", other)),
                     HasSubstr(fmt::format("{} of type '{}' is not supported", key, other)));
       EXPECT_THAT(error(R"("default", "partial_rotary_factor": 0.5)"),
@@ -121,11 +121,11 @@ TEST(ConfigKeys, RopeOfBothVersions) {
                   HasSubstr("unknown key 'low_freq_factor'"));
       EXPECT_THAT(error(R"("default", "full_attention": {})"), HasSubstr("unknown key 'full_attention'"));
     }
-  EXPECT_EQ(config_with(R"({"rope_theta": 6, "rope_scaling": {"type": "linear", "factor": 2}})").rope_theta,
-            6);
+  EXPECT_EQ(
+      config_with(R"({"rope_theta": 6, "rope_scaling": {"type": "linear", "factor": 2}})").ropes[0].theta, 6);
   EXPECT_THAT(error_of([] { config_with(R"({"rope_theta": 6, "rope_parameters": {"rope_theta": 7}})"); }),
               HasSubstr("rope_theta is 6, and rope_parameters says 7"));
-  EXPECT_EQ(config_with(R"({"rope_theta": 7, "rope_parameters": {"rope_theta": 7}})").rope_theta, 7);
+  EXPECT_EQ(config_with(R"({"rope_theta": 7, "rope_parameters": {"rope_theta": 7}})").ropes[0].theta, 7);
   EXPECT_THAT(error_of([] {
                 config_with(R"({"rope_scaling": {"type": "default"}, "rope_parameters": {"rope_theta": 7}})");
               }),
@@ -139,12 +139,9 @@ TEST(ConfigKeys, RopeOfBothVersions) {
 std::string windows(const std::string& type, const std::string& changes, int64_t layers = 4) {
   Json json = Json::parse(kLeast);
   json["model_type"] = type, json["num_hidden_layers"] = layers;
-  const LlamaConfig config = config_with(changes, json.dump().c_str());
+  const DecoderConfig config = config_with(changes, json.dump().c_str());
   std::string found;
   for (int64_t i = 0; i < layers; ++i) {
-    if (config.window_of(i)) {
-      EXPECT_EQ(config.window_of(i), config.sliding_window);
-    }
     found += config.window_of(i) ? '1' : '0';
   }
   return found;
@@ -196,7 +193,7 @@ TEST(ConfigKeys, Biases) {
   const auto biases = [](const char* type, const std::string& changes) {
     Json json = Json::parse(kLeast);
     json["model_type"] = type;
-    const LlamaConfig config = config_with(changes, json.dump().c_str());
+    const DecoderConfig config = config_with(changes, json.dump().c_str());
     return fmt::format("{:d}{:d}{:d}", config.qkv_bias, config.output_bias, config.mlp_bias);
   };
   EXPECT_EQ(biases("llama", "{}"), "000");

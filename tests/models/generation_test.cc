@@ -12,8 +12,8 @@ namespace {
 using ::testing::HasSubstr;
 using Ids = std::vector<int64_t>;
 
-LlamaConfig config_of(int64_t layers, int64_t vocab = 32) {
-  LlamaConfig config = named_config("tiny");
+DecoderConfig config_of(int64_t layers, int64_t vocab = 32) {
+  DecoderConfig config = named_config("tiny");
   config.num_layers = layers;
   config.vocab_size = vocab;
   config.max_position_embeddings = 256;
@@ -68,8 +68,8 @@ TEST(Sampling, SeedsRepeat) {
 }
 
 TEST(Generation, GreedyWithDraftIsGreedyWithout) {
-  const auto model = Llama::random(config_of(3), {.dtype = "float32"}),
-             draft = Llama::random(config_of(1), {.dtype = "float32"}, 7);
+  const auto model = CausalModel::random(config_of(3), {.dtype = "float32"}),
+             draft = CausalModel::random(config_of(1), {.dtype = "float32"}, 7);
   const Ids prompt = {1, 2, 3, 1, 2, 3};
   const Ids plain = all_of(Generation(model, prompt, always({.max_new_tokens = 100})));
   ASSERT_EQ(plain.size(), 100u);
@@ -91,8 +91,8 @@ TEST(Generation, GreedyWithDraftIsGreedyWithout) {
 
 // Chi-square of the third token, whose distribution is known: once by plain sampling, once with speculation.
 TEST(Generation, SpeculationKeepsTheDistribution) {
-  const auto model = Llama::random(config_of(1, 12), {.dtype = "float32"}, 3),
-             draft = Llama::random(config_of(1, 12), {.dtype = "float32"}, 4);
+  const auto model = CausalModel::random(config_of(1, 12), {.dtype = "float32"}, 3),
+             draft = CausalModel::random(config_of(1, 12), {.dtype = "float32"}, 4);
   const Ids prompt = {1, 5};
   const SamplingOptions sampling{.temperature = 1.5};
   const auto probabilities_after = [&](const Ids& ids) {
@@ -133,7 +133,7 @@ TEST(Generation, SpeculationKeepsTheDistribution) {
 }
 
 TEST(Generation, Ends) {
-  const auto model = Llama::random(config_of(1), {.dtype = "float32", .max_positions = 12});
+  const auto model = CausalModel::random(config_of(1), {.dtype = "float32", .max_positions = 12});
   const Ids plain = all_of(Generation(model, {1}, {.max_new_tokens = 100, .ignore_eos = true}));
   EXPECT_EQ(plain.size(), 12u);  // the cache is full
   EXPECT_EQ(all_of(Generation(model, {1}, {.max_new_tokens = 3})), Ids(plain.begin(), plain.begin() + 3));
@@ -144,7 +144,7 @@ TEST(Generation, Ends) {
               HasSubstr("the prompt has 12 tokens, the model's context 12 leaves no room"));
   EXPECT_THAT(error_of([&] { Generation(model, {1}, {.max_new_tokens = -1}); }),
               HasSubstr("max_new_tokens must be at least 0"));
-  const auto other = Llama::random(config_of(1, 40));
+  const auto other = CausalModel::random(config_of(1, 40));
   EXPECT_THAT(error_of([&] { Generation(model, {1}, {.draft = other}); }),
               HasSubstr("the draft model has a vocabulary of 40, the model one of 32"));
   EXPECT_THAT(error_of([&] { Generation(model, {1}, {.draft = model, .speculate_k = 9}); }),
@@ -152,8 +152,8 @@ TEST(Generation, Ends) {
 }
 
 TEST(Generation, ContextIsComputedOnce) {
-  const auto model = Llama::random(config_of(2), {.dtype = "float32"}),
-             draft = Llama::random(config_of(1), {.dtype = "float32"}, 7);
+  const auto model = CausalModel::random(config_of(2), {.dtype = "float32"}),
+             draft = CausalModel::random(config_of(1), {.dtype = "float32"}, 7);
   for (const bool with_draft : {false, true}) {
     const auto context = std::make_shared<Context>();
     GenerationOptions options = always({.max_new_tokens = 12, .speculate_k = 3});
@@ -183,7 +183,7 @@ TEST(Generation, ContextIsComputedOnce) {
 }
 
 TEST(Generation, ContextServesTheLastGeneration) {
-  const auto model = Llama::random(config_of(2), {.dtype = "float32"});
+  const auto model = CausalModel::random(config_of(2), {.dtype = "float32"});
   const auto context = std::make_shared<Context>();
   const GenerationOptions options = {.max_new_tokens = 20, .ignore_eos = true, .context = context};
   const Ids expected = all_of(Generation(model, {4}, {.max_new_tokens = 20, .ignore_eos = true}));
@@ -196,7 +196,7 @@ TEST(Generation, ContextServesTheLastGeneration) {
 }
 
 TEST(Generation, ContextOfManyThreads) {
-  const auto model = Llama::random(config_of(1), {.dtype = "float32"});
+  const auto model = CausalModel::random(config_of(1), {.dtype = "float32"});
   const GenerationOptions options = {
       .max_new_tokens = 10, .ignore_eos = true, .context = std::make_shared<Context>()};
   const Ids expected = all_of(Generation(model, {1, 2}, {.max_new_tokens = 10, .ignore_eos = true}));
@@ -214,7 +214,7 @@ TEST(Generation, ContextOfManyThreads) {
 }
 
 TEST(Generation, SaysWhyItEnded) {
-  const auto model = Llama::random(config_of(1), {.dtype = "float32", .max_positions = 12});
+  const auto model = CausalModel::random(config_of(1), {.dtype = "float32", .max_positions = 12});
   const auto reason = [&](GenerationOptions options) {
     Generation generation(model, {1}, std::move(options));
     EXPECT_EQ(generation.stats().finish_reason, FinishReason::None);
@@ -226,9 +226,9 @@ TEST(Generation, SaysWhyItEnded) {
   EXPECT_EQ(reason({.ignore_eos = true}), FinishReason::ContextFull);
   const int64_t first = *Generation(model, {1}, {.ignore_eos = true}).next();
   EXPECT_EQ(reason({.eos_token_ids = {first}}), FinishReason::EndToken);
-  LlamaConfig config = config_of(1);
+  DecoderConfig config = config_of(1);
   config.max_position_embeddings = 2048;
-  Generation cancelled(Llama::random(config, {.dtype = "float32"}), Ids(1200, 1),
+  Generation cancelled(CausalModel::random(config, {.dtype = "float32"}), Ids(1200, 1),
                        {.is_cancelled = [] { return true; }});
   EXPECT_EQ(cancelled.next(), std::nullopt);
   EXPECT_EQ(cancelled.stats().finish_reason, FinishReason::Cancelled);
@@ -236,7 +236,7 @@ TEST(Generation, SaysWhyItEnded) {
 
 TEST(TextGeneration, StopsBeforeTheText) {
   WEFT_NEEDS_STORIES();
-  const auto model = Llama::from_pretrained(stories());
+  const auto model = CausalModel::from_pretrained(stories());
   const auto tokenizer = Tokenizer::open(stories());
   const auto text_of = [&](std::vector<std::string> stop) {
     TextGeneration generation(model, tokenizer, {1}, {.max_new_tokens = 60}, std::move(stop));

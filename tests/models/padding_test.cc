@@ -35,8 +35,8 @@ class Padding : public ::testing::Test {
     return ids;
   }
 
-  std::shared_ptr<const Llama> model = Llama::random(small_config("llama"), {.dtype = "float32"}, 3);
-  std::shared_ptr<const Llama> other = Llama::random(small_config("llama"), {.dtype = "float32"}, 4);
+  std::shared_ptr<const CausalModel> model = CausalModel::random(small_config("llama"), {.dtype = "float32"}, 3);
+  std::shared_ptr<const CausalModel> other = CausalModel::random(small_config("llama"), {.dtype = "float32"}, 4);
   std::shared_ptr<const Tokenizer> tokenizer = parse_tokenizer_json(tokenizer_text(kTokens, kGaps), "test");
 };
 
@@ -75,7 +75,7 @@ TEST_F(Padding, IsNeverWritten) {
       {.temperature = 50, .top_k = 95, .top_p = 0.999, .min_p = 1e-6, .repetition_penalty = 1.1}};
   for (size_t way = 0; way < ways.size(); ++way)
     for (const auto& [draft, lookup] :
-         {std::pair{std::shared_ptr<const Llama>(), false}, {other, false}, {nullptr, true}}) {
+         {std::pair{std::shared_ptr<const CausalModel>(), false}, {other, false}, {nullptr, true}}) {
       const Ids ids = written(
           {.sampling = ways[way], .draft = draft, .prompt_lookup = lookup, .adaptive_speculation = false});
       ASSERT_EQ(ids.size(), 100);

@@ -66,13 +66,13 @@ inline std::string tokenizer_text(int64_t tokens, const std::vector<int64_t>& ga
 }
 
 // A model of few weights, with what a family has and the stories have not.
-inline LlamaConfig small_config(const std::string& type) {
-  LlamaConfig config = named_config("tiny");
+inline DecoderConfig small_config(const std::string& type) {
+  DecoderConfig config = named_config("tiny");
   config.model_type = type;
   config.num_layers = 2;
   config.vocab_size = 96;
   config.max_position_embeddings = 128;
-  if (type == "mistral") config.sliding_window = 7;
+  if (type == "mistral") config.layers.assign(2, {.window = 7});
   if (type == "qwen2") config.qkv_bias = true;
   return config;
 }

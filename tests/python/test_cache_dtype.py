@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import weft.models
-from test_causal_lms import FAMILIES, SUPPORTED, by_name, calls_of, config_of, copy_of, greedy, reference_of
+from test_causal_lms import FAMILIES, LLAMAS, by_name, calls_of, config_of, copy_of, greedy, reference_of
 
 pytestmark = pytest.mark.skipif(not FAMILIES.is_dir(), reason="no shared data (WEFT_SHARED_DATA)")
 
 
-@pytest.mark.parametrize("folder", SUPPORTED, **by_name)
+@pytest.mark.parametrize("folder", LLAMAS, **by_name)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_the_cache_has_the_weights_dtype(folder, dtype, tmp_path):
     folder = copy_of(folder, tmp_path / "model", {"dtype": dtype}, np.float16 if dtype == "float16" else None)
@@ -25,7 +25,7 @@ def test_the_cache_has_the_weights_dtype(folder, dtype, tmp_path):
         assert np.array_equal(own, logits(cache_dtype=other)) == (other == dtype)
 
 
-@pytest.mark.parametrize("folder", SUPPORTED, **by_name)
+@pytest.mark.parametrize("folder", LLAMAS, **by_name)
 def test_float16_gives_the_tokens_of_float32_arithmetic(folder, tmp_path):
     half = copy_of(folder, tmp_path / "model", {"dtype": "float16"}, np.float16)
     config = config_of(folder)

@@ -37,6 +37,29 @@ def test_generate():
     assert result["text"] == "Once upon a time, there was a little"
 
 
+def test_generated_tokens_by_their_ids():
+    arguments = ("generate", "-m", STORIES, "-n", "12", "-p", "Once upon", "--json")
+    result = json.loads(weft(*arguments).stdout)
+    model = models.CausalModel.from_pretrained(STORIES)
+    stream = model.stream("Once upon", max_new_tokens=12)
+    assert "".join(stream) == result["text"]
+    assert result["token_ids"] == stream.tokens[-12:]
+    assert len(result["token_ids"]) == result["generated_tokens"] == 12
+
+
+def test_inspect_describes_a_model():
+    text = weft("inspect", STORIES).stdout
+    assert text.startswith("language model, quantization none\n")
+    lines = dict(line.split(None, 1) for line in text.splitlines() if line.startswith("  "))
+    assert lines["family"] == "llama" and lines["heads"] == "8 of 8, 4 for keys and values"
+    assert lines["layers"] == "5 of 64" and lines["vocabulary"] == "512, tied"
+    result = json.loads(weft("inspect", STORIES, "--json").stdout)
+    assert result["kind"] == "language model" and result["quantization"] == "none"
+    assert {entry["name"]: entry["value"] for entry in result["description"]}["MLP"] == "172 columns, gated by silu"
+    assert "it has no code" in weft("inspect", STORIES, "--code", status=1).stderr
+    assert "no model here" in weft("inspect", str(SHARED), status=1).stderr
+
+
 def test_sampling_repeats_with_a_seed():
     texts = [
         weft("generate", "-m", STORIES, "-n", "30", "--temperature", "1", "--seed", seed, "-p", "").stdout

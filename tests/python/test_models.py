@@ -135,7 +135,7 @@ def test_mistakes(model, stories, tmp_path):
         model.generate([512])
     with pytest.raises(ValueError, match="top_p must be above 0"):
         model.generate("a", top_p=0.0)
-    with pytest.raises(ValueError, match="draft must be a Llama"):
+    with pytest.raises(ValueError, match="draft must be a CausalModel"):
         model.generate("a", draft="magic")
     with pytest.raises(ValueError, match="temperature must be at least 0"):
         model.generate("a", temperature=-1.0)

@@ -16,7 +16,7 @@ namespace weft::serve {
 namespace {
 
 using models::FinishReason;
-using models::Llama;
+using models::CausalModel;
 using ::testing::HasSubstr;
 
 const char* name(EngineStep step) {
@@ -62,7 +62,7 @@ class EngineFailures : public ::testing::Test {
     EXPECT_EQ(engine.pages().available(), engine.pages().size());
   }
 
-  std::shared_ptr<const Llama> model = Llama::random(models::small_config("llama"), {.dtype = "float32"}, 3);
+  std::shared_ptr<const CausalModel> model = CausalModel::random(models::small_config("llama"), {.dtype = "float32"}, 3);
   std::shared_ptr<const models::Tokenizer> tokenizer =
       models::parse_tokenizer_json(models::tokenizer_text(60, {17, 18, 40}), "test");
 };

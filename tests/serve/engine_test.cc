@@ -12,7 +12,7 @@ namespace {
 
 using models::error_of;
 using models::FinishReason;
-using models::Llama;
+using models::CausalModel;
 using models::stories;
 using models::Tokenizer;
 using ::testing::Each;
@@ -55,8 +55,8 @@ class Answers {
   std::vector<int> lasts_;
 };
 
-models::LlamaOptions options_of(const std::string& scheme) {
-  models::LlamaOptions options;
+models::ModelOptions options_of(const std::string& scheme) {
+  models::ModelOptions options;
   (scheme.starts_with("int") ? options.quantize : options.dtype) = scheme;
   return options;
 }
@@ -76,7 +76,7 @@ class Engines : public ::testing::Test {
  protected:
   void SetUp() override { WEFT_NEEDS_STORIES(); }
   void load(const std::string& scheme) {
-    model = Llama::from_pretrained(stories(), options_of(scheme));
+    model = CausalModel::from_pretrained(stories(), options_of(scheme));
     tokenizer = Tokenizer::open(stories());
   }
   Request request(const std::string& prompt, int64_t tokens) const {
@@ -96,7 +96,7 @@ class Engines : public ::testing::Test {
     EXPECT_EQ(engine.pages().available(), engine.pages().size());
   }
 
-  std::shared_ptr<const Llama> model;
+  std::shared_ptr<const CausalModel> model;
   std::shared_ptr<const Tokenizer> tokenizer;
 };
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/models/llama.h"
+#include "weft/models/causal_model.h"
 #include "weft/models/sampling.h"
 #include "weft/models/tokenizer.h"
 
@@ -22,7 +22,7 @@ namespace weft::models {
 struct Context {
   KVCache cache, draft_cache;
   std::vector<int64_t> tokens;  // that `cache` holds
-  std::weak_ptr<const Llama> model, draft;
+  std::weak_ptr<const CausalModel> model, draft;
   uint64_t generations = 0;  // begun in it
   std::mutex mutex;          // held by a generation while it computes
 };
@@ -35,7 +35,7 @@ struct GenerationOptions {
   // The ids that may be written, in order; all where empty. TextGeneration: those of the tokenizer.
   std::vector<IdRange> ids = {};
   // Speculative decoding: a smaller model of the same vocabulary, or tokens looked up in the text so far.
-  std::shared_ptr<const Llama> draft = nullptr;
+  std::shared_ptr<const CausalModel> draft = nullptr;
   bool prompt_lookup = false;
   int64_t speculate_k = 4;  // tokens proposed at a time, at most 7
   // Stop speculating when it has measured slower than plain decoding. Decides about time only: but sampled
@@ -66,7 +66,8 @@ struct GenerationStats {
 // another vocabulary, and for going on after another generation began in the same context.
 class Generation {
  public:
-  Generation(std::shared_ptr<const Llama> model, std::vector<int64_t> prompt, GenerationOptions options = {});
+  Generation(std::shared_ptr<const CausalModel> model, std::vector<int64_t> prompt,
+             GenerationOptions options = {});
   ~Generation();
 
   // The next token; nullopt after an end token, max_new_tokens, or when the cache is full. End tokens are not
@@ -89,7 +90,7 @@ class Generation {
   bool wants_speculation() const;
   void judge_speculation();
 
-  std::shared_ptr<const Llama> model_;
+  std::shared_ptr<const CausalModel> model_;
   GenerationOptions options_;
   Sampler sampler_;
   std::shared_ptr<Context> context_;
@@ -105,7 +106,7 @@ class Generation {
 
 // ValueError where the tokenizer has tokens that the model has not, or the model many more than the
 // tokenizer. `folder` is named in the message.
-void check_tokenizer(const Llama& model, const Tokenizer& tokenizer, const std::string& folder);
+void check_tokenizer(const CausalModel& model, const Tokenizer& tokenizer, const std::string& folder);
 
 // Text piece by piece, up to where the first of some strings begins.
 class StopText {
@@ -124,16 +125,16 @@ class StopText {
 };
 
 // The tokens that end a text: the configuration's and the tokenizer's.
-std::vector<int64_t> end_tokens(const Llama& model, const Tokenizer& tokenizer);
+std::vector<int64_t> end_tokens(const CausalModel& model, const Tokenizer& tokenizer);
 
 // The model's ids that stand for tokens. Its vocabulary may be padded, and the tokenizer's have gaps: such
 // ids are never written.
-std::vector<IdRange> used_ids(const Llama& model, const Tokenizer& tokenizer);
+std::vector<IdRange> used_ids(const CausalModel& model, const Tokenizer& tokenizer);
 
 // A Generation as text: whole characters, and nothing of a stop string.
 class TextGeneration {
  public:
-  TextGeneration(std::shared_ptr<const Llama> model, std::shared_ptr<const Tokenizer> tokenizer,
+  TextGeneration(std::shared_ptr<const CausalModel> model, std::shared_ptr<const Tokenizer> tokenizer,
                  std::vector<int64_t> prompt, GenerationOptions options = {},
                  std::vector<std::string> stop = {});
   // The next piece of text, perhaps empty; nullopt at the end.

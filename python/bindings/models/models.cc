@@ -14,7 +14,7 @@
 #include "interpreter_lock.h"
 #include "models/masks.h"
 #include "weft/models/generation.h"
-#include "weft/models/llama.h"
+#include "weft/models/causal_model.h"
 #include "weft/models/safetensors.h"
 #include "weft/models/tokenizer.h"
 
@@ -25,16 +25,16 @@ using namespace weft::models;
 
 namespace {
 
-using ModelPtr = std::shared_ptr<Llama>;
-ModelPtr unconst(std::shared_ptr<const Llama> model) {
-  return std::const_pointer_cast<Llama>(std::move(model));
+using ModelPtr = std::shared_ptr<CausalModel>;
+ModelPtr unconst(std::shared_ptr<const CausalModel> model) {
+  return std::const_pointer_cast<CausalModel>(std::move(model));
 }
 
-LlamaOptions make_options(const std::string& dtype, const std::string& quantize,
+ModelOptions make_options(const std::string& dtype, const std::string& quantize,
                           const std::string& activations, const std::string& cache_dtype,
                           int64_t max_positions, const std::string& execution, const nb::object& progress,
                           bool tensor_parallel, const std::string& device) {
-  LlamaOptions options{.dtype = dtype,
+  ModelOptions options{.dtype = dtype,
                        .quantize = quantize,
                        .activations = activations,
                        .cache_dtype = cache_dtype,
@@ -58,7 +58,7 @@ LlamaOptions make_options(const std::string& dtype, const std::string& quantize,
   return options;
 }
 
-nb::dict config_dict(const LlamaConfig& config) {
+nb::dict config_dict(const DecoderConfig& config) {
   nb::dict result;
   result["model_type"] = config.model_type;
   result["vocab_size"] = config.vocab_size;
@@ -69,11 +69,13 @@ nb::dict config_dict(const LlamaConfig& config) {
   result["num_key_value_heads"] = config.num_kv_heads;
   result["head_dim"] = config.head_dim;
   result["max_position_embeddings"] = config.max_position_embeddings;
-  result["rms_norm_eps"] = config.rms_norm_eps;
-  result["rope_theta"] = config.rope_theta;
-  result["rope_interleaved"] = config.rope_interleaved;
+  result["rms_norm_eps"] = config.norm_eps;
+  result["rope_theta"] = config.ropes[0].theta;
+  result["rope_interleaved"] = config.ropes[0].interleaved;
   result["tie_word_embeddings"] = config.tie_word_embeddings;
-  result["sliding_window"] = config.sliding_window ? nb::cast(*config.sliding_window) : nb::none();
+  result["sliding_window"] = nb::none();
+  for (int64_t i = config.num_layers - 1; i >= 0; --i)
+    if (const auto window = config.window_of(i)) result["sliding_window"] = *window;
   result["bos_token_id"] = config.bos_token_id ? nb::cast(*config.bos_token_id) : nb::none();
   result["eos_token_id"] = config.eos_token_ids;
   return result;
@@ -235,18 +237,18 @@ void bind_llama(nb::module_& m) {
   nb::class_<KVCache>(m, "KVCache", "Keys and values of the tokens so far.")
       .def_rw("length", &KVCache::length)
       .def_ro("capacity", &KVCache::capacity);
-  nb::class_<Llama>(m, "Llama", "A decoder-only language model of the Llama family.")
+  nb::class_<CausalModel>(m, "CausalModel", "A decoder-only language model.")
       .def_static(
           "from_pretrained",
           [](const std::string& folder, const std::string& dtype, const std::string& quantize,
              const std::string& activations, const std::string& cache_dtype, int64_t max_positions,
              const std::string& execution, const nb::object& progress, bool verify, bool tensor_parallel,
              const std::string& device) {
-            LlamaOptions options = make_options(dtype, quantize, activations, cache_dtype, max_positions,
+            ModelOptions options = make_options(dtype, quantize, activations, cache_dtype, max_positions,
                                                 execution, progress, tensor_parallel, device);
             options.verify = verify;
             const python::GilRelease no_gil;
-            return unconst(Llama::from_pretrained(folder, options));
+            return unconst(CausalModel::from_pretrained(folder, options));
           },
           "folder"_a, "dtype"_a, "quantize"_a, "activations"_a, "cache_dtype"_a, "max_positions"_a,
           "execution"_a, "progress"_a.none(), "verify"_a, "tensor_parallel"_a, "device"_a = "cpu")
@@ -255,28 +257,28 @@ void bind_llama(nb::module_& m) {
           [](const std::string& shape, const std::string& dtype, const std::string& quantize,
              const std::string& activations, int64_t max_positions, int64_t num_layers, uint64_t seed,
              bool tensor_parallel, const std::string& device) {
-            const LlamaOptions options = make_options(dtype, quantize, activations, "", max_positions,
+            const ModelOptions options = make_options(dtype, quantize, activations, "", max_positions,
                                                       "compiled", nb::none(), tensor_parallel, device);
-            LlamaConfig config = named_config(shape);
+            DecoderConfig config = named_config(shape);
             WEFT_CHECK(num_layers >= 0 && num_layers <= 1000,
                        fmt::format("random: num_layers must be between 0 (the shape's) and 1000, got {}",
                                    num_layers));
-            if (num_layers > 0) config.num_layers = num_layers;
+            if (num_layers > 0) config.set_num_layers(num_layers);
             const python::GilRelease no_gil;
-            return unconst(Llama::random(config, options, seed));
+            return unconst(CausalModel::random(config, options, seed));
           },
           "shape"_a, "dtype"_a, "quantize"_a, "activations"_a, "max_positions"_a, "num_layers"_a, "seed"_a,
           "tensor_parallel"_a, "device"_a = "cpu")
-      .def_prop_ro("config", [](const Llama& model) { return config_dict(model.config()); })
-      .def_prop_ro("max_positions", &Llama::max_positions)
-      .def_prop_ro("bytes_per_token", &Llama::bytes_per_token)
-      .def_prop_ro("num_ranks", &Llama::num_ranks)
-      .def("make_cache", &Llama::make_cache, "capacity"_a = 0)
+      .def_prop_ro("config", [](const CausalModel& model) { return config_dict(model.config()); })
+      .def_prop_ro("max_positions", &CausalModel::max_positions)
+      .def_prop_ro("bytes_per_token", &CausalModel::bytes_per_token)
+      .def_prop_ro("num_ranks", &CausalModel::num_ranks)
+      .def("make_cache", &CausalModel::make_cache, "capacity"_a = 0)
       .def("check_tokenizer", &check_tokenizer, "tokenizer"_a, "folder"_a,
            "ValueError where the tokenizer's vocabulary is not the model's.")
       .def(
           "forward",
-          [](const Llama& model, const std::vector<int64_t>& tokens, KVCache& cache, bool all_logits) {
+          [](const CausalModel& model, const std::vector<int64_t>& tokens, KVCache& cache, bool all_logits) {
             Tensor logits;
             {
               const python::GilRelease no_gil;

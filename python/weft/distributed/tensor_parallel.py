@@ -38,7 +38,7 @@ class Summed(nn.Module):
 def apply(model):
     """Divides `model` over the ranks, in place, and returns it; without a group, or alone, it stays as it is.
 
-    model: a weft.models.Llama that from_pretrained made, which is loaded once more, this rank's part alone (better:
+    model: a weft.models.CausalModel that from_pretrained made, which is loaded once more, this rank's part alone (better:
     from_pretrained(..., tensor_parallel=True)); or a weft.nn.Module of Llama's architecture with a `config`, as examples/gpt.py:
     layers named as Hugging Face or Meta name them, query, key and value in one (qkv_proj, wqkv) or apart, floating weights or
     int8 and int4 ones as buffers `weight`, `scales` and `group_size`, caches as buffers k_cache and v_cache [kv_heads, ...].
@@ -47,12 +47,12 @@ def apply(model):
     """
     if not weft.distributed.is_initialized() or functional.ranks("apply") == 1:
         return model
-    if isinstance(model, weft.models.Llama):
+    if isinstance(model, weft.models.CausalModel):
         model._share()
         return model
     if not isinstance(model, nn.Module):
         raise TypeError(
-            f"tensor_parallel.apply: expected a weft.models.Llama or a weft.nn.Module, got {type(model).__name__}"
+            f"tensor_parallel.apply: expected a weft.models.CausalModel or a weft.nn.Module, got {type(model).__name__}"
         )
     heads, kv_heads, head_dim = _sizes(model)
     rank, ranks = functional.rank("apply"), functional.ranks("apply")

@@ -1,6 +1,6 @@
 """Language models: from a folder of weights to text.
 
-    model = weft.models.Llama.from_pretrained("Llama-3.2-1B", quantize="int8")
+    model = weft.models.CausalModel.from_pretrained("Llama-3.2-1B", quantize="int8")
     print(model.generate("Once upon a time", max_new_tokens=100))
     for piece in model.stream("Once upon a time", temperature=0.8, seed=1):
         print(piece, end="", flush=True)
@@ -21,12 +21,12 @@ from .. import _models
 from .._models import Context, KVCache, Tokenizer, load_safetensors, save_safetensors
 from .sam import Sam, SamAutomaticMaskGenerator, SamConfig, SamPredictor
 
-__all__ = ["Context", "KVCache", "Llama", "Sam", "SamAutomaticMaskGenerator", "SamConfig", "SamPredictor", "Tokenizer", "load_safetensors",
+__all__ = ["CausalModel", "Context", "KVCache", "Llama", "Sam", "SamAutomaticMaskGenerator", "SamConfig", "SamPredictor", "Tokenizer", "load_safetensors",
            "save_safetensors"]  # fmt: skip
 
 
-class Llama:
-    """A decoder-only language model of the Llama family: Llama 2 and 3, CodeLlama, Mistral, Qwen2.
+class CausalModel:
+    """A decoder-only language model of any family that weft describes (docs/LANGUAGE_MODELS.md).
 
     Activations are float32; weights are what the checkpoint has, or what `quantize` makes of them.
     """
@@ -83,7 +83,7 @@ class Llama:
         )
 
         def load(shared):
-            return _models.Llama.from_pretrained(
+            return _models.CausalModel.from_pretrained(
                 folder,
                 dtype,
                 quantize or "",
@@ -123,7 +123,7 @@ class Llama:
         num_layers: of that many layers instead of the shape's (0). ValueError for an unknown shape.
         """
         return cls(
-            _models.Llama.random(
+            _models.CausalModel.random(
                 shape,
                 dtype,
                 quantize,
@@ -179,7 +179,7 @@ class Llama:
         """An iterator over pieces of text; its `stats`, `tokens` and `finish_reason` tell more.
 
         prompt: text, token ids, or a conversation as [{'role': …, 'content': …}, …]. temperature 0 takes the most
-        likely token. stop: texts before which to end. draft: another Llama, or 'prompt-lookup', whose tokens the
+        likely token. stop: texts before which to end. draft: another CausalModel, or 'prompt-lookup', whose tokens the
         model checks `speculate_k` at a time. context: a Context of earlier texts; the part of the prompt that it holds
         is not computed again (`stats["kept_tokens"]`), and a text begun in it earlier cannot go on. special: special
         tokens written in a prompt that is text are tokens. ValueError for a prompt that is empty or longer than the
@@ -189,9 +189,9 @@ class Llama:
             raise ValueError("the model's folder has no tokenizer: set model.tokenizer, or use forward()")
         lookup = isinstance(draft, str) and draft == "prompt-lookup"
         if isinstance(draft, str) and not lookup:
-            raise ValueError(f"generate: draft must be a Llama or 'prompt-lookup', got {draft!r}")
-        if draft is not None and not lookup and not isinstance(draft, Llama):
-            raise TypeError(f"generate: draft must be a Llama or 'prompt-lookup', got {type(draft).__name__}")
+            raise ValueError(f"generate: draft must be a CausalModel or 'prompt-lookup', got {draft!r}")
+        if draft is not None and not lookup and not isinstance(draft, CausalModel):
+            raise TypeError(f"generate: draft must be a CausalModel or 'prompt-lookup', got {type(draft).__name__}")
         if not isinstance(stop, (str, list, tuple)):
             raise TypeError(f"generate: stop must be a str or a list of str, got {type(stop).__name__}")
         return self._model.stream(
@@ -230,3 +230,6 @@ def _token_ids(tokens, function):
     except TypeError as error:
         what = "text, token ids or a conversation" if function == "generate" else "token ids"
         raise TypeError(f"{function}: expected {what}, got {type(tokens).__name__}: {error}") from None
+
+
+Llama = CausalModel  # the name that programs have used since there was one family

@@ -50,13 +50,13 @@ class Call {
  public:
   explicit Call(const CachedAttention& call)
       : call_(call),
-        kernels_(cached_attention_kernels()),
         group_(call.heads / call.kv_heads),
         row_((call.heads + 2 * call.kv_heads) * call.head_dim) {}
 
   void run() {
     if (call_.tokens == 0) return;
-    if (call_.tokens <= kFewTokens)
+    // Packed keys have plain scores only.
+    if (call_.tokens <= kFewTokens || !call_.rule.has_plain_scores())
       few_tokens();
     else
       many_tokens();
@@ -73,12 +73,24 @@ class Call {
       for (int64_t head = from; head < to; ++head) {
         for (int64_t token = 0; token < call_.tokens; ++token) write(head, token, rotated);
         for (int64_t token = 0; token < call_.tokens; ++token) {
+          const int64_t last = call_.position + token, first = call_.rule.first_seen(last);
           for (int64_t q = 0; q < group_; ++q)
-            rotate(query(head * group_ + q, token), token, queries + q * head_dim);
-          const int64_t last = call_.position + token, first = first_seen(last);
-          attend_cached(call_.dtype, {queries, group_, head_dim, cache(call_.key_cache, head, first),
-                                      cache(call_.value_cache, head, first), head_dim, head_dim,
-                                      last + 1 - first, call_.scale, nullptr, scores, output});
+            call_.rule.rotate_query(query(head * group_ + q, token), last, head_dim, queries + q * head_dim);
+          attend_cached(call_.dtype,
+                        {.queries = queries,
+                         .count = group_,
+                         .head_dim = head_dim,
+                         .keys = cache(call_.key_cache, head, first),
+                         .values = cache(call_.value_cache, head, first),
+                         .key_stride = head_dim,
+                         .value_stride = head_dim,
+                         .positions = last + 1 - first,
+                         .scale = call_.rule.scale,
+                         .bias = nullptr,
+                         .scores = scores,
+                         .output = output,
+                         .soft_cap = call_.rule.soft_cap,
+                         .sinks = call_.rule.sinks ? call_.rule.sinks + head * group_ : nullptr});
           std::copy_n(output, group_ * head_dim,
                       call_.output + (token * call_.heads + head * group_) * head_dim);
         }
@@ -99,7 +111,7 @@ class Call {
       std::vector<float> rotated(static_cast<size_t>(head_dim));
       for (int64_t head = from; head < to; ++head) {
         for (int64_t token = 0; token < tokens; ++token) {
-          rotate(query(head, token), token, rotated.data());
+          call_.rule.rotate_query(query(head, token), call_.position + token, head_dim, rotated.data());
           store_cached(dtype, rotated.data(), head_dim, at(queries, head) + token * head_dim * item);
           if (head % group_ == 0) write(head / group_, token, rotated.data());
         }
@@ -125,16 +137,16 @@ class Call {
                          .key_stride = head_dim,
                          .value_stride = head_dim,
                          .output_stride = head_dim,
-                         .scale = call_.scale,
+                         .scale = call_.rule.scale,
                          .causal = true,
                          .causal_offset = call_.position};
     std::vector<uint8_t> mask;
-    if (call_.sliding_window && *call_.sliding_window < end) {
+    if (call_.rule.first_seen(end - 1) > 0) {
       mask.resize(static_cast<size_t>(tokens * end));
       for (int64_t token = 0; token < tokens; ++token) {
         const int64_t last = call_.position + token;
-        std::fill(mask.begin() + token * end + first_seen(last), mask.begin() + token * end + last + 1,
-                  uint8_t{1});
+        std::fill(mask.begin() + token * end + call_.rule.first_seen(last),
+                  mask.begin() + token * end + last + 1, uint8_t{1});
       }
       shape.causal = false;
       shape.mask = AttentionMask::Bool;
@@ -161,20 +173,13 @@ class Call {
   const float* query(int64_t head, int64_t token) const {
     return call_.qkv + token * row_ + head * call_.head_dim;
   }
-  int64_t first_seen(int64_t position) const {
-    return call_.sliding_window ? std::max<int64_t>(0, position + 1 - *call_.sliding_window) : 0;
-  }
   char* cache(void* base, int64_t head, int64_t position) const {
     return static_cast<char*>(base) +
            (head * call_.capacity + position) * call_.head_dim * itemsize(call_.dtype);
   }
-  void rotate(const float* x, int64_t token, float* out) const {
-    kernels_.rotate(x, call_.rope + (call_.position + token) * call_.head_dim, call_.head_dim,
-                    call_.rope_interleaved, out);
-  }
   // rotated: room for one head.
   void write(int64_t head, int64_t token, float* rotated) const {
-    rotate(query(call_.heads + head, token), token, rotated);
+    call_.rule.rotate(query(call_.heads + head, token), call_.position + token, call_.head_dim, rotated);
     store(rotated, cache(call_.key_cache, head, call_.position + token));
     store(query(call_.heads + call_.kv_heads + head, token),
           cache(call_.value_cache, head, call_.position + token));
@@ -193,7 +198,6 @@ class Call {
   }
 
   const CachedAttention& call_;
-  const CachedAttentionKernels& kernels_;
   int64_t group_, row_;
 };
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
+#include "kernels/cpu/attention_rule.h"
 #include "weft/dtype.h"
 
 namespace weft::kernels {
@@ -12,15 +12,12 @@ namespace weft::kernels {
 struct CachedAttention {
   const float*
       qkv;  // [tokens][(heads + 2 * kv_heads) * head_dim], the queries' heads first, then keys, then values
-  const float* rope;  // [positions][head_dim / 2][2]: cos, sin
   void* key_cache;    // [kv_heads][capacity][head_dim] of `dtype`
   void* value_cache;
   DType dtype;  // F32, F16 or BF16
   int64_t tokens, heads, kv_heads, head_dim, capacity;
   int64_t position;  // of the first token
-  float scale;
-  std::optional<int64_t> sliding_window;  // positions seen, the token's own included
-  bool rope_interleaved;
+  AttentionRule rule;
   float* output;  // [tokens][heads * head_dim]
   // Queries of many tokens, keys and values may be rounded to bfloat16 where an engine multiplies it; the
   // cache is written as it is without.

@@ -24,6 +24,8 @@ struct CachedQueries {
   // key_stride apart, the first of `positions` being `first`. Null: they lie one after another.
   const int32_t* pages = nullptr;
   int64_t page_positions = 0, page_stride = 0, first = 0;
+  float soft_cap = 0;            // of scores, see AttentionRule
+  const float* sinks = nullptr;  // [count]
 };
 
 struct CachedAttentionKernels {

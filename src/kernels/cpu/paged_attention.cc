@@ -40,10 +40,11 @@ class PagedCall {
     float* const rotated = scratch.floats(call_.head_dim);
     const int64_t position = call_.rows[row].position;
     const int32_t page = call_.rows[row].pages[position / call_.page_positions];
+    const AttentionRule rule = call_.rule.in_text(call_.rows[row].text);
     for (int64_t head = 0; head < call_.kv_heads; ++head) {
       const int64_t at = head * call_.pages * page_stride_ + page * page_stride_ +
                          position % call_.page_positions * call_.head_dim;
-      rotate(row, call_.heads + head, rotated);
+      rule.rotate(input(row, call_.heads + head), position, call_.head_dim, rotated);
       store_cached(call_.dtype, rotated, call_.head_dim, element(call_.key_cache, at));
       store_cached(call_.dtype, input(row, call_.heads + call_.kv_heads + head), call_.head_dim,
                    element(call_.value_cache, at));
@@ -58,9 +59,10 @@ class PagedCall {
     float* const queries = scratch.floats(group_ * (positions + head_dim));
     for (int64_t item = begin; item < end; ++item) {
       const int64_t head = item / call_.row_count, row = item % call_.row_count;
-      for (int64_t q = 0; q < group_; ++q) rotate(row, head * group_ + q, queries + q * head_dim);
-      const int64_t last = call_.rows[row].position,
-                    first = call_.sliding_window ? std::max<int64_t>(0, last + 1 - *call_.sliding_window) : 0;
+      const int64_t last = call_.rows[row].position, first = call_.rule.first_seen(last);
+      const AttentionRule rule = call_.rule.in_text(call_.rows[row].text);
+      for (int64_t q = 0; q < group_; ++q)
+        rule.rotate_query(input(row, head * group_ + q), last, head_dim, queries + q * head_dim);
       const int64_t at = head * call_.pages * page_stride_;
       attend_cached(call_.dtype, {.queries = queries,
                                   .count = group_,
@@ -70,24 +72,21 @@ class PagedCall {
                                   .key_stride = head_dim,
                                   .value_stride = head_dim,
                                   .positions = last + 1 - first,
-                                  .scale = call_.scale,
+                                  .scale = call_.rule.scale,
                                   .bias = nullptr,
                                   .scores = queries + group_ * head_dim,
                                   .output = call_.output + (row * call_.heads + head * group_) * head_dim,
                                   .pages = call_.rows[row].pages,
                                   .page_positions = call_.page_positions,
                                   .page_stride = page_stride_,
-                                  .first = first});
+                                  .first = first,
+                                  .soft_cap = call_.rule.soft_cap,
+                                  .sinks = call_.rule.sinks ? call_.rule.sinks + head * group_ : nullptr});
     }
   }
 
   const float* input(int64_t row, int64_t head) const {
     return call_.qkv + row * qkv_stride_ + head * call_.head_dim;
-  }
-  void rotate(int64_t row, int64_t head, float* out) const {
-    cached_attention_kernels().rotate(input(row, head),
-                                      call_.rope + call_.rows[row].position * call_.head_dim, call_.head_dim,
-                                      call_.rope_interleaved, out);
   }
   void* element(void* cache, int64_t index) const {
     return static_cast<char*>(cache) + index * itemsize(call_.dtype);

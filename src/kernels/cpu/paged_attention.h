@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
+#include "kernels/cpu/attention_rule.h"
 #include "weft/dtype.h"
 
 namespace weft::kernels {
@@ -15,19 +15,17 @@ namespace weft::kernels {
 struct PagedRow {
   const int32_t* pages;
   int64_t position;
+  int64_t text = 0;  // positions that its text has with this step's rows
 };
 
 struct PagedAttention {
   const float* qkv;   // [rows][(heads + 2 * kv_heads) * head_dim]: queries' heads, then keys, then values
-  const float* rope;  // [positions][head_dim / 2][2]: cos, sin
   void* key_cache;    // [kv_heads][pages][page_positions][head_dim] of `dtype`
   void* value_cache;
   DType dtype;           // F32, F16 or BF16
   const PagedRow* rows;  // no two write to one position of a page
   int64_t row_count, heads, kv_heads, head_dim, pages, page_positions;
-  float scale;
-  std::optional<int64_t> sliding_window;  // positions seen, the row's own included
-  bool rope_interleaved;
+  AttentionRule rule;
   float* output;  // [rows][heads * head_dim]
 };
 

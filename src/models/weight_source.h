@@ -6,7 +6,7 @@
 #include <string>
 
 #include "models/checkpoint.h"
-#include "weft/models/llama.h"
+#include "weft/models/causal_model.h"
 
 namespace weft::models {
 
@@ -19,7 +19,7 @@ struct QuantizationScheme {
   // another.
   static QuantizationScheme parse(const std::string& name);
   // ValueError where a row of one of the model's matrices is shorter than a group.
-  void check(const LlamaConfig& config) const;
+  void check(const DecoderConfig& config) const;
 };
 
 // Quantizes a floating [out, in]; a last group may be shorter. ValueError for int4 where `in` is odd.
@@ -39,22 +39,31 @@ struct MatrixPart {
   std::optional<Range> rows = std::nullopt, columns = std::nullopt;
 };
 
-class LlamaWeights {
+class WeightSource {
  public:
-  virtual ~LlamaWeights() = default;
-  virtual Tensor vector(const std::string& name, int64_t size) = 0;  // float32
-  // `name` without ".weight"; the sizes are those of the whole matrix, of which `part` alone is read.
-  virtual LinearWeight linear(const std::string& name, int64_t out, int64_t in, bool bias = false,
+  virtual ~WeightSource() = default;
+  virtual Tensor vector(const std::string& name, const Shape& shape) = 0;  // float32
+  // The sizes are those of the whole matrix, of which `part` alone is read.
+  virtual LinearWeight linear(const MatrixName& matrix, int64_t out, int64_t in, bool bias = false,
                               const MatrixPart& part = {}) = 0;
+  LinearWeight linear(const std::string& name, int64_t out, int64_t in, bool bias = false,
+                      const MatrixPart& part = {}) {
+    return linear(MatrixName{.name = name}, out, in, bias, part);
+  }
   virtual Tensor embedding(const std::string& name, int64_t rows, int64_t columns) = 0;
-  // The embedding as the last linear layer.
-  virtual LinearWeight tied_head(const std::string& name, int64_t rows, int64_t columns,
-                                 const MatrixPart& part = {}) = 0;
+  // The embedding as the last linear layer, which is called `head`.
+  virtual LinearWeight tied_head(const std::string& name, const std::string& head, int64_t rows,
+                                 int64_t columns, const MatrixPart& part = {}) = 0;
 };
 
+// A matrix's name with what is before it, and the number of an expert.
+MatrixName in_layer(const std::string& prefix, const MatrixName& matrix, int64_t expert = -1);
+// The tensor that it lies in.
+std::string tensor_of(const MatrixName& matrix);
+
 // `options` gets what was left to the checkpoint: its dtype and the cache's.
-std::unique_ptr<LlamaWeights> checkpoint_weights(std::shared_ptr<const Checkpoint> checkpoint,
-                                                 LlamaOptions& options);
-std::unique_ptr<LlamaWeights> random_weights(LlamaOptions& options, uint64_t seed);
+std::unique_ptr<WeightSource> checkpoint_weights(std::shared_ptr<const Checkpoint> checkpoint,
+                                                 ModelOptions& options);
+std::unique_ptr<WeightSource> random_weights(ModelOptions& options, uint64_t seed);
 
 }  // namespace weft::models

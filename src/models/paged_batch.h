@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "kernels/cpu/paged_attention.h"
-#include "weft/models/llama.h"
+#include "weft/models/causal_model.h"
 
 namespace weft::models {
 
-class LlamaDeviceBatch;  // models/llama_device_batch.h
+class DecoderStep;  // models/decoder_step.h
+class DeviceBatch;  // models/device_batch.h
 
-class LlamaBatch {
+class PagedBatch {
  public:
   // The token at `position` of a text whose keys and values lie in `pages`, page_tokens of them in each.
   struct Row {
@@ -26,9 +27,9 @@ class LlamaBatch {
   // now, and no other later.
   // ValueError for a model whose activations are bfloat16: what a row gives would depend on the rows beside
   // it. RuntimeError where the memory is not there.
-  LlamaBatch(std::shared_ptr<const Llama> model, int64_t pages, int64_t page_tokens, int64_t most_rows,
+  PagedBatch(std::shared_ptr<const CausalModel> model, int64_t pages, int64_t page_tokens, int64_t most_rows,
              int64_t most_logits);
-  ~LlamaBatch();
+  ~PagedBatch();
 
   // Logits float32 [rows that want them, vocab], valid until the next call. Rows of one text come in order,
   // and what is before them lies in its pages. A row gives the same numbers whatever rows are beside it, but
@@ -39,23 +40,21 @@ class LlamaBatch {
   // Of keys and values, in bytes, for one token and for all.
   int64_t bytes_per_token() const;
   int64_t cache_bytes() const { return bytes_per_token() * pages_ * page_tokens_; }
-  static int64_t cache_bytes_per_token(const Llama& model);
+  static int64_t cache_bytes_per_token(const CausalModel& model);
   int64_t most_rows() const { return most_rows_; }
 
  private:
+  class Pages;  // where a step's rows find their texts
   void check(std::span<const Row> rows) const;
-  void run_layer(size_t layer, int64_t rows);
-  void multiply(const PackedLinear& weights, const Tensor& x, const Tensor& out, LinearActivation activation,
-                bool adds) const;
 
-  std::shared_ptr<const Llama> model_;
-  InputPrecision precision_;
+  std::shared_ptr<const CausalModel> model_;
   int64_t pages_, page_tokens_, most_rows_, most_logits_;
-  std::vector<Tensor> keys_, values_;  // per layer [kv_heads, pages, page_tokens, head_dim]
-  Tensor x_, normed_, attended_, qkv_, gated_, wanted_, logits_;  // [most_rows, …]
+  std::vector<Tensor> keys_, values_;  // per layer [heads, pages, page_tokens, numbers]
+  std::unique_ptr<DecoderStep> step_;
   std::vector<kernels::PagedRow> rows_;
-  std::vector<int64_t> tokens_;
-  std::unique_ptr<const LlamaDeviceBatch> on_device_;  // in place of what is above, but for logits_
+  std::vector<int64_t> tokens_, wanted_;
+  std::unique_ptr<const DeviceBatch> on_device_;  // in place of the step
+  Tensor logits_;
 };
 
 }  // namespace weft::models

@@ -1,4 +1,4 @@
-#include "models/llama_batch.h"
+#include "models/paged_batch.h"
 
 #include <gmock/gmock.h>
 
@@ -16,8 +16,8 @@ using Ids = std::vector<int64_t>;
 
 constexpr int64_t kPageTokens = 4, kPages = 96;
 
-LlamaOptions options_of(const std::string& scheme) {
-  LlamaOptions options;
+ModelOptions options_of(const std::string& scheme) {
+  ModelOptions options;
   (scheme.starts_with("int") ? options.quantize : options.dtype) = scheme;
   return options;
 }
@@ -36,7 +36,7 @@ struct Text {
     for (int64_t i = 0; i * kPageTokens < count; ++i)
       pages.push_back(static_cast<int32_t>((number * 8 + i * 5) % kPages));
   }
-  LlamaBatch::Row row(int64_t position, bool wants_logits = true) const {
+  PagedBatch::Row row(int64_t position, bool wants_logits = true) const {
     return {tokens[static_cast<size_t>(position)], position, pages.data(), wants_logits};
   }
 };
@@ -49,22 +49,22 @@ class Schemes : public ::testing::TestWithParam<const char*> {};
 TEST_P(Schemes, RowsDoNotDependOnThoseBesideThem) {
   for (const int threads : {1, 3}) {
     set_num_threads(threads);
-    LlamaConfig config = small_config("llama");
+    DecoderConfig config = small_config("llama");
     config.num_layers = 1;
     config.hidden_size = 272;  // longer than the parts that products take at once, and no multiple of them
     config.intermediate_size = 1100;
-    const auto model = Llama::random(config, options_of(GetParam()));
+    const auto model = CausalModel::random(config, options_of(GetParam()));
     const int64_t length = 40, vocab = 96;
     const Text text(1, length);
     std::vector<std::vector<float>> alone;
-    LlamaBatch single(model, kPages, kPageTokens, 1, 1);
+    PagedBatch single(model, kPages, kPageTokens, 1, 1);
     for (int64_t i = 0; i < length; ++i) {
-      const LlamaBatch::Row row = text.row(i);
+      const PagedBatch::Row row = text.row(i);
       alone.push_back(copied(single.forward({&row, 1})));
     }
     for (const int64_t chunk : {1, 2, 7, 8, 9, 16, 17, 40})
       for (const int64_t others : {0, 1, 8, 15, 16, 47}) {
-        LlamaBatch batch(model, kPages, kPageTokens, chunk + others, chunk + others);
+        PagedBatch batch(model, kPages, kPageTokens, chunk + others, chunk + others);
         std::vector<Text> beside;
         for (int64_t i = 0; i < others; ++i) beside.emplace_back(i, 1);
         std::vector<int32_t> free;
@@ -73,7 +73,7 @@ TEST_P(Schemes, RowsDoNotDependOnThoseBesideThem) {
         for (size_t i = 0; i < beside.size(); ++i) beside[i].pages = {free[i]};
         for (int64_t first = 0; first < length; first += chunk) {
           const int64_t count = std::min(chunk, length - first);
-          std::vector<LlamaBatch::Row> rows;
+          std::vector<PagedBatch::Row> rows;
           for (int64_t i = 0; i < others / 2; ++i) rows.push_back(beside[static_cast<size_t>(i)].row(0));
           for (int64_t i = 0; i < count; ++i) rows.push_back(text.row(first + i));
           for (int64_t i = others / 2; i < others; ++i) rows.push_back(beside[static_cast<size_t>(i)].row(0));
@@ -92,15 +92,15 @@ INSTANTIATE_TEST_SUITE_P(All, Schemes,
                          ::testing::Values("float32", "float16", "bfloat16", "int8", "int4-g32"));
 
 // Pages in any order give what the cache of one text gives.
-TEST(LlamaBatch, IsTheModel) {
+TEST(PagedBatch, IsTheModel) {
   for (const char* type : {"llama", "mistral"})
     for (const char* cache_dtype : {"float32", "float16", "bfloat16"}) {
-      const auto model = Llama::random(small_config(type), {.dtype = "float32", .cache_dtype = cache_dtype});
-      LlamaBatch batch(model, kPages, kPageTokens, 8, 8);
+      const auto model = CausalModel::random(small_config(type), {.dtype = "float32", .cache_dtype = cache_dtype});
+      PagedBatch batch(model, kPages, kPageTokens, 8, 8);
       KVCache cache = model->make_cache();
       const Text text(3, 30);
       for (int64_t i = 0; i < 30; ++i) {
-        const LlamaBatch::Row row = text.row(i);
+        const PagedBatch::Row row = text.row(i);
         const std::vector<float> logits = copied(batch.forward({&row, 1}));
         const Tensor expected =
             model->forward(std::span(text.tokens).subspan(static_cast<size_t>(i), 1), cache);
@@ -110,14 +110,14 @@ TEST(LlamaBatch, IsTheModel) {
     }
 }
 
-TEST(LlamaBatch, CopiesPages) {
-  const auto model = Llama::random(small_config("llama"), {.dtype = "float32"});
-  LlamaBatch batch(model, kPages, kPageTokens, 8, 8);
+TEST(PagedBatch, CopiesPages) {
+  const auto model = CausalModel::random(small_config("llama"), {.dtype = "float32"});
+  PagedBatch batch(model, kPages, kPageTokens, 8, 8);
   Text text(3, 8);
-  std::vector<LlamaBatch::Row> rows;
+  std::vector<PagedBatch::Row> rows;
   for (int64_t i = 0; i < 7; ++i) rows.push_back(text.row(i, false));
   EXPECT_TRUE(batch.forward(rows).empty());
-  LlamaBatch::Row last = text.row(7);
+  PagedBatch::Row last = text.row(7);
   const std::vector<float> expected = copied(batch.forward({&last, 1}));
   for (int32_t& page : text.pages) {
     batch.copy_page(page, page + 1);
@@ -128,11 +128,11 @@ TEST(LlamaBatch, CopiesPages) {
   EXPECT_EQ(batch.cache_bytes(), kPages * kPageTokens * batch.bytes_per_token());
 }
 
-TEST(LlamaBatch, SaysWhatIsWrong) {
-  const auto model = Llama::random(small_config("llama"), {.dtype = "float32"});
-  LlamaBatch batch(model, kPages, kPageTokens, 2, 1);
+TEST(PagedBatch, SaysWhatIsWrong) {
+  const auto model = CausalModel::random(small_config("llama"), {.dtype = "float32"});
+  PagedBatch batch(model, kPages, kPageTokens, 2, 1);
   const Text text(3, 8);
-  std::vector<LlamaBatch::Row> rows = {text.row(0), text.row(1), text.row(2)};
+  std::vector<PagedBatch::Row> rows = {text.row(0), text.row(1), text.row(2)};
   EXPECT_THAT(error_of([&] { batch.forward(rows); }), HasSubstr("between 1 and 2 rows, got 3"));
   rows.pop_back();
   EXPECT_THAT(error_of([&] { batch.forward(rows); }), HasSubstr("at most 1 rows of logits, 2 are wanted"));
@@ -140,8 +140,8 @@ TEST(LlamaBatch, SaysWhatIsWrong) {
   rows[0].token = 96;
   EXPECT_THAT(error_of([&] { batch.forward(rows); }), HasSubstr("token 96 is not in the vocabulary of 96"));
   const auto rounding =
-      Llama::random(small_config("llama"), {.dtype = "bfloat16", .activations = "bfloat16"});
-  EXPECT_THAT(error_of([&] { LlamaBatch(rounding, 1, 1, 1, 1); }), HasSubstr("must not be bfloat16"));
+      CausalModel::random(small_config("llama"), {.dtype = "bfloat16", .activations = "bfloat16"});
+  EXPECT_THAT(error_of([&] { PagedBatch(rounding, 1, 1, 1, 1); }), HasSubstr("must not be bfloat16"));
 }
 
 }  // namespace

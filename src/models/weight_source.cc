@@ -1,4 +1,4 @@
-#include "models/llama_weights.h"
+#include "models/weight_source.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +10,7 @@
 
 #include "core/printable.h"
 #include "core/suggest.h"
+#include "models/tensor_names.h"
 #include "weft/error.h"
 #include "weft/ops.h"
 #include "weft/parallel.h"
@@ -25,7 +26,7 @@ DType weight_dtype(const std::string& name) {
   return *dtype;
 }
 
-void complete(LlamaOptions& options, const std::string& own_dtype) {
+void complete(ModelOptions& options, const std::string& own_dtype) {
   if (options.dtype.empty()) options.dtype = own_dtype;
   weight_dtype(options.dtype);
   // What a float16 model computes, bfloat16 would round once more.
@@ -74,30 +75,40 @@ std::optional<Range> quantized_together(const QuantizationScheme& scheme, const 
                std::min(in, (part.columns->end + group - 1) / group * group)};
 }
 
-class CheckpointWeights : public LlamaWeights {
+class CheckpointWeights : public WeightSource {
  public:
-  CheckpointWeights(std::shared_ptr<const Checkpoint> checkpoint, const LlamaOptions& options)
+  CheckpointWeights(std::shared_ptr<const Checkpoint> checkpoint, const ModelOptions& options)
       : checkpoint_(std::move(checkpoint)),
         dtype_(weight_dtype(options.dtype)),
         scheme_(QuantizationScheme::parse(options.quantize)) {}
 
-  Tensor vector(const std::string& name, int64_t size) override {
-    return floating(name, {size}).to(DType::F32).contiguous();
+  Tensor vector(const std::string& name, const Shape& shape) override {
+    return floating(name, shape).to(DType::F32).contiguous();
   }
-  LinearWeight linear(const std::string& name, int64_t out, int64_t in, bool bias,
+  LinearWeight linear(const MatrixName& matrix, int64_t out, int64_t in, bool bias,
                       const MatrixPart& part) override {
-    LinearWeight weight = checkpoint_->has(name + ".scales")
-                              ? cut(quantized(name, out, in), name, part)
-                              : converted(floating(name + ".weight", {out, in}), name, part);
-    if (bias) weight.bias = cut(floating(name + ".bias", {out}), 0, part.rows).to(DType::F32);
+    LinearWeight weight;
+    if (matrix.is_exact)
+      weight.weight = floating(matrix, out, in).to(dtype_).contiguous();
+    else if (checkpoint_->has(matrix.name + ".scales"))
+      weight = cut(quantized(matrix, out, in), matrix.name, part);
+    else
+      weight = converted(floating(matrix, out, in), matrix.name, part);
+    if (bias) {
+      const std::string name = matrix.bias.empty() ? matrix.name + ".bias" : matrix.bias;
+      const int64_t rows = rows_in(matrix, out);
+      const Tensor all = matrix.count > 0 ? select(floating(name, {matrix.count, rows}), 0, matrix.index)
+                                          : floating(name, {rows});
+      weight.bias = cut(picked(all, 0, matrix, out), 0, part.rows).to(DType::F32).contiguous();
+    }
     return weight;
   }
   Tensor embedding(const std::string& name, int64_t rows, int64_t columns) override {
     return floating(name, {rows, columns}).to(dtype_).contiguous();
   }
-  LinearWeight tied_head(const std::string& name, int64_t rows, int64_t columns,
+  LinearWeight tied_head(const std::string& name, const std::string& head, int64_t rows, int64_t columns,
                          const MatrixPart& part) override {
-    return checkpoint_->has("lm_head.scales") ? cut(quantized("lm_head", rows, columns), "lm_head", part)
+    return checkpoint_->has(head + ".scales") ? cut(quantized({.name = head}, rows, columns), head, part)
                                               : converted(floating(name, {rows, columns}), name, part);
   }
 
@@ -106,6 +117,27 @@ class CheckpointWeights : public LlamaWeights {
     const Tensor tensor = checkpoint_->tensor(name, shape);
     WEFT_CHECK_TYPE(is_floating(tensor.dtype()), wrong_dtype(name, tensor, "a floating dtype"));
     return tensor;
+  }
+  static int64_t rows_in(const MatrixName& matrix, int64_t out) {
+    return matrix.rows > 0 ? matrix.rows : out;
+  }
+  // Of what a tensor's rows hold, those of the matrix.
+  static Tensor picked(const Tensor& all, int64_t dim, const MatrixName& matrix, int64_t out) {
+    if (matrix.block == 0) return all;
+    if (matrix.block == out) return slice(all, dim, matrix.first, matrix.first + out);
+    std::vector<int64_t> rows;
+    for (int64_t i = 0; i < out; ++i)
+      rows.push_back(matrix.first + i / matrix.block * matrix.period + i % matrix.block);
+    return index_select(all, dim, Tensor::of(rows));
+  }
+  Tensor floating(const MatrixName& matrix, int64_t out, int64_t in) const {
+    const int64_t rows = rows_in(matrix, out);
+    Shape shape = matrix.is_transposed ? Shape{in, rows} : Shape{rows, in};
+    if (matrix.count > 0) shape.insert(shape.begin(), matrix.count);
+    Tensor tensor = floating(tensor_of(matrix), shape);
+    if (matrix.count > 0) tensor = select(tensor, 0, matrix.index);
+    if (matrix.is_transposed) tensor = transpose(tensor, 0, 1);
+    return picked(tensor, 0, matrix, out);
   }
   // As `weft quantize` writes it.
   Tensor stored(const std::string& name, const Shape& shape, DType dtype) const {
@@ -127,18 +159,20 @@ class CheckpointWeights : public LlamaWeights {
     const int64_t first = together ? together->begin : 0;
     return cut(whole, name, {.columns = Range{part.columns->begin - first, part.columns->end - first}});
   }
-  LinearWeight quantized(const std::string& name, int64_t out, int64_t in) const {
+  LinearWeight quantized(const MatrixName& matrix, int64_t out, int64_t in) const {
+    const std::string& name = matrix.name;
     const QuantizationScheme scheme = QuantizationScheme::parse(checkpoint_->quantization());
     WEFT_CHECK(scheme.kind != QuantizationScheme::Kind::None &&
                    (scheme_.kind == QuantizationScheme::Kind::None || scheme_.name() == scheme.name()),
                fmt::format("'{}': the weights are quantized as '{}', and '{}' was asked for",
                            checkpoint_->file_of(name + ".weight"), scheme.name(), scheme_.name()));
+    const int64_t rows = rows_in(matrix, out);
     if (scheme.kind == QuantizationScheme::Kind::Int8)
-      return {.weight = stored(name + ".weight", {out, in}, DType::I8),
-              .scales = stored(name + ".scales", {out}, DType::F32)};
+      return {.weight = picked(stored(name + ".weight", {rows, in}, DType::I8), 0, matrix, out),
+              .scales = picked(stored(name + ".scales", {rows}, DType::F32), 0, matrix, out)};
     const int64_t groups = (in + scheme.group_size - 1) / scheme.group_size;
-    return {.weight = stored(name + ".weight", {out, in / 2}, DType::U8),
-            .scales = stored(name + ".scales", {groups, out, 2}, DType::BF16),
+    return {.weight = picked(stored(name + ".weight", {rows, in / 2}, DType::U8), 0, matrix, out),
+            .scales = picked(stored(name + ".scales", {groups, rows, 2}, DType::BF16), 1, matrix, out),
             .group_size = scheme.group_size};
   }
 
@@ -148,28 +182,31 @@ class CheckpointWeights : public LlamaWeights {
 };
 
 // Numbers in [-1, 1) times `scale`, of the position and the seed only.
-class RandomWeights : public LlamaWeights {
+class RandomWeights : public WeightSource {
  public:
-  RandomWeights(const LlamaOptions& options, uint64_t seed)
+  RandomWeights(const ModelOptions& options, uint64_t seed)
       : state_(seed),
         dtype_(weight_dtype(options.dtype)),
         scheme_(QuantizationScheme::parse(options.quantize)) {}
 
-  Tensor vector(const std::string&, int64_t size) override { return Tensor::full({size}, 1.0, DType::F32); }
-  LinearWeight linear(const std::string& name, int64_t out, int64_t in, bool bias,
+  Tensor vector(const std::string&, const Shape& shape) override {
+    return Tensor::full(shape, 1.0, DType::F32);
+  }
+  LinearWeight linear(const MatrixName& matrix, int64_t out, int64_t in, bool bias,
                       const MatrixPart& part) override {
     LinearWeight weight;
-    if (scheme_.kind == QuantizationScheme::Kind::None)
+    if (scheme_.kind == QuantizationScheme::Kind::None || matrix.is_exact)
       weight = {.weight = cut(cut(uniform(out, in, dtype_), 0, part.rows), 1, part.columns).contiguous()};
     else
-      weight = cut(quantize(uniform(out, in, DType::BF16), scheme_), name, part);
+      weight = cut(quantize(uniform(out, in, DType::BF16), scheme_), matrix.name, part);
     if (bias) weight.bias = Tensor::full({part.rows ? part.rows->size() : out}, 0.0, DType::F32);
     return weight;
   }
   Tensor embedding(const std::string&, int64_t rows, int64_t columns) override {
     return embedding_ = uniform(rows, columns, dtype_);
   }
-  LinearWeight tied_head(const std::string& name, int64_t, int64_t, const MatrixPart& part) override {
+  LinearWeight tied_head(const std::string& name, const std::string&, int64_t, int64_t,
+                         const MatrixPart& part) override {
     if (scheme_.kind == QuantizationScheme::Kind::None)
       return {.weight = cut(embedding_, 0, part.rows).contiguous()};
     return cut(quantize(embedding_, scheme_), name, part);
@@ -225,9 +262,13 @@ QuantizationScheme QuantizationScheme::parse(const std::string& name) {
                           fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
-void QuantizationScheme::check(const LlamaConfig& config) const {
-  const int64_t row =
-      std::min({config.hidden_size, config.intermediate_size, config.num_heads * config.head_dim});
+void QuantizationScheme::check(const DecoderConfig& config) const {
+  int64_t row =
+      std::min({config.hidden_size, config.intermediate_size, config.num_heads * config.value_dim()});
+  if (config.latent) row = std::min(row, config.latent->rank);
+  if (config.latent && config.latent->query_rank > 0) row = std::min(row, config.latent->query_rank);
+  if (config.experts) row = std::min(row, config.experts->intermediate_size);
+  if (config.experts && config.experts->shared_size > 0) row = std::min(row, config.experts->shared_size);
   WEFT_CHECK(
       group_size <= row,
       fmt::format("{}: groups of {} weights are longer than the model's rows of {}; take int8, or int4 with "
@@ -251,48 +292,22 @@ Tensor dequantize(const LinearWeight& weight) {
   return dequantize_int4(weight.weight, weight.scales, weight.group_size);
 }
 
-namespace {
-
-// A tensor of a layer that the model would not read belongs to another model.
-void check_tensors(const Checkpoint& checkpoint) {
-  static const auto& kLinear = *new std::set<std::string>{
-      "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj",
-      "mlp.gate_proj",    "mlp.up_proj",      "mlp.down_proj"};
-  static const auto& kOthers = *new std::set<std::string>{
-      "input_layernorm.weight", "post_attention_layernorm.weight", "self_attn.rotary_emb.inv_freq"};
-  const LlamaConfig& config = checkpoint.config();
-  const auto has_bias = [&](const std::string& product) {
-    if (product.starts_with("mlp.")) return config.mlp_bias;
-    return product == "self_attn.o_proj" ? config.output_bias : config.qkv_bias;
-  };
-  constexpr std::string_view kLayers = "model.layers.";
-  for (const std::string& name : checkpoint.names()) {
-    if (!name.starts_with(kLayers)) continue;
-    const size_t dot = std::min(name.find('.', kLayers.size()), name.size());
-    int64_t layer = -1;
-    std::from_chars(name.data() + kLayers.size(), name.data() + dot, layer);
-    WEFT_CHECK(layer < config.num_layers,
-               fmt::format("'{}': it has a tensor '{}', and the configuration's num_hidden_layers is {}",
-                           checkpoint.file_of(name), printable(name), config.num_layers));
-    const std::string part = name.substr(std::min(dot + 1, name.size()));
-    const size_t last = std::min(part.rfind('.'), part.size());
-    const std::string product = part.substr(0, last), kind = part.substr(last);
-    const bool is_known = kOthers.contains(part) ||
-                          (kLinear.contains(product) && (kind == ".weight" || kind == ".scales")) ||
-                          (kLinear.contains(product) && kind == ".bias" && has_bias(product));
-    WEFT_CHECK(is_known, fmt::format("'{}': a {} model{} has no tensor '{}'", checkpoint.file_of(name),
-                                     config.model_type,
-                                     kind != ".bias" || !kLinear.contains(product) ? ""
-                                     : product.starts_with("mlp.")                 ? " without mlp_bias"
-                                                                   : " without attention_bias",
-                                     printable(name)));
-  }
+MatrixName in_layer(const std::string& prefix, const MatrixName& matrix, int64_t expert) {
+  MatrixName result = matrix;
+  result.name = prefix + matrix.name;
+  if (!matrix.bias.empty()) result.bias = prefix + matrix.bias;
+  if (expert < 0) return result;
+  if (matrix.count > 0)
+    result.index = expert;
+  else if (const size_t at = result.name.find("{}"); at != std::string::npos)
+    result.name.replace(at, 2, std::to_string(expert));
+  return result;
 }
 
-}  // namespace
+std::string tensor_of(const MatrixName& matrix) { return matrix.name + (matrix.is_bare ? "" : ".weight"); }
 
-std::unique_ptr<LlamaWeights> checkpoint_weights(std::shared_ptr<const Checkpoint> checkpoint,
-                                                 LlamaOptions& options) {
+std::unique_ptr<WeightSource> checkpoint_weights(std::shared_ptr<const Checkpoint> checkpoint,
+                                                 ModelOptions& options) {
   check_tensors(*checkpoint);
   std::string own = checkpoint->config().torch_dtype;
   if (own != "bfloat16" && own != "float16") own = "float32";
@@ -302,24 +317,25 @@ std::unique_ptr<LlamaWeights> checkpoint_weights(std::shared_ptr<const Checkpoin
   return std::make_unique<CheckpointWeights>(std::move(checkpoint), options);
 }
 
-std::unique_ptr<LlamaWeights> random_weights(LlamaOptions& options, uint64_t seed) {
+std::unique_ptr<WeightSource> random_weights(ModelOptions& options, uint64_t seed) {
   complete(options, "bfloat16");
   return std::make_unique<RandomWeights>(options, seed);
 }
 
-std::shared_ptr<const Llama> Llama::from_pretrained(const std::string& folder, const LlamaOptions& options) {
+std::shared_ptr<const CausalModel> CausalModel::from_pretrained(const std::string& folder,
+                                                                const ModelOptions& options) {
   const std::shared_ptr<const Checkpoint> checkpoint = Checkpoint::open(folder, options.verify);
-  LlamaOptions completed = options;
-  const std::unique_ptr<LlamaWeights> weights = checkpoint_weights(checkpoint, completed);
-  return std::shared_ptr<const Llama>(new Llama(checkpoint->config(), completed, *weights));
+  ModelOptions completed = options;
+  const std::unique_ptr<WeightSource> weights = checkpoint_weights(checkpoint, completed);
+  return std::shared_ptr<const CausalModel>(new CausalModel(checkpoint->config(), completed, *weights));
 }
 
-std::shared_ptr<const Llama> Llama::random(const LlamaConfig& config, const LlamaOptions& options,
-                                           uint64_t seed) {
-  LlamaOptions completed = options;
-  const std::unique_ptr<LlamaWeights> weights = random_weights(completed, seed);
+std::shared_ptr<const CausalModel> CausalModel::random(const DecoderConfig& config,
+                                                       const ModelOptions& options, uint64_t seed) {
+  ModelOptions completed = options;
+  const std::unique_ptr<WeightSource> weights = random_weights(completed, seed);
   QuantizationScheme::parse(completed.quantize).check(config);
-  return std::shared_ptr<const Llama>(new Llama(config, completed, *weights));
+  return std::shared_ptr<const CausalModel>(new CausalModel(config, completed, *weights));
 }
 
 }  // namespace weft::models

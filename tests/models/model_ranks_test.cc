@@ -1,4 +1,4 @@
-#include "models/llama_ranks.h"
+#include "models/model_ranks.h"
 
 #include <gmock/gmock.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string message_of(const LlamaConfig& config, const std::string& quantize, int ranks) {
+std::string message_of(const DecoderConfig& config, const std::string& quantize, int ranks) {
   try {
     check_ranks(config, quantize, ranks);
   } catch (const Error& error) {
@@ -23,15 +23,15 @@ std::string message_of(const LlamaConfig& config, const std::string& quantize, i
   return "";
 }
 
-TEST(LlamaRanks, PartsFollowEachOther) {
+TEST(ModelRanks, PartsFollowEachOther) {
   for (const std::string& name : config_names()) {
-    const LlamaConfig config = named_config(name);
+    const DecoderConfig config = named_config(name);
     for (const std::string quantize : {"", "int8", "int4-g32", "int4-g128"})
       for (int ranks = 1; ranks <= 64; ranks *= 2) {
         if (!message_of(config, quantize, ranks).empty()) continue;
         int64_t between = 0, words = 0;
         for (int rank = 0; rank < ranks; ++rank) {
-          const Range columns = intermediate_range(config, quantize, rank, ranks),
+          const Range columns = intermediate_range(config.intermediate_size, quantize, rank, ranks),
                       rows = vocab_range(config, rank, ranks);
           EXPECT_EQ(columns.begin, between);
           EXPECT_EQ(rows.begin, words);
@@ -49,8 +49,8 @@ TEST(LlamaRanks, PartsFollowEachOther) {
   }
 }
 
-TEST(LlamaRanks, NumbersThatDoNotDivide) {
-  LlamaConfig config = named_config("tiny");
+TEST(ModelRanks, NumbersThatDoNotDivide) {
+  DecoderConfig config = named_config("tiny");
   EXPECT_EQ(message_of(config, "", 1), "");
   EXPECT_EQ(message_of(config, "", 4), "");
   EXPECT_EQ(message_of(config, "int4-g32", 4), "");
@@ -64,11 +64,11 @@ TEST(LlamaRanks, NumbersThatDoNotDivide) {
 }
 
 // What a rank quantizes or cuts is what the whole matrix has there.
-TEST(LlamaRanks, PartsOfQuantizedMatrices) {
+TEST(ModelRanks, PartsOfQuantizedMatrices) {
   const std::string name = "model.layers.0.mlp.down_proj";
   for (const std::string scheme : {"none", "int8", "int4-g32", "int4-g64"}) {
     const auto weights_of = [&] {
-      LlamaOptions options{.quantize = scheme};
+      ModelOptions options{.quantize = scheme};
       return random_weights(options, 7);
     };
     const Tensor whole = dequantize(weights_of()->linear(name, 24, 172));
@@ -83,7 +83,7 @@ TEST(LlamaRanks, PartsOfQuantizedMatrices) {
         for (int64_t i = 0; i < got.numel(); ++i) ASSERT_EQ(got.at(i), expected.at(i)) << scheme << " " << i;
       }
   }
-  LlamaOptions options{.quantize = "int4-g32"};
+  ModelOptions options{.quantize = "int4-g32"};
   try {
     random_weights(options, 7)->linear(name, 24, 172, false, {.columns = Range{48, 96}});
     ADD_FAILURE();
@@ -94,11 +94,11 @@ TEST(LlamaRanks, PartsOfQuantizedMatrices) {
   }
 }
 
-TEST(LlamaRanks, CheckpointPartsAreThoseOfTheWhole) {
+TEST(ModelRanks, CheckpointPartsAreThoseOfTheWhole) {
   WEFT_NEEDS_STORIES();
   const std::shared_ptr<const Checkpoint> checkpoint = Checkpoint::open(stories());
   for (const std::string scheme : {"none", "int8", "int4-g32"}) {
-    LlamaOptions options{.quantize = scheme};
+    ModelOptions options{.quantize = scheme};
     const auto weights = checkpoint_weights(checkpoint, options);
     for (const auto& [name, in] :
          {std::pair{"mlp.down_proj", int64_t{172}}, std::pair{"self_attn.o_proj", int64_t{64}}}) {

@@ -1,4 +1,4 @@
-#include "weft/models/llama.h"
+#include "weft/models/causal_model.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "io/pickle.h"
-#include "models/llama_weights.h"
+#include "models/weight_source.h"
 #include "models/support.h"
 #include "weft/models/generation.h"
 #include "weft/models/safetensors.h"
@@ -23,7 +23,7 @@ using Ids = std::vector<int64_t>;
 
 Ids expected_ids() { return nlohmann::json::parse(read_file(stories() + "/expected.json"))["greedy_ids"]; }
 
-Ids greedy(const Llama& model, int64_t count, Execution execution) {
+Ids greedy(const CausalModel& model, int64_t count, Execution execution) {
   KVCache cache = model.make_cache();
   Ids ids = {1};
   while (static_cast<int64_t>(ids.size()) < count) {
@@ -44,13 +44,13 @@ class Executions : public ::testing::TestWithParam<Execution> {};
 
 TEST_P(Executions, GreedyIdsOfTheStories) {
   WEFT_NEEDS_STORIES();
-  const auto model = Llama::from_pretrained(stories());
+  const auto model = CausalModel::from_pretrained(stories());
   EXPECT_EQ(greedy(*model, static_cast<int64_t>(expected_ids().size()), GetParam()), expected_ids());
 }
 
 TEST_P(Executions, PromptAtOnceIsPromptByToken) {
   for (const char* type : {"llama", "mistral", "qwen2"}) {
-    const auto model = Llama::random(small_config(type), {.dtype = "float32"});
+    const auto model = CausalModel::random(small_config(type), {.dtype = "float32"});
     Ids prompt(40);
     for (size_t i = 0; i < prompt.size(); ++i) prompt[i] = static_cast<int64_t>(i * 37 % 96);
     KVCache whole = model->make_cache(), single = model->make_cache();
@@ -67,8 +67,8 @@ TEST_P(Executions, PromptAtOnceIsPromptByToken) {
 INSTANTIATE_TEST_SUITE_P(All, Executions,
                          ::testing::Values(Execution::Eager, Execution::Static, Execution::Compiled));
 
-TEST(Llama, FewTokensAtOnceAreExactlyThoseOneByOne) {
-  const auto model = Llama::random(small_config("llama"), {.dtype = "bfloat16"});
+TEST(CausalModel, FewTokensAtOnceAreExactlyThoseOneByOne) {
+  const auto model = CausalModel::random(small_config("llama"), {.dtype = "bfloat16"});
   KVCache whole = model->make_cache(), single = model->make_cache();
   const Ids prompt = {3, 1, 4, 1, 5, 9, 2};
   const Tensor all = model->forward(prompt, whole, true);
@@ -78,19 +78,19 @@ TEST(Llama, FewTokensAtOnceAreExactlyThoseOneByOne) {
               0.0);
 }
 
-TEST(Llama, MetaFolderGivesTheSame) {
+TEST(CausalModel, MetaFolderGivesTheSame) {
   WEFT_NEEDS_STORIES();
   const Folder folder;
   for (const char* file : {"params.json", "consolidated.00.pth", "tokenizer.model"})
     std::filesystem::create_symlink(std::filesystem::path(stories()) / file, folder.path(file));
-  const auto model = Llama::from_pretrained(folder.path());
-  EXPECT_TRUE(model->config().rope_interleaved);
+  const auto model = CausalModel::from_pretrained(folder.path());
+  EXPECT_TRUE(model->config().ropes[0].interleaved);
   Ids ids = expected_ids();
   ids.resize(128);
   EXPECT_EQ(greedy(*model, 128, Execution::Compiled), ids);
 }
 
-TEST(Llama, ShardedFolderGivesTheSame) {
+TEST(CausalModel, ShardedFolderGivesTheSame) {
   WEFT_NEEDS_STORIES();
   const Folder folder;
   const SafetensorsFile file(stories() + "/model.safetensors");
@@ -107,23 +107,23 @@ TEST(Llama, ShardedFolderGivesTheSame) {
   folder.write("model.safetensors.index.json", index.dump());
   Ids ids = expected_ids();
   ids.resize(64);
-  EXPECT_EQ(greedy(*Llama::from_pretrained(folder.path()), 64, Execution::Compiled), ids);
+  EXPECT_EQ(greedy(*CausalModel::from_pretrained(folder.path()), 64, Execution::Compiled), ids);
   std::filesystem::remove(folder.path("part-1.safetensors"));
-  EXPECT_THAT(error_of([&] { Llama::from_pretrained(folder.path()); }),
+  EXPECT_THAT(error_of([&] { CausalModel::from_pretrained(folder.path()); }),
               HasSubstr("the shard 'part-1.safetensors' is missing"));
 }
 
-TEST(Llama, QuantizedModelsAreTheirDequantizedOnes) {
-  const LlamaConfig config = small_config("llama");
+TEST(CausalModel, QuantizedModelsAreTheirDequantizedOnes) {
+  const DecoderConfig config = small_config("llama");
   const Folder folder, back;
   std::map<std::string, Tensor> tensors, rounded;
-  LlamaOptions options{.dtype = "float32", .cache_dtype = "float32"};
+  ModelOptions options{.dtype = "float32", .cache_dtype = "float32"};
   const auto weights = random_weights(options, 1);
   const auto add = [&](const std::string& name, int64_t out, int64_t in, const QuantizationScheme& scheme) {
     tensors[name + ".weight"] = weights->linear(name, out, in).weight;
     rounded[name + ".weight"] = dequantize(quantize(tensors[name + ".weight"], scheme));
   };
-  LlamaConfig wide = config;
+  DecoderConfig wide = config;
   wide.intermediate_size = 192;  // groups of 32
   wide.tie_word_embeddings = false;
   for (const char* name : {"int8", "int4-g32"}) {
@@ -147,9 +147,9 @@ TEST(Llama, QuantizedModelsAreTheirDequantizedOnes) {
     for (const auto* where : {&folder, &back}) where->write("config.json", text);
     save_safetensors(folder.path("model.safetensors"), tensors);
     save_safetensors(back.path("model.safetensors"), rounded);
-    const auto quantized = Llama::from_pretrained(folder.path(), {.dtype = "float32", .quantize = name});
-    const auto reference = Llama::from_pretrained(back.path(), {.dtype = "float32"});
-    const auto exact = Llama::from_pretrained(
+    const auto quantized = CausalModel::from_pretrained(folder.path(), {.dtype = "float32", .quantize = name});
+    const auto reference = CausalModel::from_pretrained(back.path(), {.dtype = "float32"});
+    const auto exact = CausalModel::from_pretrained(
         folder.path(), {.dtype = "float32", .quantize = name, .activations = "float32"});
     EXPECT_LT(quantized->bytes_per_token(), reference->bytes_per_token() / 3);
     for (const Ids& prompt : {Ids{5}, Ids{1, 2, 3, 4}}) {
@@ -164,18 +164,16 @@ TEST(Llama, QuantizedModelsAreTheirDequantizedOnes) {
   }
 }
 
-TEST(Llama, RopeScaling) {
-  LlamaConfig config = small_config("llama");
-  config.head_dim = 64;
-  config.rope_theta = 500000;
-  const Tensor plain = rope_table(config, 4);
-  config.rope_scaling = RopeScaling::Linear;
-  config.rope_factor = 2;
-  EXPECT_NEAR(std::acos(rope_table(config, 4).at(2 * 64)), 1.0, 1e-6);  // position 2 turns as position 1 did
+TEST(CausalModel, RopeScaling) {
+  Rope rope{.theta = 500000, .dim = 64};
+  const Tensor plain = rope_table(rope, 4);
+  rope.scaling = RopeScaling::Linear;
+  rope.factor = 2;
+  EXPECT_NEAR(std::acos(rope_table(rope, 4).at(2 * 64)), 1.0, 1e-6);  // position 2 turns as position 1 did
   EXPECT_NEAR(std::acos(plain.at(64)), 1.0, 1e-6);
-  config.rope_scaling = RopeScaling::Llama3;
-  config.rope_factor = 8;
-  const Tensor scaled = rope_table(config, 2);
+  rope.scaling = RopeScaling::Llama3;
+  rope.factor = 8;
+  const Tensor scaled = rope_table(rope, 2);
   const auto angle = [](const Tensor& table, int64_t pair) { return std::asin(table.at(64 + 2 * pair + 1)); };
   EXPECT_NEAR(angle(scaled, 0), angle(plain, 0), 1e-6);        // short waves are kept
   EXPECT_NEAR(angle(scaled, 31) * 8, angle(plain, 31), 1e-9);  // long ones stretched
@@ -187,9 +185,9 @@ TEST(Cache, GoesOnWithAnotherModelOfItsSizes) {
   const auto config = small_config("llama");
   const Ids prompt = {3, 1, 4, 1, 5}, next = {9};
   KVCache cache, expected;
-  const auto second = Llama::random(config, {.dtype = "float32"}, 2);
+  const auto second = CausalModel::random(config, {.dtype = "float32"}, 2);
   {
-    const auto first = Llama::random(config, {.dtype = "float32"}, 1);
+    const auto first = CausalModel::random(config, {.dtype = "float32"}, 1);
     cache = first->make_cache(), expected = first->make_cache();
     for (KVCache* each : {&cache, &expected}) first->forward(prompt, *each);
     first->forward(next, cache);  // its plan for one token is made
@@ -200,7 +198,7 @@ TEST(Cache, GoesOnWithAnotherModelOfItsSizes) {
 }
 
 TEST(Cache, ReplacedTensorsAreSeen) {
-  const auto model = Llama::random(small_config("llama"), {.dtype = "float32"});
+  const auto model = CausalModel::random(small_config("llama"), {.dtype = "float32"});
   KVCache cache = model->make_cache(), other = model->make_cache();
   model->forward(Ids{1, 2, 3}, cache);
   model->forward(Ids{4, 5, 6}, other);
@@ -214,7 +212,7 @@ TEST(Cache, ReplacedTensorsAreSeen) {
 }
 
 TEST(Cache, ListsOfManyLengthsAreMadeAnew) {
-  const auto model = Llama::random(small_config("llama"), {.dtype = "float32"});
+  const auto model = CausalModel::random(small_config("llama"), {.dtype = "float32"});
   KVCache cache = model->make_cache();
   const auto logits_of = [&](int64_t count, bool all) {
     cache.length = 0;
@@ -227,7 +225,7 @@ TEST(Cache, ListsOfManyLengthsAreMadeAnew) {
 }
 
 TEST(Cache, WhatDoesNotFitIsRefused) {
-  const auto model = Llama::random(small_config("llama"), {.dtype = "float32", .max_positions = 16});
+  const auto model = CausalModel::random(small_config("llama"), {.dtype = "float32", .max_positions = 16});
   const auto error = [&](KVCache& cache, Execution execution) {
     return error_of([&] { model->forward(Ids{1, 2}, cache, false, execution); });
   };
@@ -237,12 +235,12 @@ TEST(Cache, WhatDoesNotFitIsRefused) {
     EXPECT_THAT(error(grown, execution),
                 HasSubstr("keys of layer 0 are f32[4, 3, 8] cpu, expected a contiguous [4, 16, 8]"));
   EXPECT_EQ(error(grown, Execution::Eager), "no error");
-  LlamaConfig wide = small_config("llama");
+  DecoderConfig wide = small_config("llama");
   wide.num_kv_heads = 8;
-  KVCache other = Llama::random(wide)->make_cache(16);
+  KVCache other = CausalModel::random(wide)->make_cache(16);
   for (const Execution execution : {Execution::Eager, Execution::Static, Execution::Compiled})
     EXPECT_THAT(error(other, execution), HasSubstr("it is another model's, or eager execution has grown it"));
-  KVCache longer = Llama::random(small_config("llama"), {.max_positions = 64})->make_cache();
+  KVCache longer = CausalModel::random(small_config("llama"), {.max_positions = 64})->make_cache();
   longer.length = 15;
   for (const Execution execution : {Execution::Eager, Execution::Static, Execution::Compiled})
     EXPECT_THAT(error(longer, execution),
@@ -258,21 +256,21 @@ TEST(Cache, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(error(negative, Execution::Compiled), HasSubstr("2 tokens after -1 do not fit"));
 }
 
-TEST(Llama, Errors) {
-  const auto model = Llama::random(small_config("llama"), {.max_positions = 16});
+TEST(CausalModel, Errors) {
+  const auto model = CausalModel::random(small_config("llama"), {.max_positions = 16});
   KVCache cache = model->make_cache();
   const auto forward = [&](const Ids& ids) { return error_of([&] { model->forward(ids, cache); }); };
   EXPECT_THAT(forward({}), HasSubstr("no tokens"));
   EXPECT_THAT(forward({96}), HasSubstr("token id 96 is outside the vocabulary of 96"));
   EXPECT_THAT(forward({-1}), HasSubstr("token id -1"));
   EXPECT_THAT(forward(Ids(17, 1)), HasSubstr("17 tokens after 0 do not fit into a cache of 16"));
-  EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.quantize = "int3"}); }),
+  EXPECT_THAT(error_of([] { CausalModel::random(small_config("llama"), {.quantize = "int3"}); }),
               HasSubstr("unknown quantization scheme 'int3'"));
-  EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.activations = "int4"}); }),
+  EXPECT_THAT(error_of([] { CausalModel::random(small_config("llama"), {.activations = "int4"}); }),
               HasSubstr("activations must be auto, float32, int16, int8 or bfloat16, got 'int4'"));
-  EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.dtype = "int8"}); }),
+  EXPECT_THAT(error_of([] { CausalModel::random(small_config("llama"), {.dtype = "int8"}); }),
               HasSubstr("dtype must be float32, bfloat16 or float16"));
-  EXPECT_THAT(error_of([] { Llama::random(small_config("llama"), {.max_positions = 1000}); }),
+  EXPECT_THAT(error_of([] { CausalModel::random(small_config("llama"), {.max_positions = 1000}); }),
               HasSubstr("more than the model's 128"));
   EXPECT_THAT(error_of([] { named_config("gpt-5"); }),
               HasSubstr("unknown model shape 'gpt-5'; the shapes are "));
@@ -280,7 +278,7 @@ TEST(Llama, Errors) {
 
 TEST(Checkpoint, BadFolders) {
   const Folder folder;
-  const auto error = [&] { return error_of([&] { Llama::from_pretrained(folder.path()); }); };
+  const auto error = [&] { return error_of([&] { CausalModel::from_pretrained(folder.path()); }); };
   EXPECT_THAT(error(), HasSubstr("no model here; looked for config.json with model.safetensors"));
   folder.write("config.json", R"({"model_type": "bert"})");
   EXPECT_THAT(error(), HasSubstr("architecture 'bert' is not supported"));
@@ -292,8 +290,8 @@ TEST(Checkpoint, BadFolders) {
       R"("vocab_size": 96, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 8)";
   folder.write("config.json", fmt::format("{{{}, \"num_key_value_heads\": 3}}", sizes));
   EXPECT_THAT(error(), HasSubstr("num_attention_heads 8 is not a multiple of num_key_value_heads 3"));
-  folder.write("config.json", fmt::format("{{{}, \"rope_scaling\": {{\"rope_type\": \"yarn\"}}}}", sizes));
-  EXPECT_THAT(error(), HasSubstr("rope_scaling of type 'yarn' is not supported"));
+  folder.write("config.json", fmt::format("{{{}, \"rope_scaling\": {{\"rope_type\": \"dynamic\"}}}}", sizes));
+  EXPECT_THAT(error(), HasSubstr("rope_scaling of type 'dynamic' is not supported"));
   folder.write("config.json", fmt::format("{{{}}}", sizes));
   save_safetensors(folder.path("model.safetensors"),
                    {{"model.layers.0.input_layernorm.weight", Tensor::full({65}, 1.0, DType::F32)}});
@@ -321,13 +319,13 @@ TEST(Checkpoint, BadFolders) {
   EXPECT_THAT(error(), HasSubstr("num_attention_heads must be positive, got 0"));
   folder.write("config.json", "{\"model_type\": \"\xFF\"}");
   EXPECT_THAT(error(), AllOf(HasSubstr("config.json"), HasSubstr("not valid JSON")));
-  EXPECT_THAT(error_of([&] { Llama::from_pretrained(folder.path("config.json")); }),
+  EXPECT_THAT(error_of([&] { CausalModel::from_pretrained(folder.path("config.json")); }),
               HasSubstr("not a folder"));
 }
 
 TEST(Checkpoint, MismatchedShards) {
   const Folder folder;
-  const auto error = [&] { return error_of([&] { Llama::from_pretrained(folder.path()); }); };
+  const auto error = [&] { return error_of([&] { CausalModel::from_pretrained(folder.path()); }); };
   const std::string norm = "model.layers.0.input_layernorm.weight";
   folder.write(
       "config.json",
@@ -376,7 +374,7 @@ TEST(Checkpoint, MismatchedMetaShards) {
     dict.to_dict()->set("layers.0.attention.wq.weight", Tensor::full({rows, 64}, 1.0, DType::F32));
     folder.write(file, jit::save_value_bytes(dict));
   };
-  const auto error = [&] { return error_of([&] { Llama::from_pretrained(folder.path()); }); };
+  const auto error = [&] { return error_of([&] { CausalModel::from_pretrained(folder.path()); }); };
   save("consolidated.00.pth", 1, 32), save("consolidated.02.pth", 1, 32);
   EXPECT_THAT(error(), HasSubstr("the shard 'consolidated.01.pth' is missing"));
   std::filesystem::rename(folder.path("consolidated.02.pth"), folder.path("consolidated.01.pth"));
@@ -405,7 +403,7 @@ TEST(Checkpoint, StoredQuantizationIsChecked) {
   folder.write("config.json", read_file(stories() + "/config.json"));
   const auto error = [&](const std::string& scheme, const std::string& asked = "") {
     save_safetensors(folder.path("model.safetensors"), tensors, {{"weft.quantization", scheme}});
-    return error_of([&] { Llama::from_pretrained(folder.path(), {.quantize = asked}); });
+    return error_of([&] { CausalModel::from_pretrained(folder.path(), {.quantize = asked}); });
   };
   EXPECT_THAT(error("int4-g32"),
               HasSubstr("model.safetensors': tensor 'model.layers.0.self_attn.q_proj.scales' is float32, "

@@ -8,7 +8,7 @@
 
 #include "models/support.h"
 #include "weft/models/generation.h"
-#include "weft/models/llama.h"
+#include "weft/models/causal_model.h"
 
 namespace weft::models {
 namespace {
@@ -18,7 +18,7 @@ using Ids = std::vector<int64_t>;
 Ids recorded_ids() { return nlohmann::json::parse(read_file(stories() + "/expected.json"))["greedy_ids"]; }
 
 // What follows the first `prompt` of the ids, until there are as many.
-Ids continued(const Llama& model, const Ids& ids, size_t prompt, Execution execution) {
+Ids continued(const CausalModel& model, const Ids& ids, size_t prompt, Execution execution) {
   KVCache cache = model.make_cache();
   Ids text(ids.begin(), ids.begin() + static_cast<int64_t>(prompt));
   Tensor logits = model.forward(text, cache, false, execution);
@@ -30,15 +30,15 @@ Ids continued(const Llama& model, const Ids& ids, size_t prompt, Execution execu
 }
 
 // The same texts, whether a prompt's inputs are float32 or in the parts that the machine multiplies fastest.
-TEST(LlamaPrefill, TextsAreThoseOfFloat32Inputs) {
+TEST(Prefill, TextsAreThoseOfFloat32Inputs) {
   WEFT_NEEDS_STORIES();
   const Ids ids = recorded_ids();
   for (const char* scheme : {"float32", "bfloat16", "int8", "int4-g32"}) {
     const bool quantized = std::string(scheme).starts_with("int");
     const auto model = [&](const char* activations) {
-      LlamaOptions options{.activations = activations};
+      ModelOptions options{.activations = activations};
       (quantized ? options.quantize : options.dtype) = scheme;
-      return Llama::from_pretrained(stories(), options);
+      return CausalModel::from_pretrained(stories(), options);
     };
     const auto plain = model("float32"), fast = model("auto");
     for (const size_t prompt : {16, 17, 40}) {
@@ -53,18 +53,18 @@ TEST(LlamaPrefill, TextsAreThoseOfFloat32Inputs) {
 }
 
 // With activations of bfloat16, attention rounds what a float32 cache holds, too: in both executions alike.
-TEST(LlamaPrefill, BFloat16ActivationsOverAnyCache) {
+TEST(Prefill, BFloat16ActivationsOverAnyCache) {
   for (const char* type : {"llama", "mistral", "qwen2"})
     for (const char* cache_dtype : {"float32", "float16", "bfloat16"}) {
       const auto model = [&](const char* activations) {
-        return Llama::random(small_config(type),
+        return CausalModel::random(small_config(type),
                              {.dtype = "bfloat16", .activations = activations, .cache_dtype = cache_dtype});
       };
       const auto plain = model("float32"), rounding = model("bfloat16");
       for (const int64_t tokens : {16, 17, 40}) {
         Ids prompt(static_cast<size_t>(tokens));
         for (size_t i = 0; i < prompt.size(); ++i) prompt[i] = static_cast<int64_t>(i * 37 % 96);
-        const auto run = [&](const Llama& llama, Execution execution) {
+        const auto run = [&](const CausalModel& llama, Execution execution) {
           KVCache cache = llama.make_cache();
           llama.forward(prompt, cache, false, execution);  // and once more, after what the cache holds
           const Tensor logits = llama.forward(prompt, cache, true, execution);

@@ -1,9 +1,10 @@
-// Decoder-only language models of the Llama family: Llama 2 and 3, CodeLlama, Mistral, Qwen2.
+// Decoder-only language models: whatever DecoderConfig describes (weft/models/config.h).
 //
-//   auto model = weft::models::Llama::from_pretrained("Llama-3.2-1B", {.quantize = "int8"});
+//   auto model = weft::models::CausalModel::from_pretrained("Llama-3.2-1B", {.quantize = "int8"});
 //   auto tokenizer = weft::models::Tokenizer::open("Llama-3.2-1B");
 //   weft::models::Generation generation(model, tokenizer->encode("Once upon a time"), {.max_new_tokens =
-//   100}); while (auto token = generation.next()) …
+// 100});
+//   while (auto token = generation.next()) …
 //
 // Activations are float32; weights are what the checkpoint has or `quantize` makes of them.
 #pragma once
@@ -21,23 +22,29 @@
 #include "weft/tensor.h"
 
 namespace weft::kernels {
-struct CachedAttention;
+struct AttentionRule;
 }  // namespace weft::kernels
 
 namespace weft::models {
 
-class LlamaBatch;    // src/models/llama_batch.h
-class LlamaDevice;   // src/models/llama_device.h
-class LlamaPlan;     // src/models/llama_plan.h
-class LlamaWeights;  // src/models/llama_weights.h
+class DecoderStep;      // src/models/decoder_step.h
+class FunctionCache;    // src/models/decoder_functions.h
+class StepPlan;         // src/models/step_plan.h
+class WeightSource;     // src/models/weight_source.h
+struct DecoderWeights;  // src/models/decoder_weights.h
+struct Share;           // src/models/model_ranks.h
 
 // Keys and values of the tokens so far, allocated once. Any model with layers of these sizes may go on with
 // it.
 struct KVCache {
-  std::vector<Tensor> keys, values;  // per layer [kv_heads, capacity, head_dim]; the rank's heads
-  int64_t length = 0;                // tokens it holds; may be set back
+  // Per layer [kv_heads, capacity, head_dim]; the rank's heads. Of a convolution, keys are [1, capacity,
+  // hidden],
+  // what it was given, and values have no elements.
+  std::vector<Tensor> keys, values;
+  int64_t length = 0;  // tokens it holds; may be set back
+  int64_t text = 0;    // tokens that its text will have at least: see long_text_from()
   int64_t capacity = 0;
-  std::shared_ptr<LlamaPlan>
+  std::shared_ptr<StepPlan>
       plan;  // of Execution::Compiled; made anew when the model or the tensors are others
 };
 
@@ -48,7 +55,7 @@ enum class Execution : uint8_t {
   Compiled,  // a prepared list of kernel calls over memory that is planned once
 };
 
-struct LlamaOptions {
+struct ModelOptions {
   // "" (the checkpoint's), "float32", "bfloat16", "float16": of the weights.
   std::string dtype = "";
   // "" or "none", "int8", "int4-g32", "int4-g64", "int4-g128", "int4-g256".
@@ -74,26 +81,29 @@ struct LlamaOptions {
   std::function<void(int64_t done, int64_t total)> progress = nullptr;
 };
 
-class Llama : public std::enable_shared_from_this<Llama> {
+class CausalModel : public std::enable_shared_from_this<CausalModel> {
  public:
   // A folder that Checkpoint reads (src/models/checkpoint.h), or that `weft quantize` wrote. RuntimeError and
   // ValueError naming the file and tensor.
-  static std::shared_ptr<const Llama> from_pretrained(const std::string& folder,
-                                                      const LlamaOptions& options = {});
+  static std::shared_ptr<const CausalModel> from_pretrained(const std::string& folder,
+                                                            const ModelOptions& options = {});
   // Weights of these sizes that mean nothing, for measuring.
-  static std::shared_ptr<const Llama> random(const LlamaConfig& config, const LlamaOptions& options = {},
-                                             uint64_t seed = 0);
-  ~Llama();
+  static std::shared_ptr<const CausalModel> random(const DecoderConfig& config,
+                                                   const ModelOptions& options = {}, uint64_t seed = 0);
+  ~CausalModel();
 
-  const LlamaConfig& config() const { return config_; }
-  const LlamaOptions& options() const { return options_; }
+  const DecoderConfig& config() const { return config_; }
+  const ModelOptions& options() const { return options_; }
   int64_t max_positions() const { return options_.max_positions; }
   // Ranks that share it; 1 without tensor parallelism.
-  int num_ranks() const { return share_.size; }
+  int num_ranks() const;
   // What rank 0 decided, on all ranks: for what depends on time or on a signal.
   bool agreed(bool decision) const;
   // Bytes of weights that one token reads, and that lie in memory; this rank's, with tensor parallelism.
   int64_t bytes_per_token() const;
+
+  // Texts of more tokens turn by other frequencies (LongRope), with which keys have to be computed anew.
+  std::optional<int64_t> long_text_from() const;
 
   KVCache make_cache(int64_t capacity = 0) const;  // 0: max_positions()
   // Logits float32 [1, vocab] of the token after the last one, or [tokens, vocab] with `all_logits`. The
@@ -105,60 +115,53 @@ class Llama : public std::enable_shared_from_this<Llama> {
   Tensor forward(std::span<const int64_t> tokens, KVCache& cache, bool all_logits, Execution execution) const;
 
  private:
-  struct Layer {
-    Tensor attention_norm, mlp_norm;  // [hidden]
-    // With tensor parallelism, this rank's heads and columns.
-    PackedLinear qkv;      // [(heads + 2 kv_heads) head_dim, hidden]
-    PackedLinear output;   // [hidden, heads head_dim]
-    PackedLinear gate_up;  // silu(gate x) * (up x): [intermediate, hidden] each
-    PackedLinear down;     // [hidden, intermediate]
-  };
-  friend class LlamaBatch;
-  friend class LlamaPlan;
+  friend class DecoderStep;
+  friend class DeviceBatch;
   friend class Gptq;
+  friend class PagedBatch;
+  friend class StepPlan;
+  friend class TextCache;
   // Told the inputs of a layer's products: which products, and the input [tokens, in].
   using Observer = std::function<void(const char* products, const Tensor& input)>;
 
-  // What this rank has of the configuration's sizes.
-  struct Share {
-    int rank = 0, size = 1;
-    int64_t heads = 0, kv_heads = 0, intermediate = 0;
-    int64_t vocab_block = 0, vocab = 0;  // of the first ranks; of this one
+  CausalModel(DecoderConfig config, ModelOptions options, WeightSource& weights);
+  // Heads, and numbers of one, that a layer's cache holds for a token: of keys, of values.
+  struct CacheShape {
+    int64_t heads, key_dim, value_dim;
   };
-
-  Llama(LlamaConfig config, LlamaOptions options, LlamaWeights& weights);
-  void divide();
+  CacheShape cache_shape(int64_t layer) const;
   // Residuals are added on rank 0 alone, before the sum over the ranks.
-  const Tensor* residual(const Tensor& x) const { return share_.rank == 0 ? &x : nullptr; }
+  const Tensor* residual(const Tensor& x) const;
   void sum_over_ranks(const Tensor& x) const;
   // own [rows, vocab_block] and others [ranks, rows, vocab_block] become logits [rows, vocab].
   void gather_logits(const Tensor& own, const Tensor& others, const Tensor& logits) const;
+  void finish_logits(const Tensor& logits) const;  // their cap, in place
   void check_cache(const KVCache& cache, int64_t new_tokens, Execution execution) const;
-  void embed(std::span<const int64_t> tokens, float* out) const;
-  Tensor forward_functions(std::span<const int64_t> tokens, KVCache& cache, bool all_logits,
-                           bool static_cache) const;
-  Tensor run_layer(size_t layer, const Tensor& x, KVCache& cache, bool static_cache,
-                   const Observer& observe = nullptr) const;
-  Tensor attend_growing(const Tensor& qkv, KVCache& cache, size_t layer) const;
-  Tensor attend_static(const Tensor& qkv, KVCache& cache, size_t layer) const;
-  // From position 0, into output [tokens, heads head_dim].
-  kernels::CachedAttention cached_attention(size_t layer, const Tensor& qkv, const Tensor& keys,
-                                            const Tensor& values, const Tensor& output) const;
+  // Rows of the embedding, and what is added to those at these positions: float32 [tokens, hidden].
+  void embed(std::span<const int64_t> tokens, const std::function<int64_t(int64_t row)>& position,
+             float* out) const;
+  kernels::AttentionRule attention_rule(size_t layer) const;
+  bool rounds_attention() const { return precision_ == InputPrecision::BFloat16; }
 
-  LlamaConfig config_;
-  LlamaOptions options_;
-  Share share_;
+  // src/models/decoder_functions.cc: the formula in tensor functions, on any device.
+  Tensor forward_functions(std::span<const int64_t> tokens, KVCache& cache, bool all_logits,
+                           Execution execution) const;
+  Tensor embed_functions(std::span<const int64_t> tokens, std::span<const int64_t> positions) const;
+  Tensor run_layer(size_t layer, const Tensor& x, FunctionCache& cache,
+                   const Observer& observe = nullptr) const;
+  Tensor logits_functions(const Tensor& x) const;  // on the host
+  // The first layer alone, of a text that begins here.
+  Tensor run_alone(const Tensor& x, KVCache& cache, const Observer& observe) const;
+
+  DecoderConfig config_;
+  ModelOptions options_;
+  std::unique_ptr<Share> share_;
   InputPrecision precision_ = InputPrecision::Auto;
-  Tensor embedding_;  // [vocab, hidden] of the checkpoint's dtype
-  std::vector<Layer> layers_;
-  Tensor norm_;  // [hidden]
-  PackedLinear lm_head_;
-  Tensor rope_;  // [max_positions, head_dim / 2, 2]: cos, sin
-  std::unique_ptr<const LlamaDevice>
-      on_device_;  // in place of the weights above, on a device that is not the CPU
+  std::unique_ptr<const DecoderWeights> weights_;
 };
 
-// cos and sin of every position's angles, [positions, head_dim / 2, 2].
-Tensor rope_table(const LlamaConfig& config, int64_t positions);
+// cos and sin of every position's angles, [positions, dim / 2, 2]; `in_long_text`: of LongRope's long
+// factors.
+Tensor rope_table(const Rope& rope, int64_t positions, bool in_long_text = false);
 
 }  // namespace weft::models

@@ -1,0 +1,242 @@
+#include "models/decoder_weights.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/tensor_names.h"
+#include "weft/error.h"
+
+namespace weft::models {
+namespace {
+
+std::optional<LinearActivation> fused_activation(MlpActivation activation) {
+  switch (activation) {
+    case MlpActivation::Silu: return LinearActivation::Silu;
+    case MlpActivation::GeluTanh: return LinearActivation::GeluTanh;
+    case MlpActivation::Relu: return LinearActivation::Relu;
+    default: return std::nullopt;
+  }
+}
+
+class Loader {
+ public:
+  Loader(const DecoderConfig& config, const ModelOptions& options, const Share& share, WeightSource& source)
+      : config_(config), options_(options), share_(share), source_(source) {}
+
+  std::unique_ptr<const DecoderWeights> load() {
+    auto weights = std::make_unique<DecoderWeights>();
+    const TensorNames& names = config_.names;
+    const int64_t steps = config_.num_layers + 1, hidden = config_.hidden_size;
+    for (int64_t i = 0; i < config_.num_layers; ++i) {
+      layer_ = i;
+      prefix_ = layer_prefix(names, i);
+      weights->layers.push_back(layer());
+      weights->bytes_per_token += bytes_of(weights->layers.back());
+      if (options_.progress) options_.progress(i + 1, steps);
+    }
+    prefix_.clear();
+    weights->norm = norm(names.final_norm, hidden);
+    weights->embedding = here(source_.embedding(names.embedding + ".weight", config_.vocab_size, hidden));
+    if (config_.has_learned_positions)
+      weights->positions =
+          here(source_.embedding(names.positions + ".weight", config_.max_position_embeddings, hidden));
+    const MatrixPart words = rows(vocab_range(config_, share_.rank, share_.size));
+    LinearWeight head =
+        config_.tie_word_embeddings
+            ? source_.tied_head(names.embedding + ".weight", names.head, config_.vocab_size, hidden, words)
+            : source_.linear(names.head, config_.vocab_size, hidden, config_.head_bias, words);
+    if (config_.tie_word_embeddings && config_.head_bias) {
+      const Tensor bias = source_.vector(names.head + ".bias", {config_.vocab_size});
+      head.bias = words.rows ? slice(bias, 0, words.rows->begin, words.rows->end) : bias;
+    }
+    weights->head = product({head});
+    weights->bytes_per_token += weights->head.bytes();
+    for (const Rope& rope : config_.ropes) weights->ropes.push_back(table(rope));
+    if (options_.progress) options_.progress(steps, steps);
+    return weights;
+  }
+
+ private:
+  bool is_divided() const { return share_.size > 1; }
+  Tensor here(const Tensor& tensor) const { return tensor.to(options_.device); }
+  Product product(std::vector<LinearWeight> weights, bool is_gated = false) const {
+    return {std::move(weights), options_.device, is_gated};
+  }
+  MatrixPart rows(Range range) const { return is_divided() ? MatrixPart{.rows = range} : MatrixPart{}; }
+  MatrixPart columns(Range range) const { return is_divided() ? MatrixPart{.columns = range} : MatrixPart{}; }
+  LinearWeight linear(Role role, const MatrixPart& part = {}, int64_t expert = -1) const {
+    const NamedMatrix matrix = named_matrix(config_, layer_, role, expert);
+    // What is added over the ranks has its bias once.
+    return source_.linear(matrix.name, matrix.out, matrix.in,
+                          matrix.has_bias && (!part.columns || share_.rank == 0), part);
+  }
+  Product one(Role role, const MatrixPart& part = {}) const { return product({linear(role, part)}); }
+
+  Norm norm(const std::string& name, int64_t size, bool has_bias) const {
+    if (name.empty()) return {};
+    Norm result{.kind = config_.norm, .eps = config_.norm_eps, .size = size};
+    result.weight = here(offset(source_.vector(prefix_ + name + ".weight", {size})));
+    if (has_bias) result.bias = here(source_.vector(prefix_ + name + ".bias", {size}));
+    return result;
+  }
+  Norm norm(const std::string& name, int64_t size) const { return norm(name, size, config_.norm_bias); }
+  Tensor offset(const Tensor& weight) const {
+    return config_.norm_offset == 0 ? weight : weight + config_.norm_offset;
+  }
+
+  HeadNorms head_norms(const std::string& name, int64_t own, int64_t all) const {
+    if (config_.head_norm == HeadNorm::None || !config_.layer(layer_).has_head_norm) return {};
+    const int64_t dim = config_.head_dim;
+    HeadNorms result{.shape = config_.head_norm,
+                     .kind = config_.head_norm_kind,
+                     .eps = config_.norm_eps,
+                     .heads = own,
+                     .dim = dim,
+                     .all_heads = all};
+    if (!config_.head_norm_has_weights) return result;
+    const std::string full = prefix_ + name + ".weight";
+    if (config_.head_norm == HeadNorm::Shared) {
+      result.weight = here(offset(source_.vector(full, {dim})));
+      return result;
+    }
+    const bool is_whole = config_.head_norm == HeadNorm::Whole;
+    const Tensor weight =
+        reshape(source_.vector(full, is_whole ? Shape{all * dim} : Shape{all, dim}), {all, dim});
+    const Range part = share_.of(all);
+    result.weight = here(offset(slice(weight, 0, part.begin, part.end).contiguous()));
+    return result;
+  }
+
+  Mlp mlp(Role gate, Role up, Role down, int64_t size, int64_t expert = -1) const {
+    const Range between = intermediate_range(size, options_.quantize, share_.rank, share_.size);
+    Mlp result{.size = between.size(),
+               .is_gated = config_.is_gated,
+               .activation = config_.activation,
+               .limit = config_.activation_limit,
+               .fused = fused_activation(config_.activation)};
+    std::vector<LinearWeight> in;
+    if (config_.is_gated) in.push_back(linear(gate, rows(between), expert));
+    in.push_back(linear(up, rows(between), expert));
+    result.in = product(std::move(in), config_.is_gated && result.fused.has_value());
+    result.down = product({linear(down, columns(between), expert)});
+    return result;
+  }
+
+  ExpertLayer experts() const {
+    const Experts& experts = *config_.experts;
+    ExpertLayer result{.router = one(Role::Router)};
+    if (experts.has_correction)
+      result.correction = source_.vector(prefix_ + config_.names.correction, {experts.count});
+    for (int64_t i = 0; i < experts.count; ++i)
+      result.experts.push_back(
+          mlp(Role::ExpertGate, Role::ExpertUp, Role::ExpertDown, experts.intermediate_size, i));
+    if (experts.shared_size > 0)
+      result.shared = mlp(Role::SharedGate, Role::SharedUp, Role::SharedDown, experts.shared_size);
+    if (experts.shared_is_gated) result.shared_scale = one(Role::SharedScale);
+    return result;
+  }
+
+  void attention(DecoderLayer& layer) const {
+    const TensorNames& names = config_.names;
+    const Range heads = share_.of(config_.num_heads), kv_heads = share_.of(config_.num_kv_heads);
+    const auto of_heads = [&](Range range, int64_t dim) { return Range{range.begin * dim, range.end * dim}; };
+    const int64_t dim = config_.head_dim;
+    if (config_.has_sinks) {
+      const Tensor all = source_.vector(prefix_ + names.sinks, {config_.num_heads});
+      layer.sinks = here(slice(all, 0, heads.begin, heads.end).contiguous());
+    }
+    if (config_.latent) {
+      const LatentAttention& latent = *config_.latent;
+      const MatrixPart queries = rows(of_heads(heads, dim));
+      if (latent.query_rank > 0) {
+        layer.latent_query_in = one(Role::LatentQueryIn);
+        layer.latent_query_norm = norm(names.latent_query_norm, latent.query_rank, false);
+        layer.latent_query_out = one(Role::LatentQueryOut, queries);
+      } else {
+        layer.latent_query_out = one(Role::Query, queries);
+      }
+      layer.latent_in = one(Role::LatentIn);
+      layer.latent_norm = norm(names.latent_norm, latent.rank, false);
+      layer.latent_out = one(Role::LatentOut, rows(of_heads(heads, latent.plain_dim + latent.value_dim)));
+    } else {
+      queries_keys_and_values(layer, rows(of_heads(heads, dim)), rows(of_heads(kv_heads, dim)));
+    }
+    layer.output = one(Role::Output, columns(of_heads(heads, config_.value_dim())));
+  }
+
+  void queries_keys_and_values(DecoderLayer& layer, const MatrixPart& queries, const MatrixPart& keys) const {
+    const TensorNames& names = config_.names;
+    layer.qkv = product({linear(Role::Query, queries), linear(Role::Key, keys), linear(Role::Value, keys)});
+    layer.query_norm = head_norms(names.query_norm, share_.heads, config_.num_heads);
+    layer.key_norm = head_norms(names.key_norm, share_.kv_heads, config_.num_kv_heads);
+  }
+
+  void convolution(DecoderLayer& layer) const {
+    const std::string name = prefix_ + config_.names.convolution;
+    const int64_t hidden = config_.hidden_size, size = config_.convolution_size;
+    layer.convolution_in = one(Role::ConvolutionIn);
+    layer.output = one(Role::ConvolutionOut);
+    const Tensor taps = reshape(source_.vector(name + ".weight", {hidden, 1, size}), {hidden, size});
+    layer.convolution = here(transpose(taps, 0, 1).contiguous());
+    if (config_.convolution_bias) layer.convolution_bias = here(source_.vector(name + ".bias", {hidden}));
+  }
+
+  DecoderLayer layer() const {
+    const TensorNames& names = config_.names;
+    const int64_t hidden = config_.hidden_size;
+    DecoderLayer result{.kind = config_.layer(layer_),
+                        .attention_norm = norm(names.attention_norm, hidden),
+                        .attention_post_norm = norm(names.attention_post_norm, hidden),
+                        .mlp_norm = norm(names.mlp_norm, hidden),
+                        .mlp_post_norm = norm(names.mlp_post_norm, hidden)};
+    if (result.kind.is_convolution)
+      convolution(result);
+    else
+      attention(result);
+    if (result.kind.has_experts)
+      result.experts = experts();
+    else
+      result.mlp = mlp(Role::Gate, Role::Up, Role::Down, config_.intermediate_size);
+    return result;
+  }
+
+  // Of weights that one token reads: those of the experts that it chooses.
+  int64_t bytes_of(const DecoderLayer& layer) const {
+    int64_t bytes = layer.mlp.bytes();
+    for (const Product* product : {&layer.qkv, &layer.output, &layer.latent_query_in, &layer.latent_query_out,
+                                   &layer.latent_in, &layer.latent_out, &layer.convolution_in})
+      bytes += product->bytes();
+    if (!layer.experts) return bytes;
+    bytes += layer.experts->router.bytes() + layer.experts->shared_scale.bytes() +
+             layer.experts->experts[0].bytes() * config_.experts->chosen;
+    return bytes + (layer.experts->shared ? layer.experts->shared->bytes() : 0);
+  }
+
+  DecoderWeights::RopeTable table(const Rope& rope) const {
+    Rope whole = rope;
+    if (whole.dim == 0) whole.dim = config_.head_dim;
+    DecoderWeights::RopeTable result{.dim = whole.dim, .original_positions = whole.original_positions};
+    result.of_short = here(rope_table(whole, options_.max_positions));
+    if (whole.scaling == RopeScaling::LongRope && options_.max_positions > whole.original_positions)
+      result.of_long = here(rope_table(whole, options_.max_positions, true));
+    return result;
+  }
+
+  const DecoderConfig& config_;
+  const ModelOptions& options_;
+  const Share& share_;
+  WeightSource& source_;
+  int64_t layer_ = 0;
+  std::string prefix_;
+};
+
+}  // namespace
+
+std::unique_ptr<const DecoderWeights> load_weights(const DecoderConfig& config, const ModelOptions& options,
+                                                   const Share& share, WeightSource& source) {
+  return Loader(config, options, share, source).load();
+}
+
+}  // namespace weft::models

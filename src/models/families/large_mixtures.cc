@@ -1,0 +1,128 @@
+// DeepSeek V3 and the text models of Llama 4. source: DeepseekV3Config and Llama4TextConfig of transformers.
+#include "models/families/family.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "weft/error.h"
+
+namespace weft::models {
+namespace {
+
+void read_latent(const JsonFields& fields, DecoderConfig& config) {
+  LatentAttention latent;
+  latent.query_rank = fields.integer("q_lora_rank", 0);
+  latent.rank = fields.integer("kv_lora_rank");
+  latent.plain_dim = fields.integer("qk_nope_head_dim");
+  latent.rope_dim = fields.integer("qk_rope_head_dim");
+  latent.value_dim = fields.integer("v_head_dim");
+  for (const char* key : {"head_dim", "qk_head_dim"}) fields.pass_over(key);
+  config.latent = latent;
+  config.head_dim = latent.plain_dim + latent.rope_dim;
+  config.num_kv_heads = config.num_heads;
+  config.ropes[0].dim = latent.rope_dim;
+}
+
+void read_deepseek_v3(const JsonFields& fields, DecoderConfig& config) {
+  read_sizes(fields, config);
+  read_activation(fields, config);
+  read_latent(fields, config);
+  read_rope(fields, config);
+  read_tied(fields, config, false);
+  expect(fields, "attention_bias", "false", "weft has no biases in latent attention");
+  config.ropes[0].interleaved = fields.boolean("rope_interleave", true);
+  double scale = 1 / std::sqrt(static_cast<double>(config.head_dim));
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    if (config.ropes[0].scaling != RopeScaling::Yarn || !fields.has(key)) continue;
+    const JsonFields rope(fields.get(key), key);
+    const double of_all = 0.1 * rope.real("mscale_all_dim", 0.0) * std::log(config.ropes[0].factor) + 1;
+    scale *= of_all * of_all;
+  }
+  config.score_scale = scale;
+  read_experts(fields, config, "n_routed_experts");
+  Experts& experts = *config.experts;
+  experts.is_normalized = fields.boolean("norm_topk_prob", true);
+  experts.scores = RouterScores::Sigmoid;
+  experts.has_correction = true;
+  experts.scale = fields.real("routed_scaling_factor", 2.5);
+  experts.groups = fields.integer("n_group", 8), experts.chosen_groups = fields.integer("topk_group", 4);
+  experts.shared_size = fields.integer("n_shared_experts", 1) * experts.intermediate_size;
+  const int64_t dense = fields.integer("first_k_dense_replace", 3);
+  for (int64_t i = 0; i < std::min(dense, static_cast<int64_t>(config.layers.size())); ++i)
+    config.layers[static_cast<size_t>(i)].has_experts = false;
+  expect(fields, "moe_layer_freq", "1", "weft has experts in every layer behind the first");
+  expect(fields, "scoring_func", "\"sigmoid\"", "experts of this family are chosen so");
+  expect(fields, "topk_method", "\"noaux_tc\"", "experts of this family are chosen so");
+  for (const char* key : {"ep_size", "aux_loss_alpha", "seq_aux"}) fields.pass_over(key);
+  config.unread_layers = fields.integer("num_nextn_predict_layers", 0);
+}
+
+void read_llama4(const JsonFields& fields, DecoderConfig& config) {
+  read_sizes(fields, config);
+  config.norm_eps = fields.real("rms_norm_eps", 1e-5);
+  read_activation(fields, config);
+  read_rope(fields, config, 500000.0);
+  read_tied(fields, config, false);
+  config.ropes[0].interleaved = true;
+  config.qkv_bias = config.output_bias = fields.boolean("attention_bias", false);
+  read_experts(fields, config, "num_local_experts");
+  Experts& experts = *config.experts;
+  experts.intermediate_size = config.intermediate_size;
+  experts.shared_size = config.intermediate_size;
+  experts.scores = RouterScores::Sigmoid;
+  experts.scales_input = true;
+  config.intermediate_size = fields.integer("intermediate_size_mlp", 16384);
+  if (fields.boolean("use_qk_norm", true)) {
+    config.head_norm = HeadNorm::Shared;
+    config.head_norm_has_weights = false;
+  }
+  const bool has_temperature = fields.boolean("attn_temperature_tuning", true);
+  config.temperature = fields.real("attn_scale", 0.1);
+  config.temperature_positions = fields.integer("floor_scale", 8192);
+  const int64_t chunk = fields.integer("attention_chunk_size", 8192),
+                interval = fields.integer("no_rope_layer_interval", 4),
+                step = fields.integer("interleave_moe_layer_step", 1);
+  WEFT_CHECK(
+      chunk > 0 && interval > 0 && step > 0,
+      fmt::format("{}: attention_chunk_size, no_rope_layer_interval and interleave_moe_layer_step must be "
+                  "positive, got {}, {} and {}",
+                  fields.where(), chunk, interval, step));
+  std::vector<int64_t> turns, mixtures;
+  if (fields.has("no_rope_layers")) turns = fields.integers("no_rope_layers");
+  if (fields.has("moe_layers")) mixtures = fields.integers("moe_layers");
+  const std::vector<std::string> types =
+      read_layer_types(fields, config, {"full_attention", "chunked_attention"});
+  for (size_t i = 0; i < config.layers.size(); ++i) {
+    const auto number = static_cast<int64_t>(i);
+    LayerKind& layer = config.layers[i];
+    const bool does_turn = i < turns.size() ? turns[i] != 0 : (number + 1) % interval != 0;
+    if (!does_turn) layer.rope.reset();
+    layer.has_temperature = !does_turn && has_temperature;
+    layer.has_head_norm = does_turn;
+    if (types.empty() ? does_turn : types[i] == "chunked_attention") layer.chunk = chunk;
+    layer.has_experts = fields.has("moe_layers")
+                            ? std::find(mixtures.begin(), mixtures.end(), number) != mixtures.end()
+                            : (number + 1) % step == 0;
+  }
+  TensorNames& names = config.names;
+  names.gate = {.name = "feed_forward.gate_proj"}, names.up = {.name = "feed_forward.up_proj"};
+  names.down = {.name = "feed_forward.down_proj"};
+  names.shared_gate = {.name = "feed_forward.shared_expert.gate_proj"};
+  names.shared_up = {.name = "feed_forward.shared_expert.up_proj"};
+  names.shared_down = {.name = "feed_forward.shared_expert.down_proj"};
+  names.router = "feed_forward.router";
+  const auto halves =
+      stacked("feed_forward.experts.gate_up_proj", {experts.intermediate_size, experts.intermediate_size});
+  names.expert_gate = halves[0], names.expert_up = halves[1];
+  names.expert_down = {.name = "feed_forward.experts.down_proj"};
+  for (MatrixName* matrix : {&names.expert_gate, &names.expert_up, &names.expert_down})
+    matrix->is_transposed = matrix->is_bare = true, matrix->count = experts.count;
+}
+
+[[maybe_unused]] const bool kLargeMixtures =
+    register_family("deepseek_v3", read_deepseek_v3) && register_family("llama4_text", read_llama4);
+
+}  // namespace
+}  // namespace weft::models

@@ -1,0 +1,72 @@
+// Mixtures of experts: Mixtral and gpt-oss. source: MixtralConfig and GptOssConfig of transformers.
+#include "models/families/family.h"
+
+namespace weft::models {
+namespace {
+
+void read_mixtral(const JsonFields& fields, DecoderConfig& config) {
+  read_sizes(fields, config);
+  config.norm_eps = fields.real("rms_norm_eps", 1e-5);
+  read_activation(fields, config);
+  read_rope(fields, config, 1e6);
+  read_tied(fields, config, false);
+  read_experts(fields, config, "num_local_experts");
+  config.experts->is_normalized = true;
+  if (fields.has("sliding_window"))
+    for (LayerKind& layer : config.layers) layer.window = fields.integer("sliding_window");
+  TensorNames& names = config.names;
+  names.router = "block_sparse_moe.gate";
+  names.expert_gate = {.name = "block_sparse_moe.experts.{}.w1"};
+  names.expert_up = {.name = "block_sparse_moe.experts.{}.w3"};
+  names.expert_down = {.name = "block_sparse_moe.experts.{}.w2"};
+}
+
+// The experts' gates and their other halves take turns in one tensor.
+void read_gpt_oss(const JsonFields& fields, DecoderConfig& config) {
+  read_sizes(fields, config);
+  config.norm_eps = fields.real("rms_norm_eps", 1e-5);
+  expect(fields, "hidden_act", "\"silu\"", "a gpt_oss model has its own gate");
+  config.activation = MlpActivation::ClampedSilu;
+  config.activation_limit = fields.real("swiglu_limit", 7.0);
+  expect(fields, "swiglu_alpha", "1.702", "a gpt_oss model's gate has this slope");
+  config.ropes[0] = {.original_positions = 4096, .truncates = false};
+  read_rope(fields, config, 150000.0);
+  read_tied(fields, config, false);
+  config.qkv_bias = config.output_bias = fields.boolean("attention_bias", true);
+  config.has_sinks = true;
+  if (fields.is_absent("layer_types")) {
+    for (size_t i = 0; i < config.layers.size(); i += 2)
+      config.layers[i].window = fields.integer("sliding_window", 128);
+  } else {
+    read_windows_by_type(fields, config, read_layer_types(fields, config));
+  }
+  for (const char* key : {"experts_per_token", "initial_context_length"}) fields.pass_over(key);
+  read_experts(fields, config, "num_local_experts");
+  Experts& experts = *config.experts;
+  experts.scores = RouterScores::SoftmaxOfChosen;
+  experts.has_router_bias = experts.has_bias = true;
+  TensorNames& names = config.names;
+  names.router = "mlp.router";
+  names.expert_gate = {.name = "mlp.experts.gate_up_proj",
+                       .first = 0,
+                       .block = 1,
+                       .period = 2,
+                       .rows = 2 * experts.intermediate_size,
+                       .is_transposed = true,
+                       .is_bare = true,
+                       .bias = "mlp.experts.gate_up_proj_bias",
+                       .count = experts.count};
+  names.expert_up = names.expert_gate;
+  names.expert_up.first = 1;
+  names.expert_down = {.name = "mlp.experts.down_proj",
+                       .is_transposed = true,
+                       .is_bare = true,
+                       .bias = "mlp.experts.down_proj_bias",
+                       .count = experts.count};
+}
+
+[[maybe_unused]] const bool kMixtures =
+    register_family("mixtral", read_mixtral) && register_family("gpt_oss", read_gpt_oss);
+
+}  // namespace
+}  // namespace weft::models

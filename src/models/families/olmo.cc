@@ -1,0 +1,51 @@
+// OLMo 2 and 3, OLMoE. source: Olmo2Config, Olmo3Config and OlmoeConfig of transformers.
+#include "models/families/family.h"
+
+namespace weft::models {
+namespace {
+
+void read_olmo_parts(const JsonFields& fields, DecoderConfig& config) {
+  read_sizes(fields, config);
+  config.norm_eps = fields.real("rms_norm_eps", 1e-5);
+  read_activation(fields, config);
+  read_tied(fields, config, false);
+  config.head_norm = HeadNorm::Whole;
+  config.qkv_bias = config.output_bias = fields.boolean("attention_bias", false);
+}
+
+void read_post_norms(const JsonFields& fields, DecoderConfig& config) {
+  read_olmo_parts(fields, config);
+  TensorNames& names = config.names;
+  names.attention_norm = names.mlp_norm = "";
+  names.attention_post_norm = "post_attention_layernorm";
+  names.mlp_post_norm = "post_feedforward_layernorm";
+}
+
+void read_olmo2(const JsonFields& fields, DecoderConfig& config) {
+  read_post_norms(fields, config);
+  read_rope(fields, config);
+}
+
+// Three layers of four see a window, and turn by frequencies that are not scaled.
+void read_olmo3(const JsonFields& fields, DecoderConfig& config) {
+  read_post_norms(fields, config);
+  const std::vector<std::string> types = read_layer_types(fields, config);
+  const int64_t window = fields.integer("sliding_window", 4096);
+  for (size_t i = 0; i < config.layers.size(); ++i)
+    if (types.empty() ? (i + 1) % 4 != 0 : types[i] == "sliding_attention") config.layers[i].window = window;
+  read_ropes_by_type(fields, config, 500000.0, fields.real("rope_theta", 500000.0));
+}
+
+void read_olmoe(const JsonFields& fields, DecoderConfig& config) {
+  read_olmo_parts(fields, config);
+  read_rope(fields, config);
+  expect(fields, "clip_qkv", "false", "weft does not clip queries, keys and values");
+  read_experts(fields, config, "num_experts");
+}
+
+[[maybe_unused]] const bool kOlmoFamilies = register_family("olmo2", read_olmo2) &&
+                                            register_family("olmo3", read_olmo3) &&
+                                            register_family("olmoe", read_olmoe);
+
+}  // namespace
+}  // namespace weft::models

@@ -1,0 +1,72 @@
+// Qwen2, Qwen3 and their mixtures. source: Qwen2Config, Qwen2MoeConfig, Qwen3Config, Qwen3MoeConfig of
+// transformers.
+#include "models/families/family.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weft/error.h"
+
+namespace weft::models {
+namespace {
+
+void read_qwen(const JsonFields& fields, DecoderConfig& config) {
+  read_sizes(fields, config);
+  read_activation(fields, config);
+  read_rope(fields, config);
+  read_tied(fields, config, false);
+  read_qwen_windows(fields, config);
+}
+
+void read_qwen2(const JsonFields& fields, DecoderConfig& config) {
+  read_qwen(fields, config);
+  WEFT_CHECK(!fields.boolean("mlp_bias", false),
+             fmt::format("{}: a qwen2 model has no mlp_bias", fields.where()));
+  fields.pass_over("attention_bias");
+  config.qkv_bias = true;
+}
+
+void read_qwen3(const JsonFields& fields, DecoderConfig& config) {
+  read_qwen(fields, config);
+  config.head_norm = HeadNorm::Shared;
+  config.qkv_bias = config.output_bias = fields.boolean("attention_bias", false);
+}
+
+// Every decoder_sparse_step-th layer has experts, but for mlp_only_layers.
+void read_qwen_experts(const JsonFields& fields, DecoderConfig& config) {
+  read_experts(fields, config, fields.has("num_experts") ? "num_experts" : "num_local_experts");
+  const int64_t step = fields.integer("decoder_sparse_step", 1);
+  WEFT_CHECK(step > 0, fmt::format("{}: decoder_sparse_step must be positive, got {}", fields.where(), step));
+  std::vector<int64_t> dense;
+  if (fields.has("mlp_only_layers")) dense = fields.integers("mlp_only_layers");
+  for (size_t i = 0; i < config.layers.size(); ++i) {
+    const auto layer = static_cast<int64_t>(i);
+    config.layers[i].has_experts =
+        std::find(dense.begin(), dense.end(), layer) == dense.end() && (layer + 1) % step == 0;
+  }
+}
+
+void read_qwen3_moe(const JsonFields& fields, DecoderConfig& config) {
+  read_qwen3(fields, config);
+  read_qwen_experts(fields, config);
+}
+
+void read_qwen2_moe(const JsonFields& fields, DecoderConfig& config) {
+  read_qwen(fields, config);
+  config.qkv_bias = fields.boolean("qkv_bias", true);
+  read_qwen_experts(fields, config);
+  config.experts->shared_size = fields.integer("shared_expert_intermediate_size");
+  config.experts->shared_is_gated = true;
+  TensorNames& names = config.names;
+  names.shared_gate = {.name = "mlp.shared_expert.gate_proj"};
+  names.shared_up = {.name = "mlp.shared_expert.up_proj"};
+  names.shared_down = {.name = "mlp.shared_expert.down_proj"};
+}
+
+[[maybe_unused]] const bool kQwenFamilies =
+    register_family("qwen2", read_qwen2) && register_family("qwen3", read_qwen3) &&
+    register_family("qwen2_moe", read_qwen2_moe) && register_family("qwen3_moe", read_qwen3_moe);
+
+}  // namespace
+}  // namespace weft::models
