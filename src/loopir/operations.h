@@ -15,6 +15,9 @@ namespace op {
 
 inline constexpr Operation kBrackets{"same", "({0})"};
 inline constexpr Operation kCall1{"call", "{0}({1})", true};
+inline constexpr Operation kCall3{"call", "{0}({1}, {2}, {3})", true};
+inline constexpr Operation kUfunc1{"ufunc", "of_ufunc<{t}>({0}, {1})"};
+inline constexpr Operation kUfunc2{"ufunc", "of_ufunc<{t}>({0}, {1}, {2})"};
 inline constexpr Operation kCall2{"call", "{0}({1}, {2})", true};
 
 // Conversions.
@@ -37,6 +40,7 @@ inline constexpr Operation kMagnitude{"abs", "{0} < 0 ? -{0} : {0}"};
 inline constexpr Operation kSquareRoot{"sqrt", "square_root({0})"};
 inline constexpr Operation kFloor{"floor", "floor({0})"};
 inline constexpr Operation kCeil{"ceil", "ceil({0})"};
+inline constexpr Operation kRound{"round_even", "round_even({0})"};
 inline constexpr Operation kTrunc{"trunc", "trunc({0})"};
 
 // Two operands, one between the other.
@@ -64,10 +68,14 @@ inline constexpr Operation kShiftLeft{"shl", "({t})((u64){0} << {1})"};
 // By a positive number: with the sign of operand 0; then with the divisor's.
 inline constexpr Operation kRemainder{"rem", "({t})({0} % {1}L)"};
 inline constexpr Operation kRemainderAsPython{"mod", "({t})({0} < 0 ? {0} + {1}L : {0})"};
+inline constexpr Operation kBitLength{"bit_length",
+                                      "{0} == 0 ? 0L : 64L - __builtin_clzl({0} < 0 ? -(u64){0} : (u64){0})"};
+inline constexpr Operation kBitCount{"bit_count", "(i64)__builtin_popcountl({0} < 0 ? -(u64){0} : (u64){0})"};
 inline constexpr Operation kGreatestDivisor{"gcd", "greatest_divisor({0}, {1})"};
 
 // Of floats. The last operand is the C library's function.
 inline constexpr Operation kFloatQuotient{"floor_div", "float_quotient<{t}>({0}, {1}, {2})"};
+inline constexpr Operation kFloatQuotientOfNumpy{"floor_div", "numpy_quotient<{t}>({0}, {1}, {2})"};
 inline constexpr Operation kFloatRemainder{"mod", "float_remainder<{t}>({0}, {1}, {2})"};
 inline constexpr Operation kSquareAsPower{"square", "square_as_power({0}, {1})"};
 inline constexpr Operation kMinimum{"minimum", "minimum<{t}>({0}, {1})"};
@@ -78,6 +86,11 @@ inline constexpr Operation kComplexQuotientOfNumpy{"div", "complex_quotient<true
 // What products of complex numbers are sums of.
 inline constexpr Operation kDifferenceOfProducts{"mul_sub", "{0} * {1} - {2} * {3}"};
 inline constexpr Operation kSumOfProducts{"mul_add", "{0} * {1} + {2} * {3}"};
+
+inline constexpr Operation kSign{"sign", "{0} > 0 ? ({t})1 : {0} < 0 ? ({t})-1 : {0} == 0 ? ({t})0 : {0}"};
+// As numpy.clip limits.
+inline constexpr Operation kNotBelow{"not_below", "{0} < {1} ? {1} : {0}"};
+inline constexpr Operation kNotAbove{"not_above", "{0} > {1} ? {1} : {0}"};
 
 inline constexpr Operation kSelect{"select", "{0} ? {1} : {2}"};
 

@@ -456,11 +456,32 @@ class LoopBuilder {
   LoopValue make_range(const std::vector<LoopValue>& args);
   bool call_math(const std::string& name, const std::vector<LoopValue>& args);
   bool call_numpy(const std::string& name, const std::vector<LoopValue>& args);
+
+  // ---- Python's functions of numbers (python_calls.cc) ----
+  bool call_python(const std::string& name, const std::vector<LoopValue>& args);
+  bool call_python_round(const std::vector<LoopValue>& args);
+  bool call_math_of_ints(const std::string& name, const std::vector<LoopValue>& args);
+  bool call_math_of_floats(const std::string& name, const std::vector<LoopValue>& args);
+  static bool has_number_method(const LoopValue& owner, const std::string& name);
+  bool call_number_method(const LoopValue& owner, const std::string& name,
+                          const std::vector<LoopValue>& args);
+
+  // ---- NumPy's functions of numbers (number_calls.cc) ----
+  Expr operand(const LoopValue& value, DType dtype);
+  Expr computed(const scalar::Expr& expr, const std::vector<Expr>& operands,
+                std::map<const scalar::ExprNode*, Expr>& known);
+  bool call_ufunc(PyObject* ufunc, const std::string& name, const std::vector<LoopValue>& args);
+  bool call_operator(const std::string& name, const std::string& ufunc, const std::vector<LoopValue>& args);
+  bool call_sign(const std::vector<LoopValue>& args);
+  bool call_round(const LoopValue& given, int64_t decimals);
+  bool call_clip(const std::vector<LoopValue>& args);
+  bool call_numpy_on_numbers(const std::string& name, const std::vector<LoopValue>& args);
+
   LoopValue to_int(const LoopValue& value);
   LoopValue absolute(const LoopValue& value);
   Expr function(const LibraryFunction& called);  // what to call in the code
   Expr function(const std::string& name);
-  std::function<std::string(const LibraryFunction&)> function_names() {
+  std::function<Expr(const LibraryFunction&)> function_names() {
     return [this](const LibraryFunction& called) { return function(called); };
   }
 

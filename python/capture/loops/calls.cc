@@ -20,6 +20,7 @@ struct MathFunction {
   // Of the argument and the result: where Python would raise or warn, it performs the call.
   Expr (*allowed)(const Expr& x, const Expr& result);
   const void* address;
+  bool is_numpys = true;  // NumPy's functions of float64 are computed by it, too
 };
 
 double (*const kNone)(double) = nullptr;
@@ -46,6 +47,11 @@ Expr is_above_minus_1(const Expr& x, const Expr&) {
 }
 Expr is_within_1(const Expr& x, const Expr&) { return both(compared(x, ">=", "-1"), compared(x, "<=", "1")); }
 
+Expr is_inside_1(const Expr& x, const Expr&) { return both(compared(x, ">", "-1"), compared(x, "<", "1")); }
+Expr is_at_least_1(const Expr& x, const Expr&) {
+  return Expr::apply(op::kDoesNotHold, {compared(x, "<", "1")});
+}
+
 const loopir::Operation& rounding(const std::string& name) {
   return name == "floor" ? op::kFloor : name == "ceil" ? op::kCeil : op::kTrunc;
 }
@@ -66,6 +72,13 @@ const MathFunction kFunctions[] = {
     {"sinh", stays_finite, address_of<F1>(std::sinh)},
     {"cosh", stays_finite, address_of<F1>(std::cosh)},
     {"tanh", always, address_of<F1>(std::tanh)},
+    {"exp2", stays_finite, address_of<F1>(std::exp2), false},
+    {"cbrt", stays_finite, address_of<F1>(std::cbrt), false},
+    {"erf", always, address_of<F1>(std::erf), false},
+    {"erfc", always, address_of<F1>(std::erfc), false},
+    {"asinh", always, address_of<F1>(std::asinh), false},
+    {"acosh", is_at_least_1, address_of<F1>(std::acosh), false},
+    {"atanh", is_inside_1, address_of<F1>(std::atanh), false},
 };
 
 // "sqrt" of math.sqrt and numpy.sqrt; NumPy's other names for the C library's functions.
@@ -401,6 +414,13 @@ bool LoopBuilder::call_numpy(const std::string& name, const std::vector<LoopValu
   // What is computed in double precision; of 8- and 16-bit ints NumPy gives narrower floats.
   const bool is_f32 = arg.kind == LoopKind::Numpy && arg.dtype == DType::F32;
   if (arg.kind == LoopKind::Bool || (arg.kind == LoopKind::Numpy && itemsize(arg.dtype) < 4)) return false;
+  const bool is_float =
+      arg.kind == LoopKind::Float || (arg.kind == LoopKind::Numpy && is_floating(arg.dtype));
+  const MathFunction* found = is_f32 ? nullptr : find_function(name);
+  if (found && !found->is_numpys) found = nullptr;
+  const bool is_test = name == "isnan" || name == "isfinite",
+             is_exact = name == "fabs" || name == "floor" || name == "ceil" || name == "trunc";
+  if (name != "sqrt" && !is_test && !(is_float && is_exact) && !found) return false;
   const DType dtype = is_f32 ? DType::F32 : DType::F64;
   const std::string type = c_type(dtype);
   const Expr x = temporary(type, is_f32 ? arg.expr : as_float(arg));
@@ -412,18 +432,12 @@ bool LoopBuilder::call_numpy(const std::string& name, const std::vector<LoopValu
     require(Expr::apply(op::kDoesNotHold, {Expr::apply(op::infix("<"), {x, Expr::constant("0")})}));
     return give(Expr::apply(op::kSquareRoot, {x}));
   }
-  const bool is_float =
-      arg.kind == LoopKind::Float || (arg.kind == LoopKind::Numpy && is_floating(arg.dtype));
-  if (name == "isnan" || name == "isfinite") {
+  if (is_test) {
     push(loop_numpy(DType::Bool,
                     temporary("bool", Expr::apply(name == "isnan" ? op::kIsNan : op::kIsFinite, {x}))));
     return true;
   }
-  if (is_float && name == "fabs") return give(Expr::apply(op::kAbsolute, {x}));
-  if (is_float && (name == "floor" || name == "ceil" || name == "trunc"))
-    return give(Expr::apply(rounding(name), {x}));
-  const MathFunction* found = find_function(name);
-  if (!found || is_f32) return false;
+  if (is_exact) return give(Expr::apply(name == "fabs" ? op::kAbsolute : rounding(name), {x}));
   const Expr r = temporary("f64", Expr::apply(op::kCall1, {function(found->name), x}));
   require(found->allowed(x, r));
   push(loop_numpy(DType::F64, r));
@@ -466,12 +480,15 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
   if (is_type(PyComplex_Type)) return push(made_complex(args)), true;
   const bool of_complex =
       std::any_of(args.begin(), args.end(), [](const LoopValue& arg) { return arg.is_complex(); });
-  if (is_ufunc(callable))
-    return of_complex ? call_complex("numpy", plain_name(callable), args)
-                      : call_numpy(plain_name(callable), args);
+  if (is_ufunc(callable)) {
+    const std::string name = plain_name(callable);
+    if (of_complex) return call_complex("numpy", name, args);
+    return call_numpy(name, args) || call_ufunc(callable, name, args);
+  }
+  if (call_numpy_on_numbers(callable_name(callable), args)) return true;
   if (!PyCFunction_Check(callable)) return false;
   const std::string name = callable_name(callable);
-  if (name.starts_with("math.")) return call_math(name.substr(5), args);
+  if (name.starts_with("math.")) return call_python(name, args) || call_math(name.substr(5), args);
   if (name.starts_with("cmath.")) return call_complex("cmath", name.substr(6), args);
   if (name == "len" && args.size() == 1) {
     if (args[0].kind == LoopKind::Tuple)
@@ -486,13 +503,13 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
     return push(complex_magnitude(args[0])), true;
   if (name == "abs" && args.size() == 1 && (args[0].is_number() || args[0].kind == LoopKind::Either))
     return push(absolute(args[0])), true;
-  if (name == "min" || name == "max") return extremum(name == "max", args), true;
+  if ((name == "min" || name == "max") && args.size() > 1) return extremum(name == "max", args), true;
   if (name == "divmod" && args.size() == 2) {
     LoopValue quotient = binary(NB_FLOOR_DIVIDE, args[0], args[1]),
               rest = binary(NB_REMAINDER, args[0], args[1]);
     return push(loop_tuple({quotient, rest})), true;
   }
-  return false;
+  return call_python(name, args);
 }
 
 }  // namespace weft::capture

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <opcode.h>
 
+#include <algorithm>
 #include <map>
 
 #include "capture/loops/builder.h"
@@ -224,7 +225,7 @@ bool LoopBuilder::call_complex(const std::string& module, const std::string& nam
   if (!complex_ufuncs.count(name)) return false;
   // NumPy's own loop over one element: its vector code rounds as no function of the C library does.
   const Expr x = temporary("c128", element_of_complex(args[0])),
-             call = function(LibraryFunction{"ufunc_" + name, ufunc_loop(name), "UfuncLoop"});
+             call = function(LibraryFunction{"ufunc_" + name, ufunc_loop(name, DType::C128), "UfuncLoop"});
   const bool is_real = name == "absolute";
   const std::string r = fresh_name("t");
   emit(fmt::format("{} {}; (*{})(&{}, &{});", is_real ? "f64" : "c128", r, call, x, r));
@@ -238,21 +239,24 @@ bool LoopBuilder::call_complex(const std::string& module, const std::string& nam
   return push(new_complex(true, re_of_r, im_of_r)), true;
 }
 
-const void* ufunc_loop(const std::string& name) {
+const void* ufunc_loop(const std::string& name, DType dtype) {
   struct Loop {
     PyUFuncGenericFunction function;
     void* data;
   };
   static constinit MadeOnce<std::map<std::string, Loop>> made;
   std::map<std::string, Loop>& loops = made.get([] { return std::map<std::string, Loop>(); });
-  if (auto found = loops.find(name); found != loops.end()) return &found->second;
+  const std::string key = fmt::format("{} {}", name, c_type(dtype));
+  if (auto found = loops.find(key); found != loops.end()) return &found->second;
   Ref numpy = checked(PyImport_ImportModule("numpy"));
   Ref object = checked(PyObject_GetAttrString(numpy.get(), name.c_str()));
   const auto* ufunc = reinterpret_cast<const PyUFuncObject*>(object.get());
+  const auto number = static_cast<char>(type_number(dtype));
   for (int i = 0; i < ufunc->ntypes; ++i) {
-    if (ufunc->types[i * ufunc->nargs] != NPY_CDOUBLE) continue;
+    const char* const types = ufunc->types + i * ufunc->nargs;
+    if (!std::all_of(types, types + ufunc->nin, [&](char type) { return type == number; })) continue;
     // The ufuncs of NumPy's namespace live as long as the process.
-    return &loops.emplace(name, Loop{ufunc->functions[i], const_cast<void*>(ufunc->data[i])}).first->second;
+    return &loops.emplace(key, Loop{ufunc->functions[i], const_cast<void*>(ufunc->data[i])}).first->second;
   }
   return nullptr;
 }

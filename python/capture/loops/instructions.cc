@@ -154,6 +154,8 @@ bool LoopBuilder::execute_operators(const Instruction& in) {
       const LoopValue b = pop(), a = pop();
       const bool none_b = b.kind == LoopKind::Const && b.object == Py_None;
       const bool none_a = a.kind == LoopKind::Const && a.object == Py_None;
+      const bool are_known = a.kind == LoopKind::Const && b.kind == LoopKind::Const;
+      if (are_known) return push(loop_bool((a.object == b.object) != (in.arg != 0) ? "true" : "false")), true;
       if (!none_a && !none_b) unsupported("a test of identity");
       push(loop_bool((none_a && none_b) != (in.arg != 0) ? "true" : "false"));
       return true;
@@ -314,7 +316,9 @@ bool LoopBuilder::execute_names(const Instruction& in) {
       const bool conjugates = owner.is_complex() && utf8(frame().code->names[slot].get()) == "conjugate";
       const bool is_outer = owner.kind == LoopKind::Const && is_ufunc(owner.object) &&
                             utf8(frame().code->names[slot].get()) == "outer";
-      if (is_arraylike(owner) || appends || conjugates || is_outer || owner.kind == LoopKind::Resized) {
+      const bool is_of_number = has_number_method(owner, utf8(frame().code->names[slot].get()));
+      if (is_arraylike(owner) || is_of_number || appends || conjugates || is_outer ||
+          owner.kind == LoopKind::Resized) {
         LoopValue method;
         method.kind = LoopKind::Method;
         method.object = frame().code->names[slot].get();
