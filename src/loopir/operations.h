@@ -100,6 +100,10 @@ inline constexpr Operation kIsFinite{"is_finite", "is_finite({0})"};
 inline constexpr Operation kIsInfinite{"is_infinite", "__builtin_fabs({0}) == __builtin_inf()"};
 inline constexpr Operation kIsNan{"is_nan", "{0} != {0}"};
 inline constexpr Operation kIsNotNan{"is_not_nan", "{0} == {0}"};
+inline constexpr Operation kIsClose{"is_close",
+                                    "{0} == {1} || (is_finite({0}) && is_finite({1}) && (__builtin_fabs({1} "
+                                    "- {0}) <= __builtin_fabs(1e-9 * {1}) || "
+                                    "__builtin_fabs({1} - {0}) <= __builtin_fabs(1e-9 * {0})))"};
 inline constexpr Operation kAnd{"and", "{0} && {1}"};
 inline constexpr Operation kOr{"or", "{0} || {1}"};
 inline constexpr Operation kDoesNotHold{"not", "!({0})"};

@@ -107,6 +107,7 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
   }
   if (container.kind == LoopKind::Pending) return subscript(materialized(container), key);
   if (container.kind == LoopKind::Vector) return number_of_list(container, key);
+  if (const auto item = item_at(container, key)) return *item;
   if (!is_array(container)) throw LoopUnsupported{"an element of what is not an array"};
   if (has_arrays(key)) return gather(container, key);
   const bool is_row = container.kind != LoopKind::View && has_only_ints(parts_of_key(key));

@@ -457,7 +457,15 @@ class LoopBuilder {
   bool call_math(const std::string& name, const std::vector<LoopValue>& args);
   bool call_numpy(const std::string& name, const std::vector<LoopValue>& args);
 
+  // ---- tuples of numbers (tuples.cc) ----
+  bool call_on_items(const std::string& name, const std::vector<LoopValue>& args);
+  std::optional<LoopValue> is_among(const LoopValue& items, const LoopValue& value);
+  std::optional<LoopValue> item_at(const LoopValue& items, const LoopValue& key);
+
   // ---- Python's functions of numbers (python_calls.cc) ----
+  // x.real, x.imag; nothing for other attributes.
+  std::optional<LoopValue> number_attribute(const LoopValue& owner, const std::string& name);
+  bool call_type(const LoopValue& value);
   bool call_python(const std::string& name, const std::vector<LoopValue>& args);
   bool call_python_round(const std::vector<LoopValue>& args);
   bool call_math_of_ints(const std::string& name, const std::vector<LoopValue>& args);
@@ -472,6 +480,10 @@ class LoopBuilder {
                 std::map<const scalar::ExprNode*, Expr>& known);
   bool call_ufunc(PyObject* ufunc, const std::string& name, const std::vector<LoopValue>& args);
   bool call_operator(const std::string& name, const std::string& ufunc, const std::vector<LoopValue>& args);
+  bool call_other_ufunc(const std::string& name, const std::vector<LoopValue>& args);
+  // What NumPy's loop of the ufunc gives for one element.
+  Expr looped(const std::string& ufunc, const void* loop, const std::vector<Expr>& operands, DType compute,
+              DType result);
   bool call_sign(const std::vector<LoopValue>& args);
   bool call_round(const LoopValue& given, int64_t decimals);
   bool call_clip(const std::vector<LoopValue>& args);
@@ -552,6 +564,8 @@ std::string complex_element(const scalar::ExprNode& node, const std::vector<std:
 
 Expr as_word(const LoopValue& leaf);  // in the words of an exit
 
+// Of the scalars that a type makes; nothing for other objects.
+std::optional<DType> scalar_type(PyObject* object);
 // The last part of the callable's name.
 std::string plain_name(PyObject* callable);
 // numpy.zeros and the like.

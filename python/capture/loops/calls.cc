@@ -95,6 +95,8 @@ const MathFunction* find_function(const std::string& name) {
   return nullptr;
 }
 
+}  // namespace
+
 std::optional<DType> scalar_type(PyObject* object) {
   if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::I64;
   if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::F64;
@@ -111,8 +113,6 @@ std::optional<DType> scalar_type(PyObject* object) {
   const auto dtype = dtype_of_descr(reinterpret_cast<PyArray_Descr*>(descr.get()));
   return dtype && is_element_dtype(*dtype) ? dtype : std::nullopt;
 }
-
-}  // namespace
 
 LibraryFunction library_function(const std::string& name) {
   for (const MathFunction& f : kFunctions)
@@ -461,6 +461,7 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
     return push(loop_known_float(PyFloat_AS_DOUBLE(number.get()))), true;
   }
   if (is_type(PyFloat_Type) && one_number) return push(loop_float(temporary("f64", as_float(args[0])))), true;
+  if (is_type(PyType_Type) && args.size() == 1) return call_type(args[0]);
   if (is_type(PyBool_Type) && one_number) return push(loop_bool(temporary("bool", truth(args[0])))), true;
   if (const auto dtype = scalar_type(callable); dtype && one_number && is_loop_dtype(*dtype)) {
     push(loop_numpy(*dtype, temporary(c_type(*dtype), stored(args[0], *dtype))));

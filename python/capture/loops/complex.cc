@@ -225,7 +225,7 @@ bool LoopBuilder::call_complex(const std::string& module, const std::string& nam
   if (!complex_ufuncs.count(name)) return false;
   // NumPy's own loop over one element: its vector code rounds as no function of the C library does.
   const Expr x = temporary("c128", element_of_complex(args[0])),
-             call = function(LibraryFunction{"ufunc_" + name, ufunc_loop(name, DType::C128), "UfuncLoop"});
+             call = function(LibraryFunction{"ufunc_" + name, ufunc_loop(name, DType::C128, 1), "UfuncLoop"});
   const bool is_real = name == "absolute";
   const std::string r = fresh_name("t");
   emit(fmt::format("{} {}; (*{})(&{}, &{});", is_real ? "f64" : "c128", r, call, x, r));
@@ -239,7 +239,7 @@ bool LoopBuilder::call_complex(const std::string& module, const std::string& nam
   return push(new_complex(true, re_of_r, im_of_r)), true;
 }
 
-const void* ufunc_loop(const std::string& name, DType dtype) {
+const void* ufunc_loop(const std::string& name, DType dtype, size_t num_operands) {
   struct Loop {
     PyUFuncGenericFunction function;
     void* data;
@@ -251,10 +251,13 @@ const void* ufunc_loop(const std::string& name, DType dtype) {
   Ref numpy = checked(PyImport_ImportModule("numpy"));
   Ref object = checked(PyObject_GetAttrString(numpy.get(), name.c_str()));
   const auto* ufunc = reinterpret_cast<const PyUFuncObject*>(object.get());
+  if (ufunc->core_enabled || ufunc->nout != 1 || static_cast<size_t>(ufunc->nin) != num_operands)
+    return nullptr;
   const auto number = static_cast<char>(type_number(dtype));
   for (int i = 0; i < ufunc->ntypes; ++i) {
     const char* const types = ufunc->types + i * ufunc->nargs;
     if (!std::all_of(types, types + ufunc->nin, [&](char type) { return type == number; })) continue;
+    if (!is_complex(dtype) && types[ufunc->nin] != number) continue;
     // The ufuncs of NumPy's namespace live as long as the process.
     return &loops.emplace(key, Loop{ufunc->functions[i], const_cast<void*>(ufunc->data[i])}).first->second;
   }

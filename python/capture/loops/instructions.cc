@@ -84,6 +84,7 @@ LoopValue LoopBuilder::attribute(const LoopValue& owner, PyObject* name) {
     return named(PyModule_GetDict(owner.object), nullptr, name);
   if (const LoopValue* held = object_attribute(owner, name)) return *held;
   if (owner.is_complex()) return complex_attribute(owner, utf8(name));
+  if (const auto part = number_attribute(owner, utf8(name))) return *part;
   if (!is_arraylike(owner)) unsupported(fmt::format("the attribute '{}'", utf8(name)));
   if (owner.kind == LoopKind::Pending) return attribute(materialized(owner), name);
   std::vector<LoopValue> sizes;

@@ -139,6 +139,14 @@ Expr is_no_warning_of(std::string_view name, const Expr& result, const std::vect
   return both(Expr::apply(op::kIsNotNan, {result}), Expr::apply(op::kBrackets, {usual}));
 }
 
+// Others may have its name.
+bool is_numpys_own(PyObject* ufunc, const std::string& name) {
+  const Ref numpy = checked(PyImport_ImportModule("numpy"));
+  const Ref own = Ref::steal(PyObject_GetAttrString(numpy.get(), name.c_str()));
+  if (!own) PyErr_Clear();
+  return own.get() == ufunc;
+}
+
 }  // namespace
 
 // The number in the type that an operator computes in.
@@ -159,10 +167,49 @@ Expr LoopBuilder::computed(const scalar::Expr& expr, const std::vector<Expr>& op
   return known[&node] = temporary(type, cast(type, applied(node, args, elementary_, function_names())));
 }
 
-// One of NumPy's own: others may have its name.
 bool LoopBuilder::call_ufunc(PyObject* ufunc, const std::string& name, const std::vector<LoopValue>& args) {
   const char* const operation = operator_of_ufunc(name);
-  return operation && ufunc == kept_function("numpy", name.c_str()) && call_operator(operation, name, args);
+  if (!is_numpys_own(ufunc, name)) return false;
+  if (operation) return call_operator(operation, name, args);
+  if (name == "divmod" && args.size() == 2) {
+    if (!call_operator("floor_divide", name, args)) return false;
+    const LoopValue quotient = pop();
+    if (!call_operator("remainder", name, args)) return false;
+    return push(loop_tuple({quotient, pop()})), true;
+  }
+  return call_other_ufunc(name, args);
+}
+
+// A ufunc of floats without an operator: NumPy's loop computes it.
+bool LoopBuilder::call_other_ufunc(const std::string& name, const std::vector<LoopValue>& args) {
+  if (args.empty() || args.size() > 2) return false;
+  std::vector<ops::Operand> types;
+  std::vector<LoopValue> numbers = args;
+  for (LoopValue& number : numbers) {
+    if (!number.is_number()) return false;
+    if (args.size() == 1 || (args[0].is_python() && args[1].is_python())) number = as_numpy(number);
+    types.push_back(operand_type(number));
+  }
+  if (types.size() == 1) types.push_back(types[0]);
+  const DType dtype = ops::promoted_types(ops::get_op("maximum"), types, Promotion::NumPy).compute;
+  const void* const loop =
+      dtype == DType::F64 || dtype == DType::F32 ? ufunc_loop(name, dtype, args.size()) : nullptr;
+  if (!loop) return false;
+  std::vector<Expr> operands;
+  for (const LoopValue& number : numbers) operands.push_back(operand(number, dtype));
+  const Expr result = looped(name, loop, operands, dtype, dtype);
+  require(Expr::apply(op::kIsFinite, {result}));
+  return push(loop_numpy(dtype, result)), true;
+}
+
+Expr LoopBuilder::looped(const std::string& ufunc, const void* loop, const std::vector<Expr>& operands,
+                         DType compute, DType result) {
+  std::vector<Expr> called{
+      function(LibraryFunction{fmt::format("ufunc_{}_{}", ufunc, c_type(compute)), loop, "UfuncLoop"})};
+  called.insert(called.end(), operands.begin(), operands.end());
+  const std::string type = c_type(result);
+  return temporary(type,
+                   Expr::apply(operands.size() == 1 ? op::kUfunc1 : op::kUfunc2, std::move(called), type));
 }
 
 // Of the operator `name`: false where native code has none.
@@ -202,7 +249,7 @@ bool LoopBuilder::call_operator(const std::string& name, const std::string& ufun
     leaves.push_back(scalar::Expr::arg(static_cast<int>(i), promoted.compute));
   const scalar::Expr semantics = op.semantics(leaves, default_attributes(op));
   const bool is_plain = all_nodes(semantics, is_arithmetic);
-  const void* const loop = is_plain ? nullptr : ufunc_loop(ufunc, promoted.compute);
+  const void* const loop = is_plain ? nullptr : ufunc_loop(ufunc, promoted.compute, args.size());
   if (!is_plain && !loop) return false;
   for (const LoopValue& number : numbers) operands.push_back(operand(number, promoted.compute));
   // Negative powers of ints are errors.
@@ -211,16 +258,12 @@ bool LoopBuilder::call_operator(const std::string& name, const std::string& ufun
   if (name == "fmod" && !is_float) require(Expr::apply(op::infix(">"), {operands[1], Expr::constant("0")}));
   Expr result;
   if (loop) {
-    std::vector<Expr> called{function(
-        LibraryFunction{fmt::format("ufunc_{}_{}", ufunc, c_type(promoted.compute)), loop, "UfuncLoop"})};
-    called.insert(called.end(), operands.begin(), operands.end());
-    const std::string type = c_type(promoted.result);
-    result = Expr::apply(operands.size() == 1 ? op::kUfunc1 : op::kUfunc2, std::move(called), type);
+    result = looped(ufunc, loop, operands, promoted.compute, promoted.result);
     if (is_power && is_float) {
       const Expr is_root = Expr::apply(op::infix("=="), {operands[1], Expr::constant("0.5")});
-      result = Expr::apply(op::kSelect, {is_root, Expr::apply(op::kSquareRoot, {operands[0]}), result});
+      const Expr root = Expr::apply(op::kSquareRoot, {operands[0]});
+      result = temporary(c_type(promoted.result), Expr::apply(op::kSelect, {is_root, root, result}));
     }
-    result = temporary(type, result);
   } else {
     std::map<const scalar::ExprNode*, Expr> known;
     result = computed(semantics, operands, known);
@@ -295,6 +338,11 @@ bool LoopBuilder::call_clip(const std::vector<LoopValue>& args) {
 
 // Functions of NumPy that are no ufuncs.
 bool LoopBuilder::call_numpy_on_numbers(const std::string& name, const std::vector<LoopValue>& args) {
+  if (args.size() == 1 && (name == "numpy.real" || name == "numpy.imag")) {
+    const auto part = number_attribute(args[0], name == "numpy.real" ? "real" : "imag");
+    return part ? push(*part), true : false;
+  }
+  if (name == "numpy.fix" && args.size() == 1 && args[0].is_double()) return call_numpy("trunc", args);
   if (name == "numpy.clip") return call_clip(args);
   if (name != "numpy.round" && name != "numpy.around") return false;
   if (args.empty() || args.size() > 2 || (args.size() == 2 && !args[1].known)) return false;

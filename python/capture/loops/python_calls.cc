@@ -51,6 +51,32 @@ int64_t least_multiple(int64_t a, int64_t b) {
   return __builtin_mul_overflow(std::abs(a) / std::gcd(a, b), std::abs(b), &result) ? -1 : result;
 }
 
+int64_t permutations(int64_t n, int64_t k) {
+  if (n < 0 || k < 0) return -1;
+  if (k > n) return 0;
+  int64_t result = 1;
+  for (int64_t i = 0; i < k; ++i)
+    if (__builtin_mul_overflow(result, n - i, &result)) return -1;
+  return result;
+}
+
+double load_exponent(double x, int64_t exponent) {
+  return std::ldexp(x, static_cast<int>(std::clamp<int64_t>(exponent, -5000, 5000)));
+}
+double fraction_of(double x) {
+  double whole = 0;
+  return std::modf(x, &whole);
+}
+double mantissa_of(double x) {
+  int exponent = 0;
+  return std::frexp(x, &exponent);
+}
+double exponent_of(double x) {
+  int exponent = 0;
+  std::frexp(x, &exponent);
+  return exponent;
+}
+
 // Of a base that is in the range of the divisor, a positive one.
 int64_t power_modulo(int64_t base, int64_t exponent, int64_t divisor) {
   __int128 result = 1 % divisor, factor = (base % divisor + divisor) % divisor;
@@ -163,9 +189,7 @@ bool LoopBuilder::call_python(const std::string& name, const std::vector<LoopVal
     if (!found) return false;
     return push(loop_bool(Expr::constant(*found ? "true" : "false"))), true;
   }
-  if ((name == "min" || name == "max") && args.size() == 1 &&
-      (args[0].kind == LoopKind::Tuple || args[0].kind == LoopKind::List) && args[0].items.size() > 1)
-    return extremum(name == "max", args[0].items), true;
+  if (call_on_items(name, args)) return true;
   if (args.empty() || !std::all_of(args.begin(), args.end(), is_number)) return false;
   if (name == "round" && args.size() <= 2) return call_python_round(args);
   if (name == "pow" && args.size() == 2) return push(binary(NB_POWER, args[0], args[1])), true;
@@ -191,9 +215,10 @@ bool LoopBuilder::call_math_of_ints(const std::string& name, const std::vector<L
     result = Expr::apply(op::kCall1, {function(of("integer_root", integer_root)), args[0].expr});
   } else if (args.size() == 1 && name == "math.factorial") {
     result = Expr::apply(op::kCall1, {function(of("factorial", factorial)), args[0].expr});
-  } else if (args.size() == 2 && (name == "math.comb" || name == "math.lcm")) {
-    const LibraryFunction called =
-        name == "math.comb" ? of("combinations", combinations) : of("least_multiple", least_multiple);
+  } else if (args.size() == 2 && (name == "math.comb" || name == "math.perm" || name == "math.lcm")) {
+    const LibraryFunction called = name == "math.comb"   ? of("combinations", combinations)
+                                   : name == "math.perm" ? of("permutations", permutations)
+                                                         : of("least_multiple", least_multiple);
     result = Expr::apply(op::kCall2, {function(called), args[0].expr, args[1].expr});
   } else {
     return call_math_of_floats(name, args);
@@ -209,7 +234,32 @@ bool LoopBuilder::call_math_of_floats(const std::string& name, const std::vector
     const double factor = name == "math.radians" ? std::numbers::pi / 180 : 180 / std::numbers::pi;
     return give(Expr::apply(op::infix("*"), {as_float(args[0]), Expr::constant(float_literal(factor))}));
   }
+  const auto called_1 = [&](const char* what, double (*function_of)(double), const Expr& x) {
+    return temporary("f64", Expr::apply(op::kCall1, {function(of(what, function_of)), x}));
+  };
+  if (args.size() == 1 && (name == "math.modf" || name == "math.frexp")) {
+    const Expr x = temporary("f64", as_float(args[0]));
+    require(Expr::apply(op::kIsFinite, {x}));
+    if (name == "math.frexp") {
+      const LoopValue exponent = to_int(loop_float(called_1("exponent_of", exponent_of, x)));
+      return push(loop_tuple({loop_float(called_1("mantissa_of", mantissa_of, x)), exponent})), true;
+    }
+    const Expr whole = temporary("f64", Expr::apply(op::kTrunc, {x}));
+    return push(loop_tuple({loop_float(called_1("fraction_of", fraction_of, x)), loop_float(whole)})), true;
+  }
   if (args.size() != 2) return false;
+  if (name == "math.ldexp" && args[1].kind == LoopKind::Int) {
+    const Expr x = temporary("f64", as_float(args[0]));
+    const Expr result = temporary(
+        "f64", Expr::apply(op::kCall2, {function(of("load_exponent", load_exponent)), x, args[1].expr}));
+    require(Expr::apply(op::kOr, {Expr::apply(op::kIsFinite, {result}),
+                                  Expr::apply(op::kNot, {Expr::apply(op::kIsFinite, {x})})}));
+    return push(loop_float(result)), true;
+  }
+  if (name == "math.isclose") {
+    const Expr x = temporary("f64", as_float(args[0])), y = temporary("f64", as_float(args[1]));
+    return push(loop_bool(temporary("bool", Expr::apply(op::kIsClose, {x, y})))), true;
+  }
   const bool is_log = name == "math.log";
   if (!is_log && name != "math.fmod" && name != "math.remainder" && name != "math.nextafter") return false;
   const Expr x = temporary("f64", as_float(args[0])), y = temporary("f64", as_float(args[1]));
@@ -235,18 +285,39 @@ bool LoopBuilder::call_math_of_floats(const std::string& name, const std::vector
   return push(loop_float(result)), true;
 }
 
+std::optional<LoopValue> LoopBuilder::number_attribute(const LoopValue& owner, const std::string& name) {
+  const bool is_imaginary = name == "imag";
+  if (!owner.is_number() || (!is_imaginary && name != "real")) return {};
+  if (owner.kind == LoopKind::Numpy && owner.dtype == DType::Bool) return {};
+  if (!is_imaginary) return owner.kind == LoopKind::Bool ? to_int(owner) : owner;
+  if (owner.kind == LoopKind::Numpy) return loop_numpy(owner.dtype, cast(c_type(owner), Expr::constant("0")));
+  return owner.kind == LoopKind::Float ? loop_known_float(0.0) : loop_known_int(0);
+}
+
+bool LoopBuilder::call_type(const LoopValue& value) {
+  const Ref type = class_of(value);
+  if (!type) return false;
+  result_.kept.push_back(type);
+  return push(loop_const(type.get())), true;
+}
+
 bool LoopBuilder::has_number_method(const LoopValue& owner, const std::string& name) {
   if (!owner.is_number()) return false;
   if (owner.kind == LoopKind::Int || owner.kind == LoopKind::Bool)
     return name == "bit_length" || name == "bit_count" || name == "conjugate";
   if (owner.kind == LoopKind::Float) return name == "is_integer" || name == "conjugate";
-  return name == "item" || name == "round" || name == "conjugate" || name == "is_integer";
+  return name == "item" || name == "round" || name == "conjugate" || name == "is_integer" || name == "astype";
 }
 
 bool LoopBuilder::call_number_method(const LoopValue& owner, const std::string& name,
                                      const std::vector<LoopValue>& args) {
   if (name == "round" && args.size() <= 1 && (args.empty() || args[0].known))
     return call_round(owner, args.empty() ? 0 : *args[0].known);
+  if (name == "astype" && args.size() == 1 && args[0].kind == LoopKind::Const) {
+    const auto dtype = scalar_type(args[0].object);
+    if (!dtype || !is_loop_dtype(*dtype)) return false;
+    return push(loop_numpy(*dtype, temporary(c_type(*dtype), stored(owner, *dtype)))), true;
+  }
   if (!args.empty()) return false;
   const Expr& x = owner.expr;
   if (name == "bit_length" || name == "bit_count") {

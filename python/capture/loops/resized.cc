@@ -202,6 +202,7 @@ void LoopBuilder::delete_item(const LoopValue& list, const LoopValue& key) {
 
 // Of ints: floats would have to be told apart from NaN, which is in a list where it is the same object.
 LoopValue LoopBuilder::contains_item(const LoopValue& list, const LoopValue& value) {
+  if (const auto found = is_among(list, value)) return *found;
   const auto is_int = [](const LoopValue& number) {
     return number.kind == LoopKind::Int || number.kind == LoopKind::Bool ||
            (number.kind == LoopKind::Numpy && number.dtype != DType::U64 && !is_floating(number.dtype));
