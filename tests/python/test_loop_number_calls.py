@@ -7,7 +7,6 @@ import warnings
 import numpy as np
 import pytest
 import weft
-
 from support.compare import assert_same, check, check_loop, outcome
 
 NAN, INFINITY = float("nan"), float("inf")
@@ -27,7 +26,9 @@ np.logical_and(a, 1);np.logical_not(a);np.signbit(a);np.isinf(a);np.maximum(a, 0
 np.cbrt(a);np.exp2(a);np.deg2rad(a);np.degrees(a);np.heaviside(a, 0.5);np.greater(a, 0);np.equal(a, 1);np.negative(a);np.positive(a);
 np.reciprocal(a);np.float_power(a, 2);np.divmod(a, 3);np.fix(a);np.real(a);np.imag(a);np.spacing(a);a.real;a.imag;
 math.modf(a);math.frexp(a);math.ldexp(a, 3);math.isclose(a, 1.0);math.prod((a, 2.0));sum((a, 2.0));any((a > 1, a < -1));
-all([a > 1, a]);a in (1.0, 2.5);a not in (0.0, 0.5);(a, 1.5)[i & 1];(1.0, a)[i % 2 - 1];type(a) is float;np.nextafter(a, 2);np.hypot(a, 3);np.arctan2(a, 2);np.arcsinh(a);np.logaddexp(a, 1.0)""".replace("\n", "").split(";")
+all([a > 1, a]);a in (1.0, 2.5);a not in (0.0, 0.5);(a, 1.5)[i & 1];(1.0, a)[i % 2 - 1];type(a) is float;np.nextafter(a, 2);np.hypot(a, 3);np.arctan2(a, 2);np.arcsinh(a);np.logaddexp(a, 1.0)""".replace(
+    "\n", ""
+).split(";")
 OF_TWO_FLOATS = """math.fmod(a, b);math.remainder(a, b);math.log(a, b);math.nextafter(a, b);np.fmod(a, b);np.hypot(a, b);
 np.arctan2(a, b);np.power(a, b);np.copysign(a, b);np.logical_or(a, b);np.logical_xor(a, b);np.minimum(a, b);np.clip(a, b, 3.0);
 np.add(a, b);np.logaddexp2(a, b)""".replace("\n", "").split(";")
@@ -37,7 +38,9 @@ np.add(a, 1);np.multiply(a, 3);np.square(a);np.sign(a);np.clip(a, 0, 3);np.clip(
 np.invert(a);np.bitwise_and(a, 6);np.gcd(a, 12);np.lcm(a, 6);np.hypot(a, 1);np.logical_not(a);np.floor_divide(a, 3);np.remainder(a, 7);
 np.fmod(a, 7);np.maximum(a, 2);np.absolute(a);np.negative(a);np.rint(a);np.floor(a);np.less(a, 3);np.isnan(a);np.signbit(a);
 a.real;a.imag;sum((a, 1));math.prod((a, 2));any((a, 0));all((a, 1));a in (1, 2);a in (1, 2.5);(a, 3)[i & 1];
-math.perm(a, 3);math.ldexp(1.5, a);type(a) is int;type(a) is bool;np.right_shift(a, 2);np.copysign(a, -2);np.true_divide(a, 4)""".replace("\n", "").split(";")
+math.perm(a, 3);math.ldexp(1.5, a);type(a) is int;type(a) is bool;np.right_shift(a, 2);np.copysign(a, -2);np.true_divide(a, 4)""".replace(
+    "\n", ""
+).split(";")
 OF_TWO_INTS = """math.comb(a, b) if b < 50 else 0;math.lcm(a, b);pow(a, b, 97);math.fmod(a, b);np.add(a, b);np.gcd(a, b);np.fmod(a, b);np.power(a, b);
 np.maximum(a, b)""".replace("\n", "").split(";")
 OF_SCALAR = """round(a);round(a, 2);a.item();a.round();a.round(2);a.conjugate();isinstance(a, float);isinstance(a, np.floating);
