@@ -35,9 +35,10 @@ Expr compared(const Expr& x, const char* symbol, const char* limit) {
   return Expr::apply(op::infix(symbol), {x, Expr::constant(limit)});
 }
 Expr always(const Expr&, const Expr&) { return Expr::constant("true"); }
-Expr is_finite(const Expr& x, const Expr&) { return Expr::apply(op::kIsFinite, {x}); }
+Expr is_finite_argument(const Expr& x, const Expr&) { return Expr::apply(op::kIsFinite, {x}); }
 Expr stays_finite(const Expr& x, const Expr& result) {
-  return Expr::apply(op::kOr, {is_finite(result, x), Expr::apply(op::kNot, {is_finite(x, x)})});
+  return Expr::apply(op::kOr,
+                     {is_finite_argument(result, x), Expr::apply(op::kNot, {is_finite_argument(x, x)})});
 }
 Expr is_positive(const Expr& x, const Expr&) {
   return Expr::apply(op::kDoesNotHold, {compared(x, "<=", "0")});
@@ -63,9 +64,9 @@ const MathFunction kFunctions[] = {
     {"log2", is_positive, address_of<F1>(std::log2)},
     {"log10", is_positive, address_of<F1>(std::log10)},
     {"log1p", is_above_minus_1, address_of<F1>(std::log1p)},
-    {"sin", is_finite, address_of<F1>(std::sin)},
-    {"cos", is_finite, address_of<F1>(std::cos)},
-    {"tan", is_finite, address_of<F1>(std::tan)},
+    {"sin", is_finite_argument, address_of<F1>(std::sin)},
+    {"cos", is_finite_argument, address_of<F1>(std::cos)},
+    {"tan", is_finite_argument, address_of<F1>(std::tan)},
     {"asin", is_within_1, address_of<F1>(std::asin)},
     {"acos", is_within_1, address_of<F1>(std::acos)},
     {"atan", always, address_of<F1>(std::atan)},

@@ -28,7 +28,7 @@ std::pair<Expr, Expr> parts_of(const LoopValue& value) {
   return {cast("f64", value.expr), zero};
 }
 
-Expr product_of(const Expr& a, const Expr& b) { return Expr::apply(op::infix("*"), {a, b}); }
+Expr times(const Expr& a, const Expr& b) { return Expr::apply(op::infix("*"), {a, b}); }
 Expr minus(const Expr& a) { return Expr::apply(op::kMinus, {a}); }
 Expr is_finite(const Expr& a) { return Expr::apply(op::kIsFinite, {a}); }
 
@@ -215,8 +215,8 @@ bool LoopBuilder::call_complex(const std::string& module, const std::string& nam
       return Expr::apply(op::kCall1, {function(name), x});
     };
     const Expr scale = temporary("f64", called("exp", re));
-    const Expr imaginary = product_of(scale, called("sin", im));
-    return push(new_complex(false, product_of(scale, called("cos", im)), imaginary)), true;
+    const Expr imaginary = times(scale, called("sin", im));
+    return push(new_complex(false, times(scale, called("cos", im)), imaginary)), true;
   }
   if (module == "cmath" || !args[0].is_complex()) return false;
   if (name == "conjugate") return push(conjugate(args[0], true)), true;

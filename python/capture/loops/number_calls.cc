@@ -47,7 +47,7 @@ std::optional<int> comparison_of(std::string_view name) {
 }
 
 // A Python number as the NumPy scalar that a ufunc of Python numbers takes it for.
-LoopValue as_numpy(LoopValue value) {
+LoopValue as_numpy_scalar(LoopValue value) {
   if (value.kind == LoopKind::Numpy) return value;
   value.dtype = value.kind == LoopKind::Int     ? DType::I64
                 : value.kind == LoopKind::Float ? DType::F64
@@ -187,7 +187,7 @@ bool LoopBuilder::call_other_ufunc(const std::string& name, const std::vector<Lo
   std::vector<LoopValue> numbers = args;
   for (LoopValue& number : numbers) {
     if (!number.is_number()) return false;
-    if (args.size() == 1 || (args[0].is_python() && args[1].is_python())) number = as_numpy(number);
+    if (args.size() == 1 || (args[0].is_python() && args[1].is_python())) number = as_numpy_scalar(number);
     types.push_back(operand_type(number));
   }
   if (types.size() == 1) types.push_back(types[0]);
@@ -224,7 +224,7 @@ bool LoopBuilder::call_operator(const std::string& name, const std::string& ufun
   if (!std::all_of(args.begin(), args.end(), is_number)) return false;
   std::vector<LoopValue> numbers = args;
   if (std::all_of(args.begin(), args.end(), [](const LoopValue& arg) { return arg.is_python(); }))
-    std::transform(args.begin(), args.end(), numbers.begin(), as_numpy);
+    std::transform(args.begin(), args.end(), numbers.begin(), as_numpy_scalar);
   std::vector<ops::Operand> types;
   for (const LoopValue& number : numbers) types.push_back(operand_type(number));
   const ops::PromotedTypes promoted = ops::promoted_types(op, types, Promotion::NumPy);
@@ -276,7 +276,7 @@ bool LoopBuilder::call_operator(const std::string& name, const std::string& ufun
 
 bool LoopBuilder::call_sign(const std::vector<LoopValue>& args) {
   if (args.size() != 1 || !args[0].is_number()) return false;
-  const LoopValue x = as_numpy(args[0]);
+  const LoopValue x = as_numpy_scalar(args[0]);
   if (!is_loop_dtype(x.dtype) || x.dtype == DType::Bool) return false;
   const std::string type = c_type(x.dtype);
   return push(loop_numpy(x.dtype, temporary(type, Expr::apply(op::kSign, {temporary(type, x.expr)}, type)))),
@@ -287,7 +287,7 @@ bool LoopBuilder::call_sign(const std::vector<LoopValue>& args) {
 bool LoopBuilder::call_round(const LoopValue& given, int64_t decimals) {
   constexpr int64_t kMostDecimals = 15;  // powers of ten that are exact
   if (!given.is_number()) return false;
-  const LoopValue x = as_numpy(given);
+  const LoopValue x = as_numpy_scalar(given);
   if (is_integral(x.dtype) && decimals >= 0) return push(loop_numpy(x.dtype, x.expr)), true;
   if (!is_floating(x.dtype) || decimals < -kMostDecimals || decimals > kMostDecimals) return false;
   const std::string type = c_type(x.dtype);
@@ -320,7 +320,7 @@ bool LoopBuilder::call_clip(const std::vector<LoopValue>& args) {
   std::vector<LoopValue> numbers = args;
   for (const LoopValue& number : numbers)
     if (!number.is_number()) return false;
-  numbers[0] = as_numpy(numbers[0]);
+  numbers[0] = as_numpy_scalar(numbers[0]);
   for (const LoopValue& number : numbers) types.push_back(operand_type(number));
   const DType first =
       ops::promoted_types(ops::get_op("maximum"), std::vector{types[0], types[1]}, Promotion::NumPy).compute;

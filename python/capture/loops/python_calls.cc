@@ -105,7 +105,7 @@ LibraryFunction of(const char* name, R (*function)(R, X...)) {
   return {name, reinterpret_cast<const void*>(function), fmt::format("NumberFunction<{}>", types)};
 }
 
-Expr compared(const Expr& a, const char* symbol, const char* number) {
+Expr beside_number(const Expr& a, const char* symbol, const char* number) {
   return Expr::apply(op::infix(symbol), {a, Expr::constant(number)});
 }
 
@@ -196,7 +196,7 @@ bool LoopBuilder::call_python(const std::string& name, const std::vector<LoopVal
   const bool are_ints =
       std::all_of(args.begin(), args.end(), [](const LoopValue& arg) { return arg.kind == LoopKind::Int; });
   if (name == "pow" && args.size() == 3 && are_ints) {
-    require(both(compared(args[1].expr, ">=", "0"), compared(args[2].expr, ">", "0")));
+    require(both(beside_number(args[1].expr, ">=", "0"), beside_number(args[2].expr, ">", "0")));
     return push(
                loop_int(temporary("i64", Expr::apply(op::kCall3, {function(of("power_modulo", power_modulo)),
                                                                   args[0].expr, args[1].expr, args[2].expr})),
@@ -211,7 +211,7 @@ bool LoopBuilder::call_math_of_ints(const std::string& name, const std::vector<L
     return push(args[0]), true;
   Expr result;
   if (args.size() == 1 && name == "math.isqrt") {
-    require(compared(args[0].expr, ">=", "0"));
+    require(beside_number(args[0].expr, ">=", "0"));
     result = Expr::apply(op::kCall1, {function(of("integer_root", integer_root)), args[0].expr});
   } else if (args.size() == 1 && name == "math.factorial") {
     result = Expr::apply(op::kCall1, {function(of("factorial", factorial)), args[0].expr});
@@ -224,7 +224,7 @@ bool LoopBuilder::call_math_of_ints(const std::string& name, const std::vector<L
     return call_math_of_floats(name, args);
   }
   result = temporary("i64", result);
-  require(compared(result, ">=", "0"));
+  require(beside_number(result, ">=", "0"));
   return push(loop_int(result, true)), true;
 }
 
@@ -267,9 +267,9 @@ bool LoopBuilder::call_math_of_floats(const std::string& name, const std::vector
     const auto log = [&](const Expr& of) {
       return temporary("f64", Expr::apply(op::kCall1, {function("log"), of}));
     };
-    require(both(compared(x, ">", "0"), compared(y, ">", "0")));
+    require(both(beside_number(x, ">", "0"), beside_number(y, ">", "0")));
     const Expr number = log(x), base = log(y);
-    require(compared(base, "!=", "0"));
+    require(beside_number(base, "!=", "0"));
     return give(Expr::apply(op::infix("/"), {number, base}));
   }
   using F2 = double(double, double);
