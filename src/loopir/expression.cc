@@ -1,16 +1,28 @@
 #include "loopir/expression.h"
 
+#include <fmt/args.h>
+
 #include <algorithm>
 #include <cctype>
 #include <functional>
 
+#include "loopir/operations.h"
+
 namespace weft::loopir {
+
+struct Expr::Node {
+  enum class Kind : uint8_t { Name, Constant, Function, Operation };
+  Kind kind;
+  const Operation* operation = nullptr;
+  std::vector<Expr> operands = {};
+  std::string type = {};
+};
 
 namespace {
 
 bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// The one place that looks into the text of an expression: calls `each(begin, end)` for its words.
+// The one place that looks into C++: calls `each(begin, end)` for its words.
 template <class Each>
 void for_each_word(const std::string& text, const Each& each) {
   for (size_t at = 0; at < text.size();) {
@@ -24,8 +36,8 @@ void for_each_word(const std::string& text, const Each& each) {
   }
 }
 
-// With `by(word)` in the place of words, where it is not null.
-std::string replaced(const std::string& text, const std::function<std::string(const std::string&)>& by) {
+// With `by(word)` in the place of words.
+std::string replaced(const std::string& text, const std::function<Expr(const std::string&)>& by) {
   std::string result;
   size_t done = 0;
   for_each_word(text, [&](size_t begin, size_t end) {
@@ -37,14 +49,39 @@ std::string replaced(const std::string& text, const std::function<std::string(co
 
 }  // namespace
 
-std::vector<std::string> Expr::words() const {
-  std::vector<std::string> words;
-  for_each_word(text_, [&](size_t begin, size_t end) { words.push_back(text_.substr(begin, end - begin)); });
-  return words;
+Expr::Expr(std::string text, Node node)
+    : text_(std::move(text)), node_(std::make_shared<const Node>(std::move(node))) {}
+
+Expr Expr::name(std::string name) { return {std::move(name), Node{Node::Kind::Name}}; }
+Expr Expr::constant(std::string literal) { return {std::move(literal), Node{Node::Kind::Constant}}; }
+Expr Expr::function(std::string name) { return {std::move(name), Node{Node::Kind::Function}}; }
+
+Expr Expr::apply(const Operation& operation, std::vector<Expr> operands, const std::string& type) {
+  fmt::dynamic_format_arg_store<fmt::format_context> arguments;
+  for (const Expr& operand : operands) arguments.push_back(std::cref(operand.text()));
+  arguments.push_back(fmt::arg("t", std::cref(type)));
+  std::string text = fmt::vformat(operation.form, arguments);
+  return {std::move(text), Node{Node::Kind::Operation, &operation, std::move(operands), type}};
+}
+
+bool Expr::is_name() const { return node_ && node_->kind == Node::Kind::Name; }
+bool Expr::is_constant() const { return node_ && node_->kind == Node::Kind::Constant; }
+const Operation* Expr::operation() const { return node_ ? node_->operation : nullptr; }
+const std::vector<Expr>& Expr::operands() const { return node_->operands; }
+
+size_t Expr::num_words() const {
+  size_t count = 0;
+  for_each_word(text_, [&](size_t, size_t) { ++count; });
+  return count;
 }
 
 int Expr::uses(const std::string& name) const {
   int count = 0;
+  if (node_) {
+    if (is_name()) return text_ == name ? 1 : 0;
+    for (const Expr& operand : node_->operands) count += operand.uses(name);
+    return count;
+  }
   for_each_word(text_, [&](size_t begin, size_t end) {
     count += end - begin == name.size() && text_.compare(begin, name.size(), name) == 0 ? 1 : 0;
   });
@@ -53,11 +90,23 @@ int Expr::uses(const std::string& name) const {
 
 bool Expr::uses_any(const std::set<std::string>& names) const {
   if (names.empty()) return false;
-  const std::vector<std::string> all = words();
-  return std::any_of(all.begin(), all.end(), [&](const std::string& word) { return names.count(word) > 0; });
+  const auto any = [&](const Expr& operand) { return operand.uses_any(names); };
+  if (node_)
+    return is_name() ? names.count(text_) > 0
+                     : std::any_of(node_->operands.begin(), node_->operands.end(), any);
+  bool found = false;
+  for_each_word(
+      text_, [&](size_t begin, size_t end) { found |= names.count(text_.substr(begin, end - begin)) > 0; });
+  return found;
 }
 
 bool Expr::calls_any(const std::set<std::string>& names) const {
+  const auto any = [&](const Expr& operand) { return operand.calls_any(names); };
+  if (node_) {
+    // The first operand of a call is the function.
+    const bool calls = node_->operation && node_->operation->is_call && names.count(node_->operands[0]) > 0;
+    return calls || std::any_of(node_->operands.begin(), node_->operands.end(), any);
+  }
   bool found = false;
   for_each_word(text_, [&](size_t begin, size_t end) {
     found |= end < text_.size() && text_[end] == '(' && names.count(text_.substr(begin, end - begin)) > 0;
@@ -75,14 +124,23 @@ bool Expr::begins_with_number() const {
   return !text_.empty() && std::isdigit(static_cast<unsigned char>(text_[0])) != 0;
 }
 
+Expr Expr::mapped(const std::function<Expr(const std::string&)>& by) const {
+  if (!node_) return replaced(text_, by);
+  if (is_name()) return by(text_);
+  if (!node_->operation) return *this;
+  std::vector<Expr> operands;
+  for (const Expr& operand : node_->operands) operands.push_back(operand.mapped(by));
+  return apply(*node_->operation, std::move(operands), node_->type);
+}
+
 Expr Expr::renamed(const std::set<std::string>& names, const std::string& suffix) const {
-  return replaced(text_, [&](const std::string& word) { return names.count(word) ? word + suffix : word; });
+  return mapped([&](const std::string& word) { return name(names.count(word) ? word + suffix : word); });
 }
 
 Expr Expr::with(const std::map<std::string, Expr>& values) const {
-  return replaced(text_, [&](const std::string& word) {
+  return mapped([&](const std::string& word) {
     const auto found = values.find(word);
-    return found == values.end() ? word : "(" + found->second.text() + ")";
+    return found == values.end() ? name(word) : apply(op::kBrackets, {found->second});
   });
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "loopir/operations.h"
+
 namespace weft::loopir {
 
 Instruction define(std::string type, std::string result, Expr value) {
@@ -87,10 +89,10 @@ Instruction go(Way way) {
 Instruction statement(Expr text) { return {Opcode::Statement, "", "", {std::move(text)}}; }
 
 Expr expression(const Instruction& in) {
-  const std::string& first = in.operands[0].text();
-  if (in.opcode == Opcode::Binary) return first + " " + in.symbol + " " + in.operands[1].text();
-  if (in.opcode == Opcode::Load) return first + "[" + in.operands[1].text() + "]" + in.symbol;
-  return in.operands[0];
+  if (in.opcode == Opcode::Binary) return Expr::apply(op::infix(in.symbol), in.operands);
+  if (in.opcode != Opcode::Load) return in.operands[0];
+  const Expr element = Expr::apply(op::kElement, in.operands);
+  return in.symbol.empty() ? element : Expr::apply(op::part(in.symbol), {element});
 }
 
 const Jump* jump_of(const Instruction& in) { return in.way ? std::get_if<Jump>(&*in.way) : nullptr; }

@@ -16,9 +16,9 @@ size_t size_of(const Instructions& code) {
   for (const Instruction& in : code) {
     if (in.opcode == Opcode::Settle) size += 3;  // two tests and a sum
     if (in.exit)
-      for (const Expr& word : in.exit->words) size += word.words().size();
+      for (const Expr& word : in.exit->words) size += word.num_words();
     if (const Jump* jump = jump_of(in))
-      for (const Move& move : jump->moves) size += 1 + move.value.words().size();
+      for (const Move& move : jump->moves) size += 1 + move.value.num_words();
   }
   return size;
 }

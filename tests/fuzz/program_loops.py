@@ -123,10 +123,12 @@ class LoopGenerator:
             return self.element()
         if roll < 0.56:
             return self.pick(["0.5", "1.5", "-2.0", "3", "0.0"])
-        if roll < 0.59:
-            return f"math.{self.pick(['sqrt', 'floor', 'fabs', 'trunc', 'ceil', 'isnan'])}({self.number(depth - 1)})"
-        if roll < 0.62:
+        if roll < 0.58:
+            return f"math.{self.pick(['sqrt', 'floor', 'fabs', 'trunc', 'ceil', 'isnan', 'degrees'])}({self.number(depth - 1)})"
+        if roll < 0.60:
             return f"np.{self.pick(['sqrt', 'abs', 'floor', 'sign', 'isfinite', 'float32', 'int64'])}({self.number(depth - 1)})"
+        if roll < 0.62:
+            return self.number_call(depth - 1)
         if roll < 0.67:
             return f"{self.pick(['min', 'max'])}({self.number(depth - 1)}, {self.number(depth - 1)})"
         if roll < 0.70:
@@ -145,6 +147,27 @@ class LoopGenerator:
             )
         operator = self.pick(["+", "-", "*", "+", "-", "*", "/", "%", "//"])
         return f"({self.number(depth - 1)} {operator} {self.number(depth - 1)})"
+
+    def number_call(self, depth):
+        """NumPy's and Python's functions of numbers that round as arithmetic does."""
+        x, y = self.number(depth), self.number(depth)
+        one = ["round", "rint", "square", "signbit", "isinf", "logical_not", "real", "fix", "trunc"]
+        two = ["add", "multiply", "copysign", "fmod", "fmax", "logical_and", "greater", "remainder", "divide"]
+        return self.pick(
+            [
+                f"np.{self.pick(one)}({x})",
+                f"np.{self.pick(two)}({x}, {y})",
+                f"np.clip({x}, -1, 2.5)",
+                f"np.round({x}, 2)",
+                f"round({x}, 1)",
+                f"sum(({x}, {y}))",
+                f"any(({x}, {y}))",
+                f"max(({x}, {y}))",
+                f"isinstance({x}, float)",
+                f"({x}, {y})[{self.position()}]",
+                f"math.modf({x})[0]",
+            ]
+        )
 
     def condition(self, depth=1):
         text = f"{self.number(depth)} {self.pick(['<', '>', '<=', '==', '!=', '>='])} {self.number(depth)}"

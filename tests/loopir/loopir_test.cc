@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "loopir/operations.h"
 #include "loopir/parallelize.h"
 #include "loopir/print.h"
 #include "loopir/unroll.h"
@@ -17,7 +18,7 @@ std::string plain(const Jump& jump) { return "goto block" + std::to_string(jump.
 
 TEST(LoopExpr, NamesAreWholeWords) {
   const Expr expr = "x_i + x_i2 * y[x_i] - 1L";
-  EXPECT_THAT(expr.words(), ElementsAre("x_i", "x_i2", "y", "x_i", "1L"));
+  EXPECT_EQ(expr.num_words(), 5U);
   EXPECT_EQ(expr.uses("x_i"), 2);
   EXPECT_EQ(expr.uses("i"), 0);
   EXPECT_TRUE(expr.uses_any({"z", "y"}));
@@ -30,6 +31,23 @@ TEST(LoopExpr, AFunctionThatIsHandedOnIsNotCalled) {
   EXPECT_TRUE(Expr("c_pow(x, y)").calls_any({"c_pow"}));
   EXPECT_FALSE(Expr("square_as_power(x, c_pow)").calls_any({"c_pow"}));
   EXPECT_FALSE(Expr("other_c_pow(x)").calls_any({"c_pow"}));
+}
+
+// What an operation is made of is known: names are found without a look at its C++.
+TEST(LoopExpr, OperationsHaveOperands) {
+  const Expr x = Expr::name("x_f"), two = Expr::constant("2.0"), pow = Expr::function("c_pow");
+  const Expr square = Expr::apply(op::kSquareAsPower, {x, pow});
+  EXPECT_EQ(square.text(), "square_as_power(x_f, c_pow)");
+  EXPECT_TRUE(square.is_typed());
+  EXPECT_EQ(square.uses("x_f"), 1);
+  EXPECT_EQ(square.uses("square_as_power"), 0);
+  EXPECT_FALSE(square.calls_any({"c_pow"}));
+  const Expr power = Expr::apply(op::kCall2, {pow, Expr::apply(op::kCast, {x}, "f64"), two});
+  EXPECT_EQ(power.text(), "c_pow((f64)x_f, 2.0)");
+  EXPECT_TRUE(power.calls_any({"c_pow"}));
+  EXPECT_EQ(power.renamed({"x_f", "c_pow"}, "_side[side]").text(), "c_pow((f64)x_f_side[side], 2.0)");
+  EXPECT_EQ(power.with({{"x_f", Expr::name("t1")}}).text(), "c_pow((f64)(t1), 2.0)");
+  EXPECT_EQ(Expr::apply(op::infix("+"), {x, "y[x_f]"}).uses("x_f"), 2);  // an operand that is C++ yet
 }
 
 TEST(LoopExpr, OneWord) {

@@ -27,36 +27,38 @@ LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValu
   const std::vector<LoopValue> indices = parts_of_key(key);
   if (indices.empty() || static_cast<int>(indices.size()) > num_dims(container))
     throw LoopUnsupported{"an index with more dimensions than the array"};
-  std::string offset;
+  Expr offset;
   for (size_t i = 0; i < indices.size(); ++i) {
     const int d = static_cast<int>(i);
-    const std::string size = size_text(container, d), stride = stride_text(container, d);
-    std::string index;
+    const Expr size = size_text(container, d), stride = stride_text(container, d);
+    Expr index;
     if (is_fixed(size) && check_before(indices[i].affine, "0L", size)) {
       index = as_index(indices[i]);
     } else if (indices[i].known) {
       const int64_t k = *indices[i].known;
-      require(k >= 0 ? fmt::format("{} < {}", k, size) : fmt::format("{} <= {}", -k, size));
-      index = k >= 0 ? fmt::format("{}L", k) : fmt::format("({} - {})", size, -k);
+      const Expr places = Expr::constant(std::to_string(std::abs(k)));
+      require(Expr::apply(op::infix(k >= 0 ? "<" : "<="), {places, size}));
+      index = k >= 0 ? Expr::constant(fmt::format("{}L", k))
+                     : Expr::apply(op::kBrackets, {Expr::apply(op::infix("-"), {size, places})});
     } else if (checked_ && indices[i].most && is_fixed(size)) {
       checked_->checks.insert(fmt::format("{}L < {}", *indices[i].most, size));
       index = as_index(indices[i]);
     } else {
-      const std::string given = as_index(indices[i]);
+      const Expr given = as_index(indices[i]);
       if (is_nonnegative(indices[i])) {
         index = given;
-        require(fmt::format("(u64){} < (u64){}", index, size));
+        require(Expr::apply(op::kIsInRange, {index, size}));
       } else {  // few are negative
         std::string& settled = settled_indices_[given + " of " + size];
         if (settled.empty()) {
           settled = fresh_name("t");
           emit(loopir::settle(settled, given, size, exit_to(LoopExit::Kind::Perform, before_)));
         }
-        index = settled;
+        index = Expr::name(settled);
       }
     }
-    if (!offset.empty()) offset += " + ";
-    offset += stride == "1L" ? index : fmt::format("{} * {}", index, stride);
+    const Expr term = stride == "1L" ? index : Expr::apply(op::infix("*"), {index, stride});
+    offset = offset.empty() ? term : Expr::apply(op::infix("+"), {offset, term});
   }
   Place result;
   result.data = data_text(container);
@@ -105,6 +107,7 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
   }
   if (container.kind == LoopKind::Pending) return subscript(materialized(container), key);
   if (container.kind == LoopKind::Vector) return number_of_list(container, key);
+  if (const auto item = item_at(container, key)) return *item;
   if (!is_array(container)) throw LoopUnsupported{"an element of what is not an array"};
   if (has_arrays(key)) return gather(container, key);
   const bool is_row = container.kind != LoopKind::View && has_only_ints(parts_of_key(key));
@@ -127,14 +130,14 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
   row.dtype = dtype;
   row.index = found.array;
   row.dims = found.dims;
-  row.expr = temporary(c_type(row), fmt::format("{} + ({})", found.data, found.offset));
+  row.expr = operation(c_type(row), found.data, "+", Expr::apply(op::kBrackets, {found.offset}));
   row.origin = origin_of(container, key);
   note_row(row.expr);
   return row;
 }
 
 // The number as the array's elements hold it.
-std::string LoopBuilder::stored(const LoopValue& value, DType dtype) {
+Expr LoopBuilder::stored(const LoopValue& value, DType dtype) {
   if (dtype == DType::C128 && (value.is_number() || value.is_complex())) return element_of_complex(value);
   if (value.kind == LoopKind::Either) return stored(value.items[0], dtype);
   if (!value.is_number()) throw LoopUnsupported{"assignment of what is not a number"};
@@ -143,22 +146,23 @@ std::string LoopBuilder::stored(const LoopValue& value, DType dtype) {
   if (is_float && is_integral(dtype)) {
     // Truncated; where it does not fit NumPy warns or raises.
     const int bits = itemsize(dtype) * 8 - (is_signed(dtype) ? 1 : 0);
-    require(fmt::format("{0} > {1} && {0} < {2}", value.expr,
-                        is_signed(dtype) ? fmt::format("-0x1p{}", std::min(bits, 62)) : "-1.0",
-                        fmt::format("0x1p{}", std::min(bits, 62))));
-    return fmt::format("({})(i64){}", c_type(dtype), value.expr);
+    const std::string most = fmt::format("0x1p{}", std::min(bits, 62));
+    const Expr least = Expr::constant(is_signed(dtype) ? "-" + most : "-1.0");
+    require(both(Expr::apply(op::infix(">"), {value.expr, least}),
+                 Expr::apply(op::infix("<"), {value.expr, Expr::constant(most)})));
+    return cast(c_type(dtype), cast("i64", value.expr));
   }
   if (is_float && dtype == DType::F32 && c_type(value) == "f64") {
-    const std::string narrow = temporary("f32", fmt::format("(f32){}", value.expr));
-    require(fmt::format("is_finite({}) || !is_finite({})", narrow, value.expr));
+    const Expr narrow = temporary("f32", cast("f32", value.expr));
+    const Expr was_infinite = Expr::apply(op::kNot, {Expr::apply(op::kIsFinite, {value.expr})});
+    require(Expr::apply(op::kOr, {Expr::apply(op::kIsFinite, {narrow}), was_infinite}));
     return narrow;
   }
   // What does not fit is NumPy's to wrap or to refuse.
   if (value.kind == LoopKind::Numpy && is_integral(value.dtype) && is_integral(dtype) &&
       value.dtype != dtype) {
-    const std::string narrow = temporary(c_type(dtype), fmt::format("({}){}", c_type(dtype), value.expr));
-    require(
-        fmt::format("({1}){0} == {2} && ({0} < 0) == ({2} < 0)", narrow, c_type(value.dtype), value.expr));
+    const Expr narrow = temporary(c_type(dtype), cast(c_type(dtype), value.expr));
+    require(Expr::apply(op::kIsSameInt, {narrow, value.expr}, c_type(value.dtype)));
     return narrow;
   }
   return as_dtype(value, dtype);

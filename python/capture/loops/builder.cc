@@ -6,6 +6,7 @@
 
 #include "capture/loops/memory.h"
 #include "codegen/prelude.h"
+#include "loopir/operations.h"
 #include "loopir/print.h"
 #include "scalar/elementary.h"
 
@@ -52,15 +53,15 @@ PyObject* name_of_local(const LoopFrame& frame, size_t slot, const std::vector<L
 
 }  // namespace
 
-std::string as_word(const LoopValue& leaf) {
+Expr as_word(const LoopValue& leaf) {
   switch (leaf.kind) {
-    case LoopKind::Float: return fmt::format("word_of({})", leaf.expr);
+    case LoopKind::Float: return Expr::apply(op::kWord, {leaf.expr});
     case LoopKind::Row:
-    case LoopKind::Pointer: return fmt::format("(i64)({})", leaf.expr);
+    case LoopKind::Pointer: return cast("i64", Expr::apply(op::kBrackets, {leaf.expr}));
     case LoopKind::Numpy:
-      if (is_floating(leaf.dtype)) return fmt::format("word_of((f64){})", leaf.expr);
-      return fmt::format("(i64){}", leaf.expr);
-    default: return leaf.kind == LoopKind::Int ? leaf.expr : fmt::format("(i64){}", leaf.expr);
+      return is_floating(leaf.dtype) ? Expr::apply(op::kWord, {cast("f64", leaf.expr)})
+                                     : cast("i64", leaf.expr);
+    default: return leaf.kind == LoopKind::Int ? leaf.expr : cast("i64", leaf.expr);
   }
 }
 
@@ -117,7 +118,7 @@ int LoopBuilder::block_of(std::vector<LoopFrame> frames) {
   for (size_t depth = 0; depth < frames_.size(); ++depth) {
     const auto assign = [&](LoopValue& value, bool is_stack, size_t slot) {
       for_each_leaf(value, [&](LoopValue& leaf, const std::string& path) {
-        leaf.expr = variable(depth, is_stack, slot, path, leaf);
+        leaf.expr = Expr::name(variable(depth, is_stack, slot, path, leaf));
       });
     };
     LoopFrame& frame = frames_[depth];
@@ -175,52 +176,54 @@ loopir::Exit LoopBuilder::exit_to(LoopExit::Kind kind, std::vector<LoopFrame> fr
   if (parallel_) return {};
   drop_dead(frames);
   loopir::Exit exit;
-  for_each_leaf(frames, [&](LoopValue& leaf) { exit.words.emplace_back(as_word(leaf)); });
+  for_each_leaf(frames, [&](LoopValue& leaf) { exit.words.push_back(as_word(leaf)); });
   result_.num_words = std::max(result_.num_words, exit.words.size());
   std::string key = fmt::format("{} ", static_cast<int>(kind));
   append_key(frames, key);
   auto [found, is_new] = exit_of_.try_emplace(key, static_cast<int>(result_.exits.size()));
   if (is_new) {
-    for_each_leaf(frames, [](LoopValue& leaf) { leaf.expr.clear(); });
+    for_each_leaf(frames, [](LoopValue& leaf) { leaf.expr = Expr(); });
     result_.exits.push_back({kind, std::move(frames)});
   }
   exit.number = found->second;
   return exit;
 }
 
-void LoopBuilder::require(const std::string& condition) {
+void LoopBuilder::require(const Expr& condition) {
   if (condition == "true") return;
   emit(loopir::require(condition, exit_to(LoopExit::Kind::Perform, before_)));
 }
 
-std::string LoopBuilder::temporary(const std::string& type, const std::string& expr) {
+Expr LoopBuilder::temporary(const std::string& type, const Expr& value) {
   const std::string name = fresh_name("t");
-  emit(loopir::define(type, name, expr));
-  return name;
+  emit(loopir::define(type, name, value));
+  return Expr::name(name);
 }
 
-std::string LoopBuilder::operation(const std::string& type, const std::string& a, const char* symbol,
-                                   const std::string& b) {
+Expr LoopBuilder::operation(const std::string& type, const Expr& a, const char* symbol, const Expr& b) {
   const std::string name = fresh_name("t");
   emit(loopir::binary(type, name, a, symbol, b));
-  return name;
+  return Expr::name(name);
 }
 
-std::string LoopBuilder::overflowing(const std::string& type, const std::string& function, bool true_if_fits,
-                                     const std::string& a, const std::string& b) {
+Expr LoopBuilder::overflowing(const std::string& type, const std::string& function, bool true_if_fits,
+                              const Expr& a, const Expr& b) {
   const std::string name = fresh_name("t");
   emit(loopir::overflow(type, name, function, true_if_fits, a, b, exit_to(LoopExit::Kind::Perform, before_)));
-  return name;
+  return Expr::name(name);
 }
 
-std::string LoopBuilder::loaded(const std::string& type, const Place& place, const char* part) {
-  if (!place.variable.empty()) return temporary(type, place.variable + part);
+Expr LoopBuilder::loaded(const std::string& type, const Place& place, const char* part) {
+  if (!place.variable.empty()) {
+    const Expr kept = Expr::name(place.variable);
+    return temporary(type, *part ? Expr::apply(op::part(part), {kept}) : kept);
+  }
   const std::string name = fresh_name("t");
   emit(loopir::load(type, name, place.data, place.offset, part));
-  return name;
+  return Expr::name(name);
 }
 
-void LoopBuilder::store(const Place& place, const std::string& value) {
+void LoopBuilder::store(const Place& place, const Expr& value) {
   emit(loopir::store(place.data, place.offset, value, place.variable));
 }
 
@@ -245,7 +248,7 @@ void LoopBuilder::poll(int target) {
   emit(loopir::poll(weight, exit_to(LoopExit::Kind::Interrupted, before_)));
 }
 
-void LoopBuilder::branch(const std::string& condition, std::vector<LoopFrame> taken,
+void LoopBuilder::branch(const Expr& condition, std::vector<LoopFrame> taken,
                          std::vector<LoopFrame> otherwise) {
   emit(loopir::branch(condition, jump_to(taken)));
   emit(loopir::go(jump_to(otherwise)));

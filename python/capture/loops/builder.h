@@ -53,7 +53,7 @@ class LoopBuilder {
     bool sums_in_place = false;  // the same, but it stores what it reads
   };
   struct Place {
-    std::string data, offset;
+    Expr data, offset;
     bool is_element = false;  // not a row: no dimensions are left
     std::string variable;     // that has the element, too (carried.cc)
     int array = -1, dims = 0;
@@ -97,17 +97,16 @@ class LoopBuilder {
                        const LoopValue& leaf);
   loopir::Way jump_to(const std::vector<LoopFrame>& frames);
   loopir::Exit exit_to(LoopExit::Kind kind, std::vector<LoopFrame> frames);
-  void require(const std::string& condition);
-  std::string temporary(const std::string& type, const std::string& expr);
+  void require(const Expr& condition);
+  Expr temporary(const std::string& type, const Expr& value);
   // An infix operator.
-  std::string operation(const std::string& type, const std::string& a, const char* symbol,
-                        const std::string& b);
+  Expr operation(const std::string& type, const Expr& a, const char* symbol, const Expr& b);
   // Of the prelude, true where the result fits; or of the compiler, true where it does not.
-  std::string overflowing(const std::string& type, const std::string& function, bool true_if_fits,
-                          const std::string& a, const std::string& b);
+  Expr overflowing(const std::string& type, const std::string& function, bool true_if_fits, const Expr& a,
+                   const Expr& b);
   // `part` of an element.
-  std::string loaded(const std::string& type, const Place& place, const char* part = "");
-  void store(const Place& place, const std::string& value);
+  Expr loaded(const std::string& type, const Place& place, const char* part = "");
+  void store(const Place& place, const Expr& value);
   void poll(int target);
   bool cycles() const;
 
@@ -206,7 +205,7 @@ class LoopBuilder {
   bool execute_names(const Instruction& in);
   bool execute_control(const Instruction& in);
   void execute_return();
-  void branch(const std::string& condition, std::vector<LoopFrame> taken, std::vector<LoopFrame> otherwise);
+  void branch(const Expr& condition, std::vector<LoopFrame> taken, std::vector<LoopFrame> otherwise);
   void branch_on(const LoopValue& value, bool jump_if, int target, bool keeps_value);
   void iterate(const Instruction& in);
   LoopValue constant(PyObject* object);
@@ -230,17 +229,16 @@ class LoopBuilder {
   LoopValue affine_binary(int op, const LoopValue& a, const LoopValue& b);
   LoopValue float_binary(int op, const LoopValue& a, const LoopValue& b);
   LoopValue numpy_binary(int op, const LoopValue& a, const LoopValue& b);
-  LoopValue remainder_by(LoopValue result, const std::string& x, int64_t divisor);
-  LoopValue numpy_int_binary(int op, DType dtype, const std::string& a, const std::string& b);
-  std::string float_operation(int op, DType dtype, const LoopValue& a, const LoopValue& b,
-                              const LoopValue& power);
+  LoopValue remainder_by(LoopValue result, const Expr& x, int64_t divisor);
+  LoopValue numpy_int_binary(int op, DType dtype, const Expr& a, const Expr& b);
+  Expr float_operation(int op, DType dtype, const LoopValue& a, const LoopValue& b, const LoopValue& power);
   DType common_dtype(const LoopValue& a, const LoopValue& b);
-  std::string as_dtype(const LoopValue& value, DType dtype);
-  std::string as_float(const LoopValue& value);
+  Expr as_dtype(const LoopValue& value, DType dtype);
+  Expr as_float(const LoopValue& value);
   LoopValue compare(int op, const LoopValue& a, const LoopValue& b);
   LoopValue unary(Op op, const LoopValue& a);
-  std::string truth(const LoopValue& value);
-  std::string as_index(const LoopValue& value);
+  Expr truth(const LoopValue& value);
+  Expr as_index(const LoopValue& value);
 
   // ---- floats that may be Python's or NumPy's (either.cc) ----
   LoopValue extremum_of_doubles(bool largest, const LoopValue& a, const LoopValue& b);
@@ -253,7 +251,7 @@ class LoopBuilder {
   void hold_either(std::vector<LoopFrame>& frames) const;
 
   // ---- complex numbers (complex.cc) ----
-  LoopValue new_complex(bool of_numpy, const std::string& real, const std::string& imaginary);
+  LoopValue new_complex(bool of_numpy, const Expr& real, const Expr& imaginary);
   LoopValue complex_element(const Place& place);
   static bool gives_numpy(const LoopValue& a, const LoopValue& b);
   LoopValue complex_product(bool of_numpy, const LoopValue& a, const LoopValue& b);
@@ -272,7 +270,7 @@ class LoopBuilder {
   LoopValue subscript(const LoopValue& container, const LoopValue& key);
   LoopValue number_of_list(const LoopValue& list, const LoopValue& key);
   void store_subscript(const LoopValue& container, const LoopValue& key, const LoopValue& value);
-  std::string stored(const LoopValue& value, DType dtype);
+  Expr stored(const LoopValue& value, DType dtype);
   static bool is_array(const LoopValue& value) {
     return value.kind == LoopKind::Array || value.kind == LoopKind::Row || value.kind == LoopKind::View;
   }
@@ -282,9 +280,9 @@ class LoopBuilder {
   bool takes_view(const LoopValue& container, const LoopValue& key) const;
   std::string origin_of(const LoopValue& container, const LoopValue& key) const;
   int num_dims(const LoopValue& value) const;
-  std::string size_text(const LoopValue& array, int d) const;
-  std::string stride_text(const LoopValue& array, int d) const;
-  std::string data_text(const LoopValue& array) const;
+  Expr size_text(const LoopValue& array, int d) const;
+  Expr stride_text(const LoopValue& array, int d) const;
+  Expr data_text(const LoopValue& array) const;
   bool is_writable(const LoopValue& array) const;
   bool is_fixed(const std::string& expr) const;
   const LoopArray& array_of(const LoopValue& value) const {
@@ -405,9 +403,9 @@ class LoopBuilder {
     return result_.objects.item_types[static_cast<size_t>(list.index)];
   }
   // A `ResizedList*`.
-  static std::string list_text(const LoopValue& list);
+  static Expr list_text(const LoopValue& list);
   size_t number_of_type(const LoopValue& list, LoopValue type);
-  std::string item_place(const LoopValue& list, const LoopValue& key);
+  Expr item_place(const LoopValue& list, const LoopValue& key);
   // Pushes an item; the block ends where items are of several types.
   void push_item(const LoopValue& list, const LoopValue& key, bool removes);
   void store_item(const LoopValue& list, const LoopValue& key, const LoopValue& value);
@@ -458,11 +456,44 @@ class LoopBuilder {
   LoopValue make_range(const std::vector<LoopValue>& args);
   bool call_math(const std::string& name, const std::vector<LoopValue>& args);
   bool call_numpy(const std::string& name, const std::vector<LoopValue>& args);
+
+  // ---- tuples of numbers (tuples.cc) ----
+  bool call_on_items(const std::string& name, const std::vector<LoopValue>& args);
+  std::optional<LoopValue> is_among(const LoopValue& items, const LoopValue& value);
+  std::optional<LoopValue> item_at(const LoopValue& items, const LoopValue& key);
+
+  // ---- Python's functions of numbers (python_calls.cc) ----
+  // x.real, x.imag; nothing for other attributes.
+  std::optional<LoopValue> number_attribute(const LoopValue& owner, const std::string& name);
+  bool call_type(const LoopValue& value);
+  bool call_python(const std::string& name, const std::vector<LoopValue>& args);
+  bool call_python_round(const std::vector<LoopValue>& args);
+  bool call_math_of_ints(const std::string& name, const std::vector<LoopValue>& args);
+  bool call_math_of_floats(const std::string& name, const std::vector<LoopValue>& args);
+  static bool has_number_method(const LoopValue& owner, const std::string& name);
+  bool call_number_method(const LoopValue& owner, const std::string& name,
+                          const std::vector<LoopValue>& args);
+
+  // ---- NumPy's functions of numbers (number_calls.cc) ----
+  Expr operand(const LoopValue& value, DType dtype);
+  Expr computed(const scalar::Expr& expr, const std::vector<Expr>& operands,
+                std::map<const scalar::ExprNode*, Expr>& known);
+  bool call_ufunc(PyObject* ufunc, const std::string& name, const std::vector<LoopValue>& args);
+  bool call_operator(const std::string& name, const std::string& ufunc, const std::vector<LoopValue>& args);
+  bool call_other_ufunc(const std::string& name, const std::vector<LoopValue>& args);
+  // What NumPy's loop of the ufunc gives for one element.
+  Expr looped(const std::string& ufunc, const void* loop, const std::vector<Expr>& operands, DType compute,
+              DType result);
+  bool call_sign(const std::vector<LoopValue>& args);
+  bool call_round(const LoopValue& given, int64_t decimals);
+  bool call_clip(const std::vector<LoopValue>& args);
+  bool call_numpy_on_numbers(const std::string& name, const std::vector<LoopValue>& args);
+
   LoopValue to_int(const LoopValue& value);
   LoopValue absolute(const LoopValue& value);
-  std::string function(const LibraryFunction& called);  // what to call in the code
-  std::string function(const std::string& name);
-  std::function<std::string(const LibraryFunction&)> function_names() {
+  Expr function(const LibraryFunction& called);  // what to call in the code
+  Expr function(const std::string& name);
+  std::function<Expr(const LibraryFunction&)> function_names() {
     return [this](const LibraryFunction& called) { return function(called); };
   }
 
@@ -531,8 +562,10 @@ constexpr const char* kRoll = "roll";
 // An operation of the operator table on complex numbers, as an expression.
 std::string complex_element(const scalar::ExprNode& node, const std::vector<std::string>& args);
 
-std::string as_word(const LoopValue& leaf);  // in the words of an exit
+Expr as_word(const LoopValue& leaf);  // in the words of an exit
 
+// Of the scalars that a type makes; nothing for other objects.
+std::optional<DType> scalar_type(PyObject* object);
 // The last part of the callable's name.
 std::string plain_name(PyObject* callable);
 // numpy.zeros and the like.

@@ -17,9 +17,10 @@ namespace {
 
 struct MathFunction {
   const char* name;
-  // Of the argument {0} and the result {1}: where Python would raise or warn, it performs the call.
-  const char* allowed;
+  // Of the argument and the result: where Python would raise or warn, it performs the call.
+  Expr (*allowed)(const Expr& x, const Expr& result);
   const void* address;
+  bool is_numpys = true;  // NumPy's functions of float64 are computed by it, too
 };
 
 double (*const kNone)(double) = nullptr;
@@ -30,22 +31,55 @@ const void* address_of(F* f) {
 using F1 = double(double);
 using F2 = double(double, double);
 
+Expr compared(const Expr& x, const char* symbol, const char* limit) {
+  return Expr::apply(op::infix(symbol), {x, Expr::constant(limit)});
+}
+Expr always(const Expr&, const Expr&) { return Expr::constant("true"); }
+Expr is_finite_argument(const Expr& x, const Expr&) { return Expr::apply(op::kIsFinite, {x}); }
+Expr stays_finite(const Expr& x, const Expr& result) {
+  return Expr::apply(op::kOr,
+                     {is_finite_argument(result, x), Expr::apply(op::kNot, {is_finite_argument(x, x)})});
+}
+Expr is_positive(const Expr& x, const Expr&) {
+  return Expr::apply(op::kDoesNotHold, {compared(x, "<=", "0")});
+}
+Expr is_above_minus_1(const Expr& x, const Expr&) {
+  return Expr::apply(op::kDoesNotHold, {compared(x, "<=", "-1")});
+}
+Expr is_within_1(const Expr& x, const Expr&) { return both(compared(x, ">=", "-1"), compared(x, "<=", "1")); }
+
+Expr is_inside_1(const Expr& x, const Expr&) { return both(compared(x, ">", "-1"), compared(x, "<", "1")); }
+Expr is_at_least_1(const Expr& x, const Expr&) {
+  return Expr::apply(op::kDoesNotHold, {compared(x, "<", "1")});
+}
+
+const loopir::Operation& rounding(const std::string& name) {
+  return name == "floor" ? op::kFloor : name == "ceil" ? op::kCeil : op::kTrunc;
+}
+
 const MathFunction kFunctions[] = {
-    {"exp", "is_finite({1}) || !is_finite({0})", address_of<F1>(std::exp)},
-    {"expm1", "is_finite({1}) || !is_finite({0})", address_of<F1>(std::expm1)},
-    {"log", "!({0} <= 0)", address_of<F1>(std::log)},
-    {"log2", "!({0} <= 0)", address_of<F1>(std::log2)},
-    {"log10", "!({0} <= 0)", address_of<F1>(std::log10)},
-    {"log1p", "!({0} <= -1)", address_of<F1>(std::log1p)},
-    {"sin", "is_finite({0})", address_of<F1>(std::sin)},
-    {"cos", "is_finite({0})", address_of<F1>(std::cos)},
-    {"tan", "is_finite({0})", address_of<F1>(std::tan)},
-    {"asin", "{0} >= -1 && {0} <= 1", address_of<F1>(std::asin)},
-    {"acos", "{0} >= -1 && {0} <= 1", address_of<F1>(std::acos)},
-    {"atan", "true", address_of<F1>(std::atan)},
-    {"sinh", "is_finite({1}) || !is_finite({0})", address_of<F1>(std::sinh)},
-    {"cosh", "is_finite({1}) || !is_finite({0})", address_of<F1>(std::cosh)},
-    {"tanh", "true", address_of<F1>(std::tanh)},
+    {"exp", stays_finite, address_of<F1>(std::exp)},
+    {"expm1", stays_finite, address_of<F1>(std::expm1)},
+    {"log", is_positive, address_of<F1>(std::log)},
+    {"log2", is_positive, address_of<F1>(std::log2)},
+    {"log10", is_positive, address_of<F1>(std::log10)},
+    {"log1p", is_above_minus_1, address_of<F1>(std::log1p)},
+    {"sin", is_finite_argument, address_of<F1>(std::sin)},
+    {"cos", is_finite_argument, address_of<F1>(std::cos)},
+    {"tan", is_finite_argument, address_of<F1>(std::tan)},
+    {"asin", is_within_1, address_of<F1>(std::asin)},
+    {"acos", is_within_1, address_of<F1>(std::acos)},
+    {"atan", always, address_of<F1>(std::atan)},
+    {"sinh", stays_finite, address_of<F1>(std::sinh)},
+    {"cosh", stays_finite, address_of<F1>(std::cosh)},
+    {"tanh", always, address_of<F1>(std::tanh)},
+    {"exp2", stays_finite, address_of<F1>(std::exp2), false},
+    {"cbrt", stays_finite, address_of<F1>(std::cbrt), false},
+    {"erf", always, address_of<F1>(std::erf), false},
+    {"erfc", always, address_of<F1>(std::erfc), false},
+    {"asinh", always, address_of<F1>(std::asinh), false},
+    {"acosh", is_at_least_1, address_of<F1>(std::acosh), false},
+    {"atanh", is_inside_1, address_of<F1>(std::atanh), false},
 };
 
 // "sqrt" of math.sqrt and numpy.sqrt; NumPy's other names for the C library's functions.
@@ -61,6 +95,8 @@ const MathFunction* find_function(const std::string& name) {
     if (library_name(name) == f.name) return &f;
   return nullptr;
 }
+
+}  // namespace
 
 std::optional<DType> scalar_type(PyObject* object) {
   if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::I64;
@@ -78,8 +114,6 @@ std::optional<DType> scalar_type(PyObject* object) {
   const auto dtype = dtype_of_descr(reinterpret_cast<PyArray_Descr*>(descr.get()));
   return dtype && is_element_dtype(*dtype) ? dtype : std::nullopt;
 }
-
-}  // namespace
 
 LibraryFunction library_function(const std::string& name) {
   for (const MathFunction& f : kFunctions)
@@ -103,14 +137,14 @@ bool makes_array(const std::string& name) {
          name == "numpy.zeros_like" || name == "numpy.ones_like" || name == "numpy.empty_like";
 }
 
-std::string LoopBuilder::function(const LibraryFunction& called) {
+Expr LoopBuilder::function(const LibraryFunction& called) {
   const int number = static_cast<int>(result_.functions.size());
   if (function_of_.try_emplace(called.name, number, called.type).second)
     result_.functions.push_back(called.address);
-  return "c_" + called.name;
+  return Expr::function("c_" + called.name);
 }
 
-std::string LoopBuilder::function(const std::string& name) { return function(library_function(name)); }
+Expr LoopBuilder::function(const std::string& name) { return function(library_function(name)); }
 
 // numpy.zeros(shape), numpy.zeros_like(array) and the like; a second argument is the type.
 LoopValue LoopBuilder::made_array(const std::string& name, const std::vector<LoopValue>& args) {
@@ -157,22 +191,23 @@ LoopValue LoopBuilder::to_int(const LoopValue& value) {
   if (value.kind == LoopKind::Int) return value;
   const bool is_float =
       value.kind == LoopKind::Float || (value.kind == LoopKind::Numpy && is_floating(value.dtype));
-  if (is_float) require(fmt::format("__builtin_fabs({}) < 0x1p62", value.expr));
+  if (is_float)
+    require(Expr::apply(op::infix("<"),
+                        {Expr::apply(op::kAbsoluteFloat, {value.expr}), Expr::constant("0x1p62")}));
   if (value.kind == LoopKind::Numpy && value.dtype == DType::U64)
-    require(fmt::format("(i64){} >= 0", value.expr));
+    require(Expr::apply(op::infix(">="), {cast("i64", value.expr), Expr::constant("0")}));
   const bool nonnegative = !is_float && (c_type(value) == "bool" || !is_signed(value.dtype));
-  return loop_int(temporary("i64", fmt::format("(i64){}", value.expr)), nonnegative);
+  return loop_int(temporary("i64", cast("i64", value.expr)), nonnegative);
 }
 
 LoopValue LoopBuilder::absolute(const LoopValue& value) {
   if (value.kind == LoopKind::Either) return loop_either(absolute(value.items[0]).expr, value.items[1].expr);
   if (value.kind == LoopKind::Float)
-    return loop_float(temporary("f64", fmt::format("__builtin_fabs({})", value.expr)));
+    return loop_float(temporary("f64", Expr::apply(op::kAbsoluteFloat, {value.expr})));
   if (value.kind == LoopKind::Numpy && is_floating(value.dtype))
-    return loop_numpy(value.dtype, temporary(c_type(value), fmt::format("absolute({})", value.expr)));
+    return loop_numpy(value.dtype, temporary(c_type(value), Expr::apply(op::kAbsolute, {value.expr})));
   if (c_type(value) == "bool") {
-    if (value.kind == LoopKind::Bool)
-      return loop_int(temporary("i64", fmt::format("(i64){}", value.expr)), true);
+    if (value.kind == LoopKind::Bool) return loop_int(temporary("i64", cast("i64", value.expr)), true);
     return value;
   }
   LoopValue result = value;
@@ -180,8 +215,9 @@ LoopValue LoopBuilder::absolute(const LoopValue& value) {
   result.affine.reset();
   if (value.kind == LoopKind::Int || is_signed(value.dtype)) {
     const int bits = value.kind == LoopKind::Int ? 63 : itemsize(value.dtype) * 8 - 1;
-    require(fmt::format("{} != ({})(1UL << {})", value.expr, c_type(value), bits));
-    result.expr = temporary(c_type(value), fmt::format("{0} < 0 ? -{0} : {0}", value.expr));
+    const Expr least = cast(c_type(value), Expr::constant(fmt::format("(1UL << {})", bits)));
+    require(Expr::apply(op::infix("!="), {value.expr, least}));
+    result.expr = temporary(c_type(value), Expr::apply(op::kMagnitude, {value.expr}));
   }
   result.nonnegative = value.kind == LoopKind::Int;
   return result;
@@ -197,13 +233,14 @@ LoopValue LoopBuilder::make_range(const std::vector<LoopValue>& args) {
     LoopValue part = arg;
     if (arg.kind == LoopKind::Numpy) part = loop_int(as_index(arg), !is_signed(arg.dtype));
     // Leaves room for one step behind the end.
-    if (!part.known) require(fmt::format("(u64){} + (1UL << 61) <= (1UL << 62)", part.expr));
+    if (!part.known) require(Expr::apply(op::kLeavesRoom, {part.expr}));
     range.items.push_back(std::move(part));
   }
   if (args.size() == 1) range.items.insert(range.items.begin(), loop_known_int(0));
   if (args.size() < 3) range.items.push_back(loop_known_int(1));
   if (range.items[2].known == 0) throw LoopUnsupported{"range() with step 0"};
-  if (!range.items[2].known) require(fmt::format("{} != 0", range.items[2].expr));
+  if (!range.items[2].known)
+    require(Expr::apply(op::infix("!="), {range.items[2].expr, Expr::constant("0")}));
   return range;
 }
 
@@ -223,14 +260,14 @@ void LoopBuilder::extremum_of_types(bool largest, const std::vector<LoopValue>& 
     const LoopValue& arg = args[i];
     if (!ints && !is_float(arg)) {
       if (arg.kind != LoopKind::Int) throw LoopUnsupported{"min or max of numbers of these types"};
-      if (!arg.known) require(fmt::format("is_exact({})", arg.expr));
+      if (!arg.known) require(Expr::apply(op::kIsExact, {arg.expr}));
       if (arg.known && std::abs(*arg.known) > 1L << 53)
         throw LoopUnsupported{"min or max of a very large int"};
     }
     if (i == 0) {
       emit(fmt::format("{0} {1} = ({0}){2}; int {3} = 0;", type, best, arg.expr, which));
     } else {
-      const std::string value = temporary(type, fmt::format("({}){}", type, arg.expr));
+      const Expr value = temporary(type, cast(type, arg.expr));
       emit(fmt::format("if ({0} {1} {2}) {2} = {0}, {3} = {4};", value, largest ? ">" : "<", best, which, i));
     }
   }
@@ -246,7 +283,7 @@ void LoopBuilder::extremum_of_types(bool largest, const std::vector<LoopValue>& 
   for (auto group = groups.begin(); group != groups.end(); ++group) {
     LoopValue value = generalized(args[group->second.front()]);
     value.nonnegative = false;
-    value.expr = fmt::format("({}){}", c_type(value), best);
+    value.expr = cast(c_type(value), Expr::name(best));
     std::vector<LoopFrame> after = frames_;
     after.back().stack.push_back(std::move(value));
     std::string condition;
@@ -293,7 +330,7 @@ void LoopBuilder::extremum(bool largest, const std::vector<LoopValue>& args) {
   append_key(b, key_b);
   if (key_a == key_b) {
     LoopValue result = a;
-    result.expr = temporary(c_type(a), fmt::format("{} ? {} : {}", displaced.expr, b.expr, a.expr));
+    result.expr = temporary(c_type(a), Expr::apply(op::kSelect, {displaced.expr, b.expr, a.expr}));
     return push(result);
   }
   std::vector<LoopFrame> other = frames_;
@@ -305,37 +342,37 @@ void LoopBuilder::extremum(bool largest, const std::vector<LoopValue>& args) {
 bool LoopBuilder::call_math(const std::string& name, const std::vector<LoopValue>& args) {
   for (const LoopValue& arg : args)
     if (!arg.is_number()) return false;
-  const auto give = [&](const std::string& expr) {
+  const auto give = [&](const Expr& expr) {
     push(loop_float(temporary("f64", expr)));
     return true;
   };
   if (args.size() == 2 && name == "atan2")
-    return give(fmt::format("{}({}, {})", function(name), as_float(args[0]), as_float(args[1])));
+    return give(Expr::apply(op::kCall2, {function(name), as_float(args[0]), as_float(args[1])}));
   if (args.size() == 2 && name == "pow") {
     push(loop_float(float_operation(NB_POWER, DType::F64, args[0], args[1], args[1])));
     return true;
   }
   if (args.size() == 2 && name == "gcd") {
     if (args[0].kind != LoopKind::Int || args[1].kind != LoopKind::Int) return false;
-    for (const LoopValue& arg : args) require(fmt::format("{} > -(1L << 62)", arg.expr));
-    push(loop_int(temporary("i64", fmt::format("greatest_divisor({}, {})", args[0].expr, args[1].expr)),
-                  true));
+    for (const LoopValue& arg : args)
+      require(Expr::apply(op::infix(">"), {arg.expr, Expr::constant("-(1L << 62)")}));
+    push(loop_int(temporary("i64", Expr::apply(op::kGreatestDivisor, {args[0].expr, args[1].expr})), true));
     return true;
   }
   if (args.size() == 2 && name == "copysign")
-    return give(fmt::format("__builtin_copysign({}, {})", as_float(args[0]), as_float(args[1])));
+    return give(Expr::apply(op::kCopySign, {as_float(args[0]), as_float(args[1])}));
   if (args.size() != 1) return false;
-  const std::string x = temporary("f64", as_float(args[0]));
+  const Expr x = temporary("f64", as_float(args[0]));
   if (name == "sqrt") {
-    require(fmt::format("!({} < 0)", x));
-    return give(fmt::format("square_root({})", x));
+    require(Expr::apply(op::kDoesNotHold, {Expr::apply(op::infix("<"), {x, Expr::constant("0")})}));
+    return give(Expr::apply(op::kSquareRoot, {x}));
   }
-  if (name == "fabs") return give(fmt::format("__builtin_fabs({})", x));
+  if (name == "fabs") return give(Expr::apply(op::kAbsoluteFloat, {x}));
   if (name == "isnan" || name == "isfinite" || name == "isinf") {
-    const char* form = name == "isnan"      ? "{0} != {0}"
-                       : name == "isfinite" ? "is_finite({0})"
-                                            : "__builtin_fabs({0}) == __builtin_inf()";
-    push(loop_bool(temporary("bool", fmt::format(fmt::runtime(form), x))));
+    const loopir::Operation& test = name == "isnan"      ? op::kIsNan
+                                    : name == "isfinite" ? op::kIsFinite
+                                                         : op::kIsInfinite;
+    push(loop_bool(temporary("bool", Expr::apply(test, {x}))));
     return true;
   }
   if (name == "floor" || name == "ceil" || name == "trunc") {
@@ -343,13 +380,13 @@ bool LoopBuilder::call_math(const std::string& name, const std::vector<LoopValue
       return false;
     if (name == "trunc" && args[0].kind == LoopKind::Numpy && args[0].dtype == DType::F32)
       return false;  // no __trunc__
-    push(to_int(loop_float(temporary("f64", fmt::format("{}({})", name, x)))));
+    push(to_int(loop_float(temporary("f64", Expr::apply(rounding(name), {x})))));
     return true;
   }
   const MathFunction* found = find_function(name);
   if (!found || name.starts_with("arc")) return false;
-  const std::string r = temporary("f64", fmt::format("{}({})", function(found->name), x));
-  require(fmt::format(fmt::runtime(found->allowed), x, r));
+  const Expr r = temporary("f64", Expr::apply(op::kCall1, {function(found->name), x}));
+  require(found->allowed(x, r));
   push(loop_float(r));
   return true;
 }
@@ -362,9 +399,10 @@ bool LoopBuilder::call_numpy(const std::string& name, const std::vector<LoopValu
     if (weak) return false;
     const DType dtype = common_dtype(args[0], args[1]);
     if (!is_loop_dtype(dtype) || dtype == DType::Bool) return false;
-    const std::string a = as_dtype(args[0], dtype), b = as_dtype(args[1], dtype);
-    push(loop_numpy(dtype,
-                    temporary(c_type(dtype), fmt::format("{}<{}>({}, {})", name, c_type(dtype), a, b))));
+    const Expr a = as_dtype(args[0], dtype), b = as_dtype(args[1], dtype);
+    push(loop_numpy(
+        dtype, temporary(c_type(dtype), Expr::apply(name == "minimum" ? op::kMinimum : op::kMaximum, {a, b},
+                                                    c_type(dtype)))));
     return true;
   }
   if (args.size() != 1) return false;
@@ -377,31 +415,32 @@ bool LoopBuilder::call_numpy(const std::string& name, const std::vector<LoopValu
   // What is computed in double precision; of 8- and 16-bit ints NumPy gives narrower floats.
   const bool is_f32 = arg.kind == LoopKind::Numpy && arg.dtype == DType::F32;
   if (arg.kind == LoopKind::Bool || (arg.kind == LoopKind::Numpy && itemsize(arg.dtype) < 4)) return false;
+  const bool is_float =
+      arg.kind == LoopKind::Float || (arg.kind == LoopKind::Numpy && is_floating(arg.dtype));
+  const MathFunction* found = is_f32 ? nullptr : find_function(name);
+  if (found && !found->is_numpys) found = nullptr;
+  const bool is_test = name == "isnan" || name == "isfinite",
+             is_exact = name == "fabs" || name == "floor" || name == "ceil" || name == "trunc";
+  if (name != "sqrt" && !is_test && !(is_float && is_exact) && !found) return false;
   const DType dtype = is_f32 ? DType::F32 : DType::F64;
   const std::string type = c_type(dtype);
-  const std::string x = temporary(type, is_f32 ? arg.expr : as_float(arg));
-  const auto give = [&](const std::string& expr) {
+  const Expr x = temporary(type, is_f32 ? arg.expr : as_float(arg));
+  const auto give = [&](const Expr& expr) {
     push(loop_numpy(dtype, temporary(type, expr)));
     return true;
   };
   if (name == "sqrt") {
-    require(fmt::format("!({} < 0)", x));
-    return give(fmt::format("square_root({})", x));
+    require(Expr::apply(op::kDoesNotHold, {Expr::apply(op::infix("<"), {x, Expr::constant("0")})}));
+    return give(Expr::apply(op::kSquareRoot, {x}));
   }
-  const bool is_float =
-      arg.kind == LoopKind::Float || (arg.kind == LoopKind::Numpy && is_floating(arg.dtype));
-  if (name == "isnan" || name == "isfinite") {
-    push(loop_numpy(DType::Bool, temporary("bool", name == "isnan" ? fmt::format("{0} != {0}", x)
-                                                                   : fmt::format("is_finite({})", x))));
+  if (is_test) {
+    push(loop_numpy(DType::Bool,
+                    temporary("bool", Expr::apply(name == "isnan" ? op::kIsNan : op::kIsFinite, {x}))));
     return true;
   }
-  if (is_float && name == "fabs") return give(fmt::format("absolute({})", x));
-  if (is_float && (name == "floor" || name == "ceil" || name == "trunc"))
-    return give(fmt::format("{}({})", name, x));
-  const MathFunction* found = find_function(name);
-  if (!found || is_f32) return false;
-  const std::string r = temporary("f64", fmt::format("{}({})", function(found->name), x));
-  require(fmt::format(fmt::runtime(found->allowed), x, r));
+  if (is_exact) return give(Expr::apply(name == "fabs" ? op::kAbsolute : rounding(name), {x}));
+  const Expr r = temporary("f64", Expr::apply(op::kCall1, {function(found->name), x}));
+  require(found->allowed(x, r));
   push(loop_numpy(DType::F64, r));
   return true;
 }
@@ -423,6 +462,7 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
     return push(loop_known_float(PyFloat_AS_DOUBLE(number.get()))), true;
   }
   if (is_type(PyFloat_Type) && one_number) return push(loop_float(temporary("f64", as_float(args[0])))), true;
+  if (is_type(PyType_Type) && args.size() == 1) return call_type(args[0]);
   if (is_type(PyBool_Type) && one_number) return push(loop_bool(temporary("bool", truth(args[0])))), true;
   if (const auto dtype = scalar_type(callable); dtype && one_number && is_loop_dtype(*dtype)) {
     push(loop_numpy(*dtype, temporary(c_type(*dtype), stored(args[0], *dtype))));
@@ -442,12 +482,15 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
   if (is_type(PyComplex_Type)) return push(made_complex(args)), true;
   const bool of_complex =
       std::any_of(args.begin(), args.end(), [](const LoopValue& arg) { return arg.is_complex(); });
-  if (is_ufunc(callable))
-    return of_complex ? call_complex("numpy", plain_name(callable), args)
-                      : call_numpy(plain_name(callable), args);
+  if (is_ufunc(callable)) {
+    const std::string name = plain_name(callable);
+    if (of_complex) return call_complex("numpy", name, args);
+    return call_numpy(name, args) || call_ufunc(callable, name, args);
+  }
+  if (call_numpy_on_numbers(callable_name(callable), args)) return true;
   if (!PyCFunction_Check(callable)) return false;
   const std::string name = callable_name(callable);
-  if (name.starts_with("math.")) return call_math(name.substr(5), args);
+  if (name.starts_with("math.")) return call_python(name, args) || call_math(name.substr(5), args);
   if (name.starts_with("cmath.")) return call_complex("cmath", name.substr(6), args);
   if (name == "len" && args.size() == 1) {
     if (args[0].kind == LoopKind::Tuple)
@@ -462,13 +505,13 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
     return push(complex_magnitude(args[0])), true;
   if (name == "abs" && args.size() == 1 && (args[0].is_number() || args[0].kind == LoopKind::Either))
     return push(absolute(args[0])), true;
-  if (name == "min" || name == "max") return extremum(name == "max", args), true;
+  if ((name == "min" || name == "max") && args.size() > 1) return extremum(name == "max", args), true;
   if (name == "divmod" && args.size() == 2) {
     LoopValue quotient = binary(NB_FLOOR_DIVIDE, args[0], args[1]),
               rest = binary(NB_REMAINDER, args[0], args[1]);
     return push(loop_tuple({quotient, rest})), true;
   }
-  return false;
+  return call_python(name, args);
 }
 
 }  // namespace weft::capture

@@ -22,7 +22,7 @@ const LoopValue* range_at_top(const LoopFrame& frame, bool any_step) {
 // The step of a range, in C++.
 static std::string step_of(const LoopValue& range) {
   const LoopValue& step = range.items[2];
-  return step.known ? integer_literal(*step.known) : step.expr;
+  return step.known ? integer_literal(*step.known) : step.expr.text();
 }
 
 std::string last_of_range(const LoopValue& range) {

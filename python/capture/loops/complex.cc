@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <opcode.h>
 
+#include <algorithm>
 #include <map>
 
 #include "capture/loops/builder.h"
@@ -19,12 +20,17 @@ namespace {
 constexpr int64_t kMaxPower = 8;
 
 // As an operand of complex arithmetic: real numbers have the imaginary part 0.
-std::pair<std::string, std::string> parts_of(const LoopValue& value) {
+std::pair<Expr, Expr> parts_of(const LoopValue& value) {
   if (value.is_complex()) return {value.items[0].expr, value.items[1].expr};
-  if (value.kind == LoopKind::Float) return {value.expr, "0.0"};
-  if (value.known) return {float_literal(static_cast<double>(*value.known)), "0.0"};
-  return {fmt::format("(f64){}", value.expr), "0.0"};
+  const Expr zero = Expr::constant("0.0");
+  if (value.kind == LoopKind::Float) return {value.expr, zero};
+  if (value.known) return {Expr::constant(float_literal(static_cast<double>(*value.known))), zero};
+  return {cast("f64", value.expr), zero};
 }
+
+Expr times(const Expr& a, const Expr& b) { return Expr::apply(op::infix("*"), {a, b}); }
+Expr minus(const Expr& a) { return Expr::apply(op::kMinus, {a}); }
+Expr is_finite(const Expr& a) { return Expr::apply(op::kIsFinite, {a}); }
 
 bool is_numpy(const LoopValue& value) {
   return value.kind == LoopKind::Numpy || value.kind == LoopKind::NumpyComplex;
@@ -32,7 +38,7 @@ bool is_numpy(const LoopValue& value) {
 
 }  // namespace
 
-LoopValue loop_complex(bool of_numpy, std::string real, std::string imaginary) {
+LoopValue loop_complex(bool of_numpy, Expr real, Expr imaginary) {
   LoopValue value;
   value.kind = of_numpy ? LoopKind::NumpyComplex : LoopKind::Complex;
   value.dtype = DType::C128;
@@ -40,9 +46,9 @@ LoopValue loop_complex(bool of_numpy, std::string real, std::string imaginary) {
   return value;
 }
 
-std::string element_of_complex(const LoopValue& value) {
+Expr element_of_complex(const LoopValue& value) {
   const auto [real, imaginary] = parts_of(value);
-  return fmt::format("c128({}, {})", real, imaginary);
+  return Expr::apply(op::kComplex, {real, imaginary});
 }
 
 std::string complex_element(const scalar::ExprNode& node, const std::vector<std::string>& args) {
@@ -67,13 +73,13 @@ std::string complex_element(const scalar::ExprNode& node, const std::vector<std:
   throw LoopUnsupported{"an operation on complex arrays"};
 }
 
-LoopValue LoopBuilder::new_complex(bool of_numpy, const std::string& real, const std::string& imaginary) {
-  const std::string re = temporary("f64", real);
+LoopValue LoopBuilder::new_complex(bool of_numpy, const Expr& real, const Expr& imaginary) {
+  const Expr re = temporary("f64", real);
   return loop_complex(of_numpy, re, temporary("f64", imaginary));
 }
 
 LoopValue LoopBuilder::complex_element(const Place& place) {
-  const std::string re = loaded("f64", place, ".re");
+  const Expr re = loaded("f64", place, ".re");
   return loop_complex(true, re, loaded("f64", place, ".im"));
 }
 
@@ -90,8 +96,8 @@ bool LoopBuilder::gives_numpy(const LoopValue& a, const LoopValue& b) {
 LoopValue LoopBuilder::complex_product(bool of_numpy, const LoopValue& a, const LoopValue& b) {
   const auto [ar, ai] = parts_of(a);
   const auto [br, bi] = parts_of(b);
-  return new_complex(of_numpy, fmt::format("{} * {} - {} * {}", ar, br, ai, bi),
-                     fmt::format("{} * {} + {} * {}", ar, bi, ai, br));
+  return new_complex(of_numpy, Expr::apply(op::kDifferenceOfProducts, {ar, br, ai, bi}),
+                     Expr::apply(op::kSumOfProducts, {ar, bi, ai, br}));
 }
 
 // As Python multiplies: from the lowest bit on.
@@ -102,12 +108,12 @@ LoopValue LoopBuilder::complex_power(const LoopValue& a, const LoopValue& b, boo
     const LoopValue square = complex_product(true, a, a);
     return *b.known == 2 ? square : complex_product(true, a, square);
   }
-  LoopValue result = loop_complex(false, "1.0", "0.0"), factor = a;
+  LoopValue result = loop_complex(false, Expr::constant("1.0"), Expr::constant("0.0")), factor = a;
   for (int64_t bits = *b.known; bits > 0; bits >>= 1) {
     if (bits & 1) result = complex_product(false, result, factor);
     if (bits > 1) factor = complex_product(false, factor, factor);
   }
-  require(fmt::format("is_finite({}) && is_finite({})", result.items[0].expr, result.items[1].expr));
+  require(both(is_finite(result.items[0].expr), is_finite(result.items[1].expr)));
   return result;
 }
 
@@ -121,16 +127,18 @@ LoopValue LoopBuilder::complex_binary(int op, const LoopValue& a, const LoopValu
   switch (op) {
     case NB_ADD:
     case NB_SUBTRACT: {
-      const char* sign = op == NB_ADD ? "+" : "-";
-      return new_complex(of_numpy, fmt::format("{} {} {}", ar, sign, br),
-                         fmt::format("{} {} {}", ai, sign, bi));
+      const loopir::Operation& sum = op::infix(op == NB_ADD ? "+" : "-");
+      return new_complex(of_numpy, Expr::apply(sum, {ar, br}), Expr::apply(sum, {ai, bi}));
     }
     case NB_MULTIPLY: return complex_product(of_numpy, a, b);
     case NB_TRUE_DIVIDE: {
-      require(fmt::format("({0} != 0 || {1} != 0) && {0} == {0} && {1} == {1}", br, bi));
-      const std::string quotient = temporary(
-          "c128", fmt::format("complex_quotient<{}>(c128({}, {}), c128({}, {}))", of_numpy, ar, ai, br, bi));
-      return new_complex(of_numpy, quotient + ".re", quotient + ".im");
+      require(both(Expr::apply(op::kAnyIsNot0, {br, bi}),
+                   both(Expr::apply(op::kIsNotNan, {br}), Expr::apply(op::kIsNotNan, {bi}))));
+      const Expr quotient = temporary(
+          "c128", Expr::apply(of_numpy ? op::kComplexQuotientOfNumpy : op::kComplexQuotient,
+                              {Expr::apply(op::kComplex, {ar, ai}), Expr::apply(op::kComplex, {br, bi})}));
+      return new_complex(of_numpy, Expr::apply(op::kReal, {quotient}),
+                         Expr::apply(op::kImaginary, {quotient}));
     }
     case NB_POWER: return complex_power(a, b, of_numpy);
     default: throw LoopUnsupported{"an operation on complex numbers"};
@@ -142,19 +150,21 @@ LoopValue LoopBuilder::complex_compare(int op, const LoopValue& a, const LoopVal
   for (const LoopValue* part : {&a, &b}) {
     if (!part->is_complex() && !part->is_number())
       throw LoopUnsupported{"a comparison of what are not numbers"};
-    if (part->is_number() && c_type(*part) != "f64") require(fmt::format("is_exact((i64){})", part->expr));
+    if (part->is_number() && c_type(*part) != "f64")
+      require(Expr::apply(op::kIsExact, {cast("i64", part->expr)}));
   }
   const auto [ar, ai] = parts_of(a);
   const auto [br, bi] = parts_of(b);
-  const std::string equal =
-      temporary("bool", fmt::format("{}({} == {} && {} == {})", op == Py_NE ? "!" : "", ar, br, ai, bi));
+  const Expr same = Expr::apply(
+      op::kBrackets, {both(Expr::apply(op::infix("=="), {ar, br}), Expr::apply(op::infix("=="), {ai, bi}))});
+  const Expr equal = temporary("bool", op == Py_NE ? Expr::apply(op::kNot, {same}) : same);
   return is_numpy(a) || is_numpy(b) ? loop_numpy(DType::Bool, equal) : loop_bool(equal);
 }
 
 LoopValue LoopBuilder::complex_unary(Op op, const LoopValue& a) {
   if (op == Op::Positive) return a;
   if (op != Op::Negative) throw LoopUnsupported{"an operation that has no native form"};
-  return new_complex(a.kind == LoopKind::NumpyComplex, "-" + a.items[0].expr, "-" + a.items[1].expr);
+  return new_complex(a.kind == LoopKind::NumpyComplex, minus(a.items[0].expr), minus(a.items[1].expr));
 }
 
 LoopValue LoopBuilder::complex_attribute(const LoopValue& owner, const std::string& name) {
@@ -164,14 +174,14 @@ LoopValue LoopBuilder::complex_attribute(const LoopValue& owner, const std::stri
 }
 
 LoopValue LoopBuilder::conjugate(const LoopValue& value, bool of_numpy) {
-  return new_complex(of_numpy, value.items[0].expr, "-" + value.items[1].expr);
+  return new_complex(of_numpy, value.items[0].expr, minus(value.items[1].expr));
 }
 
 // abs(z)
 LoopValue LoopBuilder::complex_magnitude(const LoopValue& value) {
-  const std::string result = temporary(
-      "f64", fmt::format("{}({}, {})", function("hypot"), value.items[0].expr, value.items[1].expr));
-  require(fmt::format("is_finite({})", result));
+  const Expr result = temporary(
+      "f64", Expr::apply(op::kCall2, {function("hypot"), value.items[0].expr, value.items[1].expr}));
+  require(is_finite(result));
   return value.kind == LoopKind::NumpyComplex ? loop_numpy(DType::F64, result) : loop_float(result);
 }
 
@@ -180,10 +190,10 @@ LoopValue LoopBuilder::made_complex(const std::vector<LoopValue>& args) {
   if (args.size() == 1 && args[0].is_complex())
     return loop_complex(false, args[0].items[0].expr, args[0].items[1].expr);
   if (args.empty() || args.size() > 2) throw LoopUnsupported{"complex() of these arguments"};
-  std::string parts[] = {"0.0", "0.0"};
+  Expr parts[] = {Expr::constant("0.0"), Expr::constant("0.0")};
   for (size_t i = 0; i < args.size(); ++i) {
     if (!args[i].is_number()) throw LoopUnsupported{"complex() of these arguments"};
-    parts[i] = args[i].kind == LoopKind::Numpy ? fmt::format("(f64){}", args[i].expr) : as_float(args[i]);
+    parts[i] = args[i].kind == LoopKind::Numpy ? cast("f64", args[i].expr) : as_float(args[i]);
   }
   return new_complex(false, parts[0], parts[1]);
 }
@@ -195,13 +205,18 @@ bool LoopBuilder::call_complex(const std::string& module, const std::string& nam
   const auto [re, im] = parts_of(args[0]);
   if (module == "math") return false;
   if (module == "cmath" && name == "phase")
-    return push(loop_float(temporary("f64", fmt::format("{}({}, {})", function("atan2"), im, re)))), true;
+    return push(loop_float(temporary("f64", Expr::apply(op::kCall2, {function("atan2"), im, re})))), true;
   if (module == "cmath" && name == "exp") {
-    require(fmt::format("{0} < 700 && {0} > -700 && is_finite({1})", re, im));
-    const std::string scale = temporary("f64", fmt::format("{}({})", function("exp"), re));
-    return push(new_complex(false, fmt::format("{} * {}({})", scale, function("cos"), im),
-                            fmt::format("{} * {}({})", scale, function("sin"), im))),
-           true;
+    const auto compared = [&](const char* symbol, const char* limit) {
+      return Expr::apply(op::infix(symbol), {re, Expr::constant(limit)});
+    };
+    require(both(both(compared("<", "700"), compared(">", "-700")), is_finite(im)));
+    const auto called = [&](const char* name, const Expr& x) {
+      return Expr::apply(op::kCall1, {function(name), x});
+    };
+    const Expr scale = temporary("f64", called("exp", re));
+    const Expr imaginary = times(scale, called("sin", im));
+    return push(new_complex(false, times(scale, called("cos", im)), imaginary)), true;
   }
   if (module == "cmath" || !args[0].is_complex()) return false;
   if (name == "conjugate") return push(conjugate(args[0], true)), true;
@@ -209,34 +224,42 @@ bool LoopBuilder::call_complex(const std::string& module, const std::string& nam
       *new std::set<std::string>{"exp", "sqrt", "log", "sin", "cos", "absolute"};
   if (!complex_ufuncs.count(name)) return false;
   // NumPy's own loop over one element: its vector code rounds as no function of the C library does.
-  const std::string x = temporary("c128", element_of_complex(args[0])),
-                    call = function(LibraryFunction{"ufunc_" + name, ufunc_loop(name), "UfuncLoop"});
+  const Expr x = temporary("c128", element_of_complex(args[0])),
+             call = function(LibraryFunction{"ufunc_" + name, ufunc_loop(name, DType::C128, 1), "UfuncLoop"});
   const bool is_real = name == "absolute";
   const std::string r = fresh_name("t");
   emit(fmt::format("{} {}; (*{})(&{}, &{});", is_real ? "f64" : "c128", r, call, x, r));
   if (is_real) {
-    require(fmt::format("is_finite({})", r));
-    return push(loop_numpy(DType::F64, r)), true;
+    require(is_finite(Expr::name(r)));
+    return push(loop_numpy(DType::F64, Expr::name(r))), true;
   }
-  require(fmt::format("is_finite({0}.re) && is_finite({0}.im)", r));
-  return push(new_complex(true, r + ".re", r + ".im")), true;
+  const Expr re_of_r = Expr::apply(op::kReal, {Expr::name(r)}),
+             im_of_r = Expr::apply(op::kImaginary, {Expr::name(r)});
+  require(both(is_finite(re_of_r), is_finite(im_of_r)));
+  return push(new_complex(true, re_of_r, im_of_r)), true;
 }
 
-const void* ufunc_loop(const std::string& name) {
+const void* ufunc_loop(const std::string& name, DType dtype, size_t num_operands) {
   struct Loop {
     PyUFuncGenericFunction function;
     void* data;
   };
   static constinit MadeOnce<std::map<std::string, Loop>> made;
   std::map<std::string, Loop>& loops = made.get([] { return std::map<std::string, Loop>(); });
-  if (auto found = loops.find(name); found != loops.end()) return &found->second;
+  const std::string key = fmt::format("{} {}", name, c_type(dtype));
+  if (auto found = loops.find(key); found != loops.end()) return &found->second;
   Ref numpy = checked(PyImport_ImportModule("numpy"));
   Ref object = checked(PyObject_GetAttrString(numpy.get(), name.c_str()));
   const auto* ufunc = reinterpret_cast<const PyUFuncObject*>(object.get());
+  if (ufunc->core_enabled || ufunc->nout != 1 || static_cast<size_t>(ufunc->nin) != num_operands)
+    return nullptr;
+  const auto number = static_cast<char>(type_number(dtype));
   for (int i = 0; i < ufunc->ntypes; ++i) {
-    if (ufunc->types[i * ufunc->nargs] != NPY_CDOUBLE) continue;
+    const char* const types = ufunc->types + i * ufunc->nargs;
+    if (!std::all_of(types, types + ufunc->nin, [&](char type) { return type == number; })) continue;
+    if (!is_complex(dtype) && types[ufunc->nin] != number) continue;
     // The ufuncs of NumPy's namespace live as long as the process.
-    return &loops.emplace(name, Loop{ufunc->functions[i], const_cast<void*>(ufunc->data[i])}).first->second;
+    return &loops.emplace(key, Loop{ufunc->functions[i], const_cast<void*>(ufunc->data[i])}).first->second;
   }
   return nullptr;
 }

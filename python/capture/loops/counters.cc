@@ -41,8 +41,8 @@ LoopValue LoopBuilder::counter_binary(int op, const LoopValue& a, const LoopValu
   const std::optional<int64_t> most = most_of(step);
   if (!most || checked_->moved > kMostStep) return result;
   checked_->moved += *most;
-  const std::string sum =
-      temporary("i64", fmt::format("(i64){} {} (i64){}", a.expr, op == NB_ADD ? "+" : "-", b.expr));
+  const Expr sum = temporary(
+      "i64", Expr::apply(op::infix(op == NB_ADD ? "+" : "-"), {cast("i64", a.expr), cast("i64", b.expr)}));
   if (counter.kind == LoopKind::Numpy || step.kind == LoopKind::Numpy) {
     result = loop_numpy(DType::I64, sum);
   } else {

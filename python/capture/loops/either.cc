@@ -11,14 +11,13 @@ namespace weft::capture {
 
 namespace {
 
-const std::string& number_of(const LoopValue& value) {
+const Expr& number_of(const LoopValue& value) {
   return value.kind == LoopKind::Either ? value.items[0].expr : value.expr;
 }
 
-std::string is_numpy_expr(const LoopValue& value) {
-  return value.kind == LoopKind::Either  ? value.items[1].expr
-         : value.kind == LoopKind::Numpy ? "true"
-                                         : "false";
+Expr is_numpy_expr(const LoopValue& value) {
+  if (value.kind == LoopKind::Either) return value.items[1].expr;
+  return Expr::constant(value.kind == LoopKind::Numpy ? "true" : "false");
 }
 
 // The value, if it is an Either, as one of the two.
@@ -31,7 +30,7 @@ LoopValue as_numpy(const LoopValue& value) {
 
 }  // namespace
 
-LoopValue loop_either(std::string number, std::string is_numpy) {
+LoopValue loop_either(Expr number, Expr is_numpy) {
   LoopValue value;
   value.kind = LoopKind::Either;
   value.items = {loop_float(std::move(number)), loop_bool(std::move(is_numpy))};
@@ -39,14 +38,12 @@ LoopValue loop_either(std::string number, std::string is_numpy) {
 }
 
 LoopValue LoopBuilder::extremum_of_doubles(bool largest, const LoopValue& a, const LoopValue& b) {
-  const std::string displaced =
-      temporary("bool", fmt::format("{} {} {}", number_of(b), largest ? ">" : "<", number_of(a)));
-  const std::string number =
-      temporary("f64", fmt::format("{} ? {} : {}", displaced, number_of(b), number_of(a)));
+  const Expr displaced = operation("bool", number_of(b), largest ? ">" : "<", number_of(a));
+  const Expr number = temporary("f64", Expr::apply(op::kSelect, {displaced, number_of(b), number_of(a)}));
   if (a.kind == b.kind && a.kind == LoopKind::Float) return loop_float(number);
   if (a.kind == b.kind && a.kind == LoopKind::Numpy) return loop_numpy(DType::F64, number);
   return loop_either(
-      number, temporary("bool", fmt::format("{} ? {} : {}", displaced, is_numpy_expr(b), is_numpy_expr(a))));
+      number, temporary("bool", Expr::apply(op::kSelect, {displaced, is_numpy_expr(b), is_numpy_expr(a)})));
 }
 
 // Beside a NumPy scalar both must compute in float64; that is NumPy's then.
@@ -67,9 +64,8 @@ LoopValue LoopBuilder::either_binary(int op, const LoopValue& a, const LoopValue
   if (decides_numpy(a, b)) return numpy_binary(op, as_numpy(a), as_numpy(b));
   const LoopValue result = float_binary(op, as_python(a), as_python(b));
   const bool both = a.kind == LoopKind::Either && b.kind == LoopKind::Either;
-  return loop_either(result.expr,
-                     both ? temporary("bool", fmt::format("{} | {}", is_numpy_expr(a), is_numpy_expr(b)))
-                          : is_numpy_expr(a.kind == LoopKind::Either ? a : b));
+  return loop_either(result.expr, both ? operation("bool", is_numpy_expr(a), "|", is_numpy_expr(b))
+                                       : is_numpy_expr(a.kind == LoopKind::Either ? a : b));
 }
 
 // Whether a Python or a NumPy bool comes out must not matter.

@@ -17,8 +17,7 @@ namespace weft::capture {
 class ElementPrinter {
  public:
   // `function`: what to call it in the code.
-  ElementPrinter(std::set<scalar::Prim>& elementary,
-                 std::function<std::string(const LibraryFunction&)> function)
+  ElementPrinter(std::set<scalar::Prim>& elementary, std::function<Expr(const LibraryFunction&)> function)
       : elementary_(elementary), function_(std::move(function)) {}
   std::string text;
 
@@ -30,10 +29,8 @@ class ElementPrinter {
   std::string print(const scalar::Expr& expr, const std::vector<std::string>& operands);
 
  private:
-  std::string apply(const scalar::ExprNode& node, const std::vector<std::string>& args);
-
   std::set<scalar::Prim>& elementary_;
-  std::function<std::string(const LibraryFunction&)> function_;
+  std::function<Expr(const LibraryFunction&)> function_;
   int count_ = 0;
 };
 

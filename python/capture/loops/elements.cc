@@ -4,16 +4,14 @@
 #include <opcode.h>
 
 #include <algorithm>
-#include <complex>
 #include <functional>
 #include <optional>
 
 #include "capture/loops/element_printer.h"
+#include "capture/loops/operations.h"
 #include "capture/objects/numpy_api.h"
 #include "capture/objects/ufuncs.h"
-#include "nest/vocabulary.h"
 #include "ops/registry.h"
-#include "scalar/elementary.h"
 
 namespace weft::capture {
 
@@ -41,18 +39,6 @@ constexpr const char* kBinary[] = {"add",      "bitwise_and", "floor_divide", "l
                                    "multiply", "remainder",   "bitwise_or",   "power",      "right_shift",
                                    "subtract", "true_divide", "bitwise_xor"};
 constexpr const char* kCompare[] = {"less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
-
-std::string literal(const Scalar& value, DType dtype) {
-  if (dtype == DType::C128) {
-    const std::complex<double> number = value.to_complex();
-    return fmt::format("c128({}, {})", float_literal(number.real()), float_literal(number.imag()));
-  }
-  if (dtype == DType::Bool) return value.to_bool() ? "true" : "false";
-  if (is_floating(dtype)) return fmt::format("({}){}", c_type(dtype), float_literal(value.to_double()));
-  return fmt::format(
-      "({}){}", c_type(dtype),
-      integer_literal(value.is_float() ? static_cast<int64_t>(value.to_double()) : value.to_int()));
-}
 
 // An element at indices that are known to be in range.
 std::string print_gather(const LoopValue& value, ElementPrinter& printer, Streams& streams) {
@@ -89,43 +75,10 @@ std::string ElementPrinter::print(const scalar::Expr& expr, const std::vector<st
   const scalar::ExprNode& node = expr.node();
   if (node.prim == Prim::Arg) return operands[static_cast<size_t>(node.index)];
   if (node.prim == Prim::Const) return literal(node.value, node.dtype);
-  std::vector<std::string> args;
-  for (const scalar::Expr& arg : node.args) args.push_back(print(arg, operands));
+  std::vector<Expr> args;
+  for (const scalar::Expr& arg : node.args) args.emplace_back(print(arg, operands));
   const std::string type = c_type(node.dtype);
-  return variable(type, fmt::format("({}){}", type, apply(node, args)));
-}
-
-std::string ElementPrinter::apply(const scalar::ExprNode& node, const std::vector<std::string>& args) {
-  const DType dtype = node.args.back().dtype();
-  if (node.prim == Prim::Select) return fmt::format("({} ? {} : {})", args[0], args[1], args[2]);
-  if (dtype == DType::C128 || node.dtype == DType::C128) return complex_element(node, args);
-  switch (node.prim) {
-    case Prim::Cast:
-      return node.dtype == DType::Bool ? fmt::format("({} != 0)", args[0]) : fmt::format("({})", args[0]);
-    case Prim::Neg: return fmt::format("(-{})", args[0]);
-    case Prim::Not: return fmt::format("({}{})", dtype == DType::Bool ? "!" : "~", args[0]);
-    default: break;
-  }
-  if (is_floating(dtype) && (node.prim == Prim::Mod || node.prim == Prim::FloorDiv)) {
-    const bool is_rest = node.prim == Prim::Mod;
-    return fmt::format("{}<{}>({}, {}, {})", is_rest ? "float_remainder" : "numpy_quotient", c_type(dtype),
-                       args[0], args[1], function_(library_function("fmod")));
-  }
-  if (!nest::is_printable(node.prim, dtype)) throw LoopUnsupported{"an operation on arrays of this type"};
-  if (is_floating(dtype) && scalar::is_elementary(node.prim)) {
-    elementary_.insert(node.prim);
-    return fmt::format("elementary::{}({})", scalar::prim_name(node.prim), fmt::join(args, ", "));
-  }
-  if (is_floating(dtype) && has_number_function(node.prim, dtype))
-    return fmt::format("{}({})", function_(number_function(node.prim, dtype, args.size())),
-                       fmt::join(args, ", "));
-  const char* function =
-      dtype == DType::Bool ? nest::mask_function(node.prim) : nest::prelude_function(node.prim, dtype);
-  if (const char* symbol = function ? nullptr : nest::infix(node.prim, dtype))
-    return fmt::format("({} {} {})", args[0], symbol, args[1]);
-  if (!function) throw LoopUnsupported{"an operation on arrays of this type"};
-  if (args.size() == 1) return fmt::format("{}({})", function, args[0]);
-  return fmt::format("{}({}, {})", function, args[0], args[1]);
+  return variable(type, cast(type, applied(node, args, elementary_, function_)));
 }
 
 std::string print_value(const LoopValue& value, ElementPrinter& printer, Streams& streams) {
@@ -149,10 +102,7 @@ std::string print_value(const LoopValue& value, ElementPrinter& printer, Streams
     operands.push_back(std::move(text));
     args.push_back(scalar::Expr::arg(static_cast<int>(i), wanted));
   }
-  ops::Attrs attrs;
-  for (const ops::Param& param : op.params)
-    if (!param.is_tensor()) attrs.set(param.name, param.default_value);
-  return printer.print(op.semantics(args, attrs), operands);
+  return printer.print(op.semantics(args, default_attributes(op)), operands);
 }
 
 std::vector<std::string> LoopBuilder::shape_of(const LoopValue& value) {
@@ -221,19 +171,9 @@ LoopValue LoopBuilder::pending(const std::string& ufunc, std::vector<LoopValue> 
     if (!is_arraylike(operand) && !operand.is_number() && !operand.is_complex())
       throw LoopUnsupported{"an operation on what is no array or number"};
     if (is_arraylike(operand)) shapes.push_back(shape_of(operand));
-    if (chooses && i == 0) {
-      if (!is_arraylike(operand) || operand.dtype != DType::Bool)
-        throw LoopUnsupported{"numpy.where of these arguments"};
-      types.emplace_back(Tensor::empty({1}, DType::Bool));
-    } else if (operand.kind == LoopKind::Int || operand.kind == LoopKind::Bool) {
-      types.emplace_back(operand.kind == LoopKind::Int ? Scalar(int64_t{1}) : Scalar(true));
-    } else if (operand.kind == LoopKind::Float) {
-      types.emplace_back(Scalar(1.0));
-    } else if (operand.kind == LoopKind::Complex) {
-      types.emplace_back(Scalar(std::complex<double>(0, 1)));
-    } else {
-      types.emplace_back(Tensor::empty({1}, operand.dtype));
-    }
+    if (chooses && i == 0 && (!is_arraylike(operand) || operand.dtype != DType::Bool))
+      throw LoopUnsupported{"numpy.where of these arguments"};
+    types.push_back(operand_type(operand));
   }
   const ops::PromotedTypes promoted = ops::promoted_types(op, types, Promotion::NumPy);
   if (!is_element_dtype(promoted.compute) || !is_element_dtype(promoted.result))

@@ -142,6 +142,11 @@ void LoopBuilder::call(const Instruction& in) {
       throw LoopUnsupported{fmt::format("the method '{}' of a list", utf8(second.object))};
     return;
   }
+  if (second.kind == LoopKind::Method && second.items[0].is_number()) {
+    if (names || !call_number_method(second.items[0], utf8(second.object), args))
+      throw LoopUnsupported{fmt::format("{}() of these arguments", utf8(second.object))};
+    return;
+  }
   if (second.kind == LoopKind::Method && second.items[0].is_complex()) {
     if (names || !args.empty()) throw LoopUnsupported{"conjugate() of these arguments"};
     return push(conjugate(second.items[0], second.items[0].kind == LoopKind::NumpyComplex));
@@ -186,6 +191,11 @@ void LoopBuilder::call(const Instruction& in) {
   const std::string called = callable_name(callable);
   if (keywords.size() == 1 && args.size() == 1 && utf8(keywords[0].first) == "axis" &&
       (called == "numpy.flip" || called == "numpy.concatenate")) {
+    args.push_back(keywords[0].second);
+    names = nullptr;
+  }
+  if (keywords.size() == 1 && args.size() == 1 && utf8(keywords[0].first) == "decimals" &&
+      (called == "numpy.round" || called == "numpy.around")) {
     args.push_back(keywords[0].second);
     names = nullptr;
   }

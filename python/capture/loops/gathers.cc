@@ -161,7 +161,8 @@ std::string LoopBuilder::count_of(const LoopValue& mask, const std::string& both
       for (const LoopValue& item : value.items) visit(item);
   };
   for (const LoopValue& value : frame().stack) visit(value);
-  return count.empty() ? temporary("i64", fmt::format("count_chosen({})", both)) : count;
+  if (count.empty()) return temporary("i64", fmt::format("count_chosen({})", both));
+  return count;
 }
 
 // container[mask], which is taken where it is used: where it is stored by the same mask, never.

@@ -84,6 +84,7 @@ LoopValue LoopBuilder::attribute(const LoopValue& owner, PyObject* name) {
     return named(PyModule_GetDict(owner.object), nullptr, name);
   if (const LoopValue* held = object_attribute(owner, name)) return *held;
   if (owner.is_complex()) return complex_attribute(owner, utf8(name));
+  if (const auto part = number_attribute(owner, utf8(name))) return *part;
   if (!is_arraylike(owner)) unsupported(fmt::format("the attribute '{}'", utf8(name)));
   if (owner.kind == LoopKind::Pending) return attribute(materialized(owner), name);
   std::vector<LoopValue> sizes;
@@ -154,6 +155,8 @@ bool LoopBuilder::execute_operators(const Instruction& in) {
       const LoopValue b = pop(), a = pop();
       const bool none_b = b.kind == LoopKind::Const && b.object == Py_None;
       const bool none_a = a.kind == LoopKind::Const && a.object == Py_None;
+      const bool are_known = a.kind == LoopKind::Const && b.kind == LoopKind::Const;
+      if (are_known) return push(loop_bool((a.object == b.object) != (in.arg != 0) ? "true" : "false")), true;
       if (!none_a && !none_b) unsupported("a test of identity");
       push(loop_bool((none_a && none_b) != (in.arg != 0) ? "true" : "false"));
       return true;
@@ -314,7 +317,9 @@ bool LoopBuilder::execute_names(const Instruction& in) {
       const bool conjugates = owner.is_complex() && utf8(frame().code->names[slot].get()) == "conjugate";
       const bool is_outer = owner.kind == LoopKind::Const && is_ufunc(owner.object) &&
                             utf8(frame().code->names[slot].get()) == "outer";
-      if (is_arraylike(owner) || appends || conjugates || is_outer || owner.kind == LoopKind::Resized) {
+      const bool is_of_number = has_number_method(owner, utf8(frame().code->names[slot].get()));
+      if (is_arraylike(owner) || is_of_number || appends || conjugates || is_outer ||
+          owner.kind == LoopKind::Resized) {
         LoopValue method;
         method.kind = LoopKind::Method;
         method.object = frame().code->names[slot].get();

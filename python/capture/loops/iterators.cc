@@ -133,7 +133,8 @@ bool LoopBuilder::call_iterator(PyObject* callable, const std::vector<LoopValue>
   for (const LoopValue& arg : args) {
     auto [gives, count] = iteration(arg);
     parts.push_back(std::move(gives));
-    end = end.empty() ? count : temporary("i64", fmt::format("minimum<i64>({}, {})", end, count));
+    if (!end.empty()) count = temporary("i64", fmt::format("minimum<i64>({}, {})", end, count));
+    end = count;
   }
   push(loop_iterator(loop_known_int(0), loop_int(end, true), with_items(LoopKind::Zipped, std::move(parts))));
   return true;

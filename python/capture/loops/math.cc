@@ -29,7 +29,7 @@ void LoopBuilder::check_integers(const std::string& op, const std::vector<LoopVa
   if (op == "pow") throw LoopUnsupported{"a power of an array of integers"};
   if (op != "floor_divide" && op != "remainder" && op != "fmod") return;
   if (!operands[1].is_number()) throw LoopUnsupported{"a division of integers by an array"};
-  require(operands[1].expr + " > 0");
+  require(Expr::apply(op::infix(">"), {operands[1].expr, Expr::constant("0")}));
 }
 
 // base ** exponent; NumPy has shorter ways for some numbers.
@@ -42,7 +42,8 @@ LoopValue LoopBuilder::power_of_array(const LoopValue& base, const LoopValue& ex
   if (is_array_of_floats && known == -1) return pending("divide", {loop_known_float(1.0), base});
   if (base.dtype == DType::C128 || exponent.dtype == DType::C128)
     throw LoopUnsupported{"a power of complex arrays"};
-  if (is_array_of_floats && exponent.is_number() && !known) require(exponent.expr + " != 0.5");
+  if (is_array_of_floats && exponent.is_number() && !known)
+    require(Expr::apply(op::infix("!="), {exponent.expr, Expr::constant("0.5")}));
   return pending("power", {base, exponent});
 }
 
@@ -63,7 +64,7 @@ LoopValue LoopBuilder::sign(const LoopValue& array) {
     throw LoopUnsupported{fmt::format("numpy.sign of {}", name(dtype))};
   const LoopValue x = materialized(array);
   const auto number = [&](int value) {
-    return loop_numpy(dtype, fmt::format("({}){}", c_type(dtype), value));
+    return loop_numpy(dtype, cast(c_type(dtype), Expr::constant(std::to_string(value))));
   };
   parts_.push_back(x);
   const LoopValue at_most_0 = pending("where", {pending("less", {x, number(0)}), number(-1), x});
@@ -84,7 +85,7 @@ LoopValue LoopBuilder::norm(const LoopValue& array) {
   }
   const LoopValue squares = product(line, line);
   return loop_numpy(squares.dtype,
-                    temporary(c_type(squares.dtype), fmt::format("square_root({})", squares.expr)));
+                    temporary(c_type(squares.dtype), Expr::apply(op::kSquareRoot, {squares.expr})));
 }
 
 }  // namespace weft::capture

@@ -77,9 +77,9 @@ class LoopMemory {
   LoopMemory* outer_;
 };
 
-// NumPy's loop of the ufunc over complex128 elements, as `UfuncLoop` in loop_prelude.inc; null where there is
-// none.
-const void* ufunc_loop(const std::string& ufunc);
+// NumPy's loop of the ufunc over so many operands of the dtype, as `UfuncLoop` in loop_prelude.inc; null
+// where there is none.
+const void* ufunc_loop(const std::string& ufunc, DType dtype, size_t num_operands);
 
 // What generated code calls, by name; null for other names. Each has a type `NAME_function` in
 // loop_prelude.inc.

@@ -53,7 +53,7 @@ LoopValue LoopBuilder::allocated(DType dtype, const std::vector<std::string>& si
     const size_t d = is_fortran ? k : sizes.size() - 1 - k;
     strides[d] = stride_value(stride);
     if (k + 1 < sizes.size())
-      stride = stride == "1L" ? sizes[d] : temporary("i64", fmt::format("{} * {}", sizes[d], stride));
+      stride = stride == "1L" ? sizes[d] : operation("i64", sizes[d], "*", stride).text();
   }
   for (const std::string& size : sizes) all_sizes.push_back(loop_int(size, true));
   LoopValue result = loop_view(dtype, -1, pointer, std::move(all_sizes), std::move(strides));

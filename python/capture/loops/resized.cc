@@ -60,7 +60,7 @@ std::optional<LoopValue> item_type(LoopValue value) {
   if (!is_item(value)) return {};
   value = generalized(std::move(value));
   for_each_leaf(value, [](LoopValue& leaf, const std::string&) {
-    leaf.expr.clear();
+    leaf.expr = Expr();
     leaf.nonnegative = false;
   });
   return value;
@@ -87,8 +87,8 @@ size_t LoopBuilder::number_of_type(const LoopValue& list, LoopValue type) {
   throw LoopItemType{list.index, std::move(type), result_.objects.made_lists};
 }
 
-std::string LoopBuilder::list_text(const LoopValue& list) {
-  return list.items.empty() ? fmt::format("list{}", list.index) : list.items[0].expr;
+Expr LoopBuilder::list_text(const LoopValue& list) {
+  return list.items.empty() ? Expr::name(fmt::format("list{}", list.index)) : list.items[0].expr;
 }
 
 // The arguments of the prelude's templates.
@@ -98,19 +98,20 @@ std::string LoopBuilder::item_shape(const LoopValue& list) {
 }
 
 // An index in the range of the list; one out of it is Python's to report.
-std::string LoopBuilder::item_place(const LoopValue& list, const LoopValue& key) {
-  const std::string size = fmt::format("{}->size", list_text(list));
+Expr LoopBuilder::item_place(const LoopValue& list, const LoopValue& key) {
+  const Expr size = Expr::apply(op::kListSize, {list_text(list)});
   if (key.kind != LoopKind::Int && !(key.kind == LoopKind::Numpy && is_integral(key.dtype)))
     throw LoopUnsupported{"a slice of a list"};
   if (key.known) {
     const int64_t k = *key.known;
     const int64_t least = k >= 0 ? k : k == INT64_MIN ? INT64_MAX : -k - 1;
-    require(fmt::format("{} < {}", integer_literal(least), size));
-    return k >= 0 ? integer_literal(k) : temporary("i64", fmt::format("{} + {}", size, integer_literal(k)));
+    require(Expr::apply(op::infix("<"), {Expr::constant(integer_literal(least)), size}));
+    const Expr place = Expr::constant(integer_literal(k));
+    return k >= 0 ? place : operation("i64", size, "+", place);
   }
-  std::string index = as_index(key);
-  if (!key.nonnegative) index = temporary("i64", fmt::format("{0} < 0 ? {0} + {1} : {0}", index, size));
-  require(fmt::format("(u64){} < (u64){}", index, size));
+  Expr index = as_index(key);
+  if (!key.nonnegative) index = temporary("i64", Expr::apply(op::kFromEnd, {index, size}));
+  require(Expr::apply(op::kIsInRange, {index, size}));
   return index;
 }
 
@@ -121,7 +122,9 @@ void LoopBuilder::push_item(const LoopValue& list, const LoopValue& key, bool re
   const size_t width = num_leaves(types[0]);
   std::vector<std::string> words;
   for (size_t k = 0; k < width; ++k)
-    words.push_back(temporary("i64", fmt::format("{}->items[{} * {} + {}]", list_text(list), at, width, k)));
+    words.push_back(temporary(
+        "i64", Expr::apply(op::kListItem, {list_text(list), at, Expr::constant(std::to_string(width)),
+                                           Expr::constant(std::to_string(k))})));
   const std::string tag =
       types.size() > 1 ? temporary("u8", fmt::format("{}->tags[{}]", list_text(list), at)) : "";
   if (removes) {
@@ -184,9 +187,9 @@ void LoopBuilder::append_items(const LoopValue& list, const std::vector<LoopValu
   if (values.empty()) return;
   require(fmt::format("make_room<{}>({}, {}, {})", item_shape(list), list_text(list), values.size(),
                       function("grow_list")));
-  const std::string size = temporary("i64", fmt::format("{}->size", list_text(list)));
+  const Expr size = temporary("i64", Expr::apply(op::kListSize, {list_text(list)}));
   for (size_t i = 0; i < values.size(); ++i)
-    set_item(list, i == 0 ? size : fmt::format("({} + {})", size, i), values[i]);
+    set_item(list, i == 0 ? size.text() : fmt::format("({} + {})", size, i), values[i]);
   emit(fmt::format("{}->size = {} + {};", list_text(list), size, values.size()));
 }
 
@@ -199,6 +202,7 @@ void LoopBuilder::delete_item(const LoopValue& list, const LoopValue& key) {
 
 // Of ints: floats would have to be told apart from NaN, which is in a list where it is the same object.
 LoopValue LoopBuilder::contains_item(const LoopValue& list, const LoopValue& value) {
+  if (const auto found = is_among(list, value)) return *found;
   const auto is_int = [](const LoopValue& number) {
     return number.kind == LoopKind::Int || number.kind == LoopKind::Bool ||
            (number.kind == LoopKind::Numpy && number.dtype != DType::U64 && !is_floating(number.dtype));
@@ -216,7 +220,8 @@ LoopValue LoopBuilder::contains_item(const LoopValue& list, const LoopValue& val
 void LoopBuilder::iterate_resized(const Instruction& in, LoopValue list) {
   if (item_types(list).empty()) {
     // There may be items by and by: only where it is at its end is it known what happens.
-    require(fmt::format("{}->size == 0", list_text(list)));
+    require(
+        Expr::apply(op::infix("=="), {Expr::apply(op::kListSize, {list_text(list)}), Expr::constant("0")}));
     pop();
     frame().ip = in.arg;
     emit(loopir::go(jump_to(frames_)));
@@ -228,7 +233,7 @@ void LoopBuilder::iterate_resized(const Instruction& in, LoopValue list) {
   after.back().stack.pop_back();
   after.back().ip = in.arg;
   emit(loopir::branch(fmt::format("!({} < {}->size)", current.expr, list_text(list)), jump_to(after)));
-  top().items[0] = loop_int(temporary("i64", fmt::format("{} + 1", current.expr)), true);
+  top().items[0] = loop_int(operation("i64", current.expr, "+", Expr::constant("1")), true);
   LoopValue at = current;
   at.nonnegative = true;
   at.known.reset();

@@ -59,7 +59,10 @@ LoopAffineRef affine_product(const LoopAffineRef& a, const LoopAffineRef& b) {
   return std::make_shared<const LoopAffine>(std::move(product));
 }
 
-LoopValue loop_int(std::string expr, bool nonnegative) {
+Expr cast(const std::string& type, const Expr& value) { return Expr::apply(op::kCast, {value}, type); }
+Expr both(const Expr& a, const Expr& b) { return Expr::apply(op::kAnd, {a, b}); }
+
+LoopValue loop_int(Expr expr, bool nonnegative) {
   LoopValue value;
   value.kind = LoopKind::Int;
   value.expr = std::move(expr);
@@ -68,13 +71,13 @@ LoopValue loop_int(std::string expr, bool nonnegative) {
 }
 
 LoopValue loop_known_int(int64_t number) {
-  LoopValue value = loop_int(integer_literal(number), number >= 0);
+  LoopValue value = loop_int(Expr::constant(integer_literal(number)), number >= 0);
   value.known = number;
   value.affine = affine_literal(number);
   return value;
 }
 
-LoopValue loop_float(std::string expr) {
+LoopValue loop_float(Expr expr) {
   LoopValue value;
   value.kind = LoopKind::Float;
   value.expr = std::move(expr);
@@ -82,19 +85,19 @@ LoopValue loop_float(std::string expr) {
 }
 
 LoopValue loop_known_float(double number) {
-  LoopValue value = loop_float(float_literal(number));
+  LoopValue value = loop_float(Expr::constant(float_literal(number)));
   value.known_float = number;
   return value;
 }
 
-LoopValue loop_bool(std::string expr) {
+LoopValue loop_bool(Expr expr) {
   LoopValue value;
   value.kind = LoopKind::Bool;
   value.expr = std::move(expr);
   return value;
 }
 
-LoopValue loop_numpy(DType dtype, std::string expr) {
+LoopValue loop_numpy(DType dtype, Expr expr) {
   LoopValue value;
   value.kind = LoopKind::Numpy;
   value.dtype = dtype;
@@ -116,7 +119,7 @@ LoopValue loop_tuple(std::vector<LoopValue> items) {
   return value;
 }
 
-LoopValue loop_view(DType dtype, int index, std::string pointer, std::vector<LoopValue> sizes,
+LoopValue loop_view(DType dtype, int index, Expr pointer, std::vector<LoopValue> sizes,
                     std::vector<LoopValue> strides) {
   LoopValue view, address;
   address.kind = LoopKind::Pointer;
@@ -237,7 +240,7 @@ LoopValue generalized(LoopValue value) {
     value.known_float.reset();
     value.affine.reset();
     value.most.reset();
-    value.remainder.clear();
+    value.remainder = Expr();
     value.is_counter = false;
     value.counts_of = -1;
     value.is_count = false;

@@ -10,9 +10,14 @@
 #include <vector>
 
 #include "capture/perform/state.h"
+#include "loopir/expression.h"
+#include "loopir/operations.h"
 #include "weft/dtype.h"
 
 namespace weft::capture {
+
+using loopir::Expr;
+namespace op = loopir::op;
 
 enum class LoopKind : uint8_t {
   Unbound,       // a local that is not set, or that nothing reads again
@@ -87,13 +92,13 @@ struct LoopValue {
   bool pinned = false;                // Int: its value is part of its type, no variable (unrolled.cc)
   LoopAffineRef affine;               // Int, in a loop's checked version
   std::optional<int64_t> most;  // Int, Numpy: where it is known to be from 0 to this, by a mask or a divisor
-  std::string remainder;    // Int, Numpy: C++ that is zero where this is, of a division that rounds to zero
-  bool is_counter = false;  // in a loop's checked version: moved by little in a round (counters.cc)
+  Expr remainder;               // Int, Numpy: it is zero where this is, of a division that rounds to zero
+  bool is_counter = false;      // in a loop's checked version: moved by little in a round (counters.cc)
   // Numpy: an element of array `counts_of`, which is only counted in (whole.cc); with is_count, one more or
   // less than that.
   int counts_of = -1;
   bool is_count = false;
-  std::string expr;       // of the leaf: Int, Float, Bool, Numpy, Row, Pointer, ListAddress
+  Expr expr;              // of the leaf: Int, Float, Bool, Numpy, Row, Pointer, ListAddress
   std::string operation;  // Pending: weft's operator, which computes with `compute`
   DType compute = DType::F64;
   std::vector<std::string> sizes;  // Pending
@@ -118,22 +123,22 @@ struct LoopValue {
   bool is_python() const { return is_number() && kind != LoopKind::Numpy; }
 };
 
-LoopValue loop_int(std::string expr, bool nonnegative = false);
+LoopValue loop_int(Expr expr, bool nonnegative = false);
 LoopValue loop_known_int(int64_t value);
-LoopValue loop_float(std::string expr);
+LoopValue loop_float(Expr expr);
 LoopValue loop_known_float(double value);
-LoopValue loop_bool(std::string expr);
-LoopValue loop_numpy(DType dtype, std::string expr);
-LoopValue loop_either(std::string number, std::string is_numpy);
-LoopValue loop_complex(bool of_numpy, std::string real, std::string imaginary);
+LoopValue loop_bool(Expr expr);
+LoopValue loop_numpy(DType dtype, Expr expr);
+LoopValue loop_either(Expr number, Expr is_numpy);
+LoopValue loop_complex(bool of_numpy, Expr real, Expr imaginary);
 // A number as the element of a complex array.
-std::string element_of_complex(const LoopValue& value);
+Expr element_of_complex(const LoopValue& value);
 LoopValue loop_const(PyObject* object);
 LoopValue loop_tuple(std::vector<LoopValue> items);
 LoopValue loop_iterator(LoopValue number, LoopValue end, LoopValue gives);
 // The list that the loop may resize while this iterator goes over it; null where there is none.
 const LoopValue* resized_under(const LoopValue& iterator);
-LoopValue loop_view(DType dtype, int index, std::string pointer, std::vector<LoopValue> sizes,
+LoopValue loop_view(DType dtype, int index, Expr pointer, std::vector<LoopValue> sizes,
                     std::vector<LoopValue> strides);
 // Is it a range of few numbers, whose rounds are blocks of their own?
 inline bool is_unrolled(const LoopValue& iterator) {
@@ -168,6 +173,9 @@ std::vector<LoopValue> parts_of_key(const LoopValue& key);
 int operator_of(int op);
 std::string integer_literal(int64_t value);
 std::string float_literal(double value);
+// Conversion, and two conditions.
+Expr cast(const std::string& type, const Expr& value);
+Expr both(const Expr& a, const Expr& b);
 
 // A frame inside a loop.
 struct LoopFrame {

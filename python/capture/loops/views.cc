@@ -29,7 +29,7 @@ std::string extent(const LoopValue& view) {
   return fmt::format("{0}{1}, {0}{2}", view.items[0].expr, low, high);
 }
 
-std::string size_of_array(const LoopArray& array, int d) { return fmt::format("{}_n{}", array.name, d); }
+Expr size_of_array(const LoopArray& array, int d) { return Expr::name(fmt::format("{}_n{}", array.name, d)); }
 
 }  // namespace
 
@@ -40,21 +40,22 @@ int LoopBuilder::num_dims(const LoopValue& value) const {
   return array_of(value).dim - (value.kind == LoopKind::Row ? value.dims : 0);
 }
 
-std::string LoopBuilder::size_text(const LoopValue& array, int d) const {
+Expr LoopBuilder::size_text(const LoopValue& array, int d) const {
   if (array.kind == LoopKind::View) return array.size(d).expr;
   return size_of_array(array_of(array), d + (array.kind == LoopKind::Row ? array.dims : 0));
 }
 
-std::string LoopBuilder::stride_text(const LoopValue& array, int d) const {
+Expr LoopBuilder::stride_text(const LoopValue& array, int d) const {
   if (array.kind == LoopKind::View) return array.stride(d).expr;
   if (array.kind == LoopKind::Row) d += array.dims;
   const LoopArray& described = array_of(array);
-  return described.unit >> d & 1 ? "1L" : fmt::format("{}_s{}", described.name, d);
+  return described.unit >> d & 1 ? Expr::constant("1L")
+                                 : Expr::name(fmt::format("{}_s{}", described.name, d));
 }
 
-std::string LoopBuilder::data_text(const LoopValue& array) const {
+Expr LoopBuilder::data_text(const LoopValue& array) const {
   if (array.kind == LoopKind::View) return array.items[0].expr;
-  return array.kind == LoopKind::Row ? array.expr : array_of(array).name + "_data";
+  return array.kind == LoopKind::Row ? array.expr : Expr::name(array_of(array).name + "_data");
 }
 
 bool LoopBuilder::is_writable(const LoopValue& array) const {
@@ -100,13 +101,14 @@ LoopValue LoopBuilder::transposed(const LoopValue& value) {
 // Python's slice.indices().
 void LoopBuilder::slice_bounds(const LoopValue& slice, const std::string& size, std::string* start,
                                std::string* length, std::string* step) {
-  const auto bound = [&](const LoopValue& given, const std::string& missing, bool forward) {
+  const auto bound = [&](const LoopValue& given, const Expr& missing, bool forward) -> Expr {
     if (is_none(given)) return missing;
-    if (given.known == 0 && forward) return std::string("0L");
-    const std::string index = as_index(given);
+    if (given.known == 0 && forward) return Expr::constant("0L");
+    const Expr index = as_index(given);
     const bool nonnegative = given.nonnegative || (given.known && *given.known >= 0);
-    return temporary("i64", fmt::format("{}{}({}, {})", nonnegative ? "clamped" : "clamped_index",
-                                        forward ? "" : "_back", index, size));
+    const Expr function = Expr::function(
+        fmt::format("{}{}", nonnegative ? "clamped" : "clamped_index", forward ? "" : "_back"));
+    return temporary("i64", Expr::apply(op::kCall2, {function, index, size}));
   };
   bool forward = true;
   *step = "1L";
@@ -119,8 +121,12 @@ void LoopBuilder::slice_bounds(const LoopValue& slice, const std::string& size, 
     *step = temporary("i64", as_index(given));
     require(fmt::format("{0} > 0 && {0} < (1L << 40)", *step));
   }
-  *start = bound(slice.items[0], forward ? "0L" : fmt::format("({} - 1)", size), forward);
-  const std::string stop = bound(slice.items[1], forward ? size : "-1L", forward);
+  *start =
+      bound(slice.items[0],
+            forward ? Expr::constant("0L")
+                    : Expr::apply(op::kBrackets, {Expr::apply(op::infix("-"), {size, Expr::constant("1")})}),
+            forward);
+  const Expr stop = bound(slice.items[1], forward ? Expr(size) : Expr::constant("-1L"), forward);
   if (*step == "1L")
     *length = *start == "0L" ? stop : temporary("i64", fmt::format("maximum<i64>(0, {} - {})", stop, *start));
   else
