@@ -25,6 +25,7 @@ inline constexpr Operation kCast{"cast", "({t}){0}"};
 inline constexpr Operation kWord{"word", "word_of({0})"};
 inline constexpr Operation kIsNot0{"is_not_zero", "({0} != 0)"};
 inline constexpr Operation kAnyIsNot0{"any_is_not_zero", "({0} != 0 || {1} != 0)"};
+inline constexpr Operation kAnyIsNotNan{"any_is_not_nan", "({0} == {0} || {1} == {1})"};
 inline constexpr Operation kComplex{"complex", "c128({0}, {1})"};
 inline constexpr Operation kReal{"real", "{0}.re"};
 inline constexpr Operation kImaginary{"imag", "{0}.im"};

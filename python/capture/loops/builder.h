@@ -255,6 +255,8 @@ class LoopBuilder {
   LoopValue complex_element(const Place& place);
   static bool gives_numpy(const LoopValue& a, const LoopValue& b);
   LoopValue complex_product(bool of_numpy, const LoopValue& a, const LoopValue& b);
+  LoopValue recoverable(bool of_numpy, LoopValue value);
+  std::optional<LoopValue> mixed_complex(int op, const LoopValue& a, const LoopValue& b);
   LoopValue complex_power(const LoopValue& a, const LoopValue& b, bool of_numpy);
   LoopValue complex_binary(int op, const LoopValue& a, const LoopValue& b);
   LoopValue complex_compare(int op, const LoopValue& a, const LoopValue& b);

@@ -18,6 +18,9 @@ namespace weft::capture {
 namespace {
 
 constexpr int64_t kMaxPower = 8;
+// From 3.14 on Python's arithmetic with a real number leaves the imaginary part alone, and infinities are recovered from products
+// and quotients of which neither part is a number.
+constexpr bool kHasMixedModes = PY_VERSION_HEX >= 0x030E0000;
 
 // As an operand of complex arithmetic: real numbers have the imaginary part 0.
 std::pair<Expr, Expr> parts_of(const LoopValue& value) {
@@ -93,11 +96,39 @@ bool LoopBuilder::gives_numpy(const LoopValue& a, const LoopValue& b) {
   return a.kind == LoopKind::Numpy || (b.kind == LoopKind::Numpy && b.dtype != DType::F64);
 }
 
+// Where it has to recover infinities, Python does it.
+LoopValue LoopBuilder::recoverable(bool of_numpy, LoopValue value) {
+  if (kHasMixedModes && !of_numpy)
+    require(Expr::apply(op::kAnyIsNotNan, {value.items[0].expr, value.items[1].expr}));
+  return value;
+}
+
 LoopValue LoopBuilder::complex_product(bool of_numpy, const LoopValue& a, const LoopValue& b) {
   const auto [ar, ai] = parts_of(a);
   const auto [br, bi] = parts_of(b);
-  return new_complex(of_numpy, Expr::apply(op::kDifferenceOfProducts, {ar, br, ai, bi}),
-                     Expr::apply(op::kSumOfProducts, {ar, bi, ai, br}));
+  return recoverable(of_numpy, new_complex(of_numpy, Expr::apply(op::kDifferenceOfProducts, {ar, br, ai, bi}),
+                                           Expr::apply(op::kSumOfProducts, {ar, bi, ai, br})));
+}
+
+// With a real number on one side, as Python computes from 3.14 on; nothing: as with an imaginary part of 0.
+std::optional<LoopValue> LoopBuilder::mixed_complex(int op, const LoopValue& a, const LoopValue& b) {
+  const auto [ar, ai] = parts_of(a);
+  const auto [br, bi] = parts_of(b);
+  const auto result = [&](std::string_view symbol, const Expr& imaginary) {
+    return new_complex(false, Expr::apply(op::infix(symbol), {ar, br}), imaginary);
+  };
+  const bool is_real = !a.is_complex();  // the left one
+  switch (op) {
+    case NB_ADD: return result("+", is_real ? bi : ai);
+    case NB_SUBTRACT: return result("-", is_real ? minus(bi) : ai);
+    case NB_MULTIPLY: return result("*", is_real ? times(ar, bi) : times(ai, br));
+    case NB_TRUE_DIVIDE: {
+      if (is_real) return std::nullopt;
+      require(Expr::apply(op::kIsNot0, {br}));
+      return result("/", Expr::apply(op::infix("/"), {ai, br}));
+    }
+    default: return std::nullopt;
+  }
 }
 
 // As Python multiplies: from the lowest bit on.
@@ -121,7 +152,9 @@ LoopValue LoopBuilder::complex_binary(int op, const LoopValue& a, const LoopValu
   for (const LoopValue* part : {&a, &b})
     if (!part->is_complex() && !part->is_number())
       throw LoopUnsupported{"an operation on what is not a number"};
-  const bool of_numpy = gives_numpy(a, b);
+  const bool of_numpy = gives_numpy(a, b), is_mixed = a.is_complex() != b.is_complex();
+  if (kHasMixedModes && !of_numpy && is_mixed)
+    if (const auto result = mixed_complex(op, a, b)) return *result;
   const auto [ar, ai] = parts_of(a);
   const auto [br, bi] = parts_of(b);
   switch (op) {
@@ -137,8 +170,12 @@ LoopValue LoopBuilder::complex_binary(int op, const LoopValue& a, const LoopValu
       const Expr quotient = temporary(
           "c128", Expr::apply(of_numpy ? op::kComplexQuotientOfNumpy : op::kComplexQuotient,
                               {Expr::apply(op::kComplex, {ar, ai}), Expr::apply(op::kComplex, {br, bi})}));
-      return new_complex(of_numpy, Expr::apply(op::kReal, {quotient}),
-                         Expr::apply(op::kImaginary, {quotient}));
+      const LoopValue result = new_complex(of_numpy, Expr::apply(op::kReal, {quotient}),
+                                           Expr::apply(op::kImaginary, {quotient}));
+      // A real number over a complex one has other zeros there.
+      if (kHasMixedModes && !of_numpy && is_mixed)
+        for (const LoopValue& part : result.items) require(Expr::apply(op::kIsNot0, {part.expr}));
+      return recoverable(of_numpy, result);
     }
     case NB_POWER: return complex_power(a, b, of_numpy);
     default: throw LoopUnsupported{"an operation on complex numbers"};
