@@ -175,7 +175,8 @@ def histc(input, bins=100, min=0, max=0, *, out=None):
 
 
 def _counts_in_bins(input, bins, min, max):
-    if min == max or bins <= 0 or not input.is_floating_point() or not is_compiling():
+    # Bins' edges are rounded to numbers of 16 bits.
+    if min == max or bins <= 0 or input.dtype not in (_weft.float32, _weft.float64) or not is_compiling():
         return _weft.histc(input, bins, min, max)
     # Of a range that is known the operators that graphs hold tell the same.
     values = input.flatten() if input.dtype == _weft.float32 else input.flatten().double()
