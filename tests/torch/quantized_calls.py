@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import numpy
+from kept_values import kept
 
 ANSWERS = Path(__file__).parent / "test_quantized.json"
 CASES = {}
@@ -528,31 +529,6 @@ def archives(torch):
 
 
 # ---- what is kept ----------------------------------------------------------------------------------------------------
-
-
-def kept(value):
-    """A result as JSON: tensors with their bytes."""
-    if hasattr(value, "detach"):
-        if value.is_quantized:
-            scheme = str(value.qscheme())
-            if scheme == "torch.per_tensor_affine":
-                how = [value.q_scale(), value.q_zero_point()]
-            else:
-                how = [
-                    kept(value.q_per_channel_scales()),
-                    kept(value.q_per_channel_zero_points()),
-                    value.q_per_channel_axis(),
-                ]
-            return {"quantized": str(value.dtype), "how": how, "integers": kept(value.int_repr())}
-        array = numpy.ascontiguousarray(value.detach().numpy())
-        return {
-            "dtype": str(array.dtype),
-            "shape": list(array.shape),
-            "bytes": base64.b64encode(array.tobytes()).decode(),
-        }
-    if isinstance(value, (list, tuple)):
-        return [kept(each) for each in value]
-    return value
 
 
 def record():

@@ -702,6 +702,5 @@ MODULES = {
             conv_flop_count convert_num_with_suffix convert_to_percent_str get_shape get_suffix_str
             mm_flop normalize_tuple register_flop_formula sdpa_backward_flop
             sdpa_backward_flop_count sdpa_flop sdpa_flop_count shape_wrapper""",
-        "quasirandom": "SobolEngine",
     },
 }

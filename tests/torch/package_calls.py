@@ -1,0 +1,126 @@
+"""Calls of PyTorch's and torchvision's smaller packages, as functions of `torch` and `torchvision`: PyTorch's answers are recorded,
+weft's are compared with them (test_package_calls.py).
+
+Run with a Python that has both: python tests/torch/package_calls.py writes test_package_calls.json.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy
+from kept_values import kept
+
+ANSWERS = Path(__file__).parent / "test_package_calls.json"
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def numbers(torch, seed, *shape):
+    return torch.from_numpy(numpy.random.RandomState(seed).standard_normal(shape).astype("float32"))
+
+
+def message(call):
+    """The class and text of what a call raises."""
+    try:
+        call()
+    except Exception as error:
+        return [type(error).__name__, str(error)]
+    return None
+
+
+# ---- Sobol sequences -------------------------------------------------------------------------------------------------
+
+
+@case
+def sobol(torch, torchvision):
+    engine = torch.quasirandom.SobolEngine
+    results = []
+    for dimension in (1, 2, 3, 40, 1111):
+        plain = engine(dimension)
+        results += [
+            plain.draw(5)[:, -40:],
+            plain.draw()[:, -3:],
+            plain.quasi[-3:].clone(),
+            plain.num_generated,
+        ]
+        results += [plain.fast_forward(6).draw(2, dtype=torch.float64)[:, -3:], plain.reset().draw(2)[:, -3:]]
+    return results
+
+
+@case
+def scrambled_sobol(torch, torchvision):
+    engine = torch.quasirandom.SobolEngine
+    seeded = engine(4, scramble=True, seed=11)
+    torch.manual_seed(5)
+    drawn, out = engine(3, scramble=True), torch.empty(0)
+    seeded_points = seeded.draw(9)
+    drawn.draw(3, out=out)
+    return [seeded_points, seeded.shift, seeded.sobolstate, out, repr(seeded), repr(drawn), repr(engine(2))]
+
+
+@case
+def powers_of_sobol(torch, torchvision):
+    plain = torch.quasirandom.SobolEngine(2)
+    first = [plain.draw_base2(2), plain.draw_base2(2)]
+    return [
+        *first,
+        message(lambda: plain.draw_base2(2)),
+        message(lambda: torch.quasirandom.SobolEngine(0))[0],
+    ]
+
+
+# ---- elastic transforms ----------------------------------------------------------------------------------------------
+
+
+@case
+def elastic_transform(torch, torchvision):
+    F, modes = torchvision.transforms.functional, torchvision.transforms.InterpolationMode
+    image, displacement = numbers(torch, 1, 3, 7, 6), numbers(torch, 2, 1, 7, 6, 2) * 0.1
+    return [
+        F.elastic_transform(image, displacement),
+        F.elastic_transform(image, displacement, modes.NEAREST),
+        F.elastic_transform(image, displacement, fill=[0.5]),
+        F.elastic_transform(image, displacement, modes.NEAREST, fill=[1.0, 2.0, 3.0]),
+        F.elastic_transform(image.unsqueeze(0).repeat(2, 1, 1, 1), displacement),
+        F.elastic_transform((image * 40).clamp(0, 255).to(torch.uint8), displacement),
+        message(lambda: F.elastic_transform(image, displacement[:, 1:]))[0],
+        message(lambda: F.elastic_transform(image, 3)),
+    ]
+
+
+@case
+def elastic_transform_class(torch, torchvision):
+    make = torchvision.transforms.ElasticTransform
+    image = numbers(torch, 1, 3, 10, 9)
+    torch.manual_seed(3)
+    results = [
+        make.get_params([30.0, 40.0], [3.0, 4.0], [40, 44]),
+        make(3.0, 1.0)(image),
+        make(alpha=[5.0, 9.0], sigma=[0.5, 0.6], fill=2)(image),
+        make(1.0, 0.0)(image),
+    ]
+    results += [
+        str(make(30.0)),
+        message(lambda: make(3)),
+        message(lambda: make([1.0])),
+        message(lambda: make(fill="x")),
+    ]
+    return results
+
+
+def record():
+    import torch
+    import torchvision
+
+    answers = {name: kept(function(torch, torchvision)) for name, function in CASES.items()}
+    ANSWERS.write_text(json.dumps(answers, separators=(",", ":")) + "\n")
+    print(ANSWERS, ANSWERS.stat().st_size)
+
+
+if __name__ == "__main__":
+    sys.exit(record())
