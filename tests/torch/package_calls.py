@@ -113,6 +113,67 @@ def elastic_transform_class(torch, torchvision):
     return results
 
 
+# ---- compressed sparse matrices --------------------------------------------------------------------------------------
+
+
+def parts_of(s):
+    indices = (s.crow_indices(), s.col_indices()) if s.is_sparse_csr else (s.ccol_indices(), s.row_indices())
+    about = [str(s.layout), list(s.shape), s._nnz(), s.is_sparse, s.is_sparse_csr, str(s.dtype), s.dim()]
+    return [*indices, s.values(), s.to_dense(), *about]
+
+
+@case
+def compressed_rows_and_columns(torch, torchvision):
+    dense = torch.tensor([[0.0, 0.0, 9.0], [4.0, 0.0, 5.0], [0.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
+    other = torch.arange(6.0).reshape(3, 2)
+    results = []
+    for convert in (torch.Tensor.to_sparse_csr, torch.Tensor.to_sparse_csc):
+        s = convert(dense)
+        results += [
+            parts_of(s),
+            parts_of(s.t()),
+            parts_of(s * 2),
+            parts_of(-s),
+            parts_of(s.double()),
+            parts_of(s.clone()),
+        ]
+        results += [
+            parts_of(s + s),
+            s @ other,
+            torch.mm(s, other),
+            s @ other[:, 0],
+            torch.sparse.mm(s, other),
+        ]
+        coordinates = s.to_sparse_coo()
+        results += [
+            coordinates.coalesce().indices(),
+            coordinates.coalesce().values(),
+            s.to_sparse().to_dense(),
+        ]
+        results += [parts_of(coordinates.to_sparse_csr()), parts_of(coordinates.to_sparse_csc()), repr(s)]
+    results += [
+        parts_of(torch.zeros(2, 3).to_sparse_csr()),
+        parts_of(dense.to_sparse(layout=torch.sparse_csc)),
+    ]
+    return results
+
+
+@case
+def compressed_tensors(torch, torchvision):
+    rows = torch.sparse_csr_tensor([0, 2, 3], [0, 2, 1], [1.0, 2.0, 3.0], (2, 4))
+    columns = torch.sparse_csc_tensor([0, 2, 3], [0, 2, 1], [1.0, 2.0, 3.0], dtype=torch.float64)
+    small = torch.sparse_csr_tensor(
+        torch.tensor([0, 1], dtype=torch.int32), torch.tensor([1], dtype=torch.int32), torch.tensor([5.0])
+    )
+    other = torch.sparse_compressed_tensor([0, 1], [0], [1], layout=torch.sparse_csc)
+    return [
+        *map(parts_of, (rows, columns, small, other)),
+        message(rows.ccol_indices),
+        message(rows.indices),
+        message(columns.crow_indices),
+    ]
+
+
 def record():
     import torch
     import torchvision

@@ -22,3 +22,35 @@ def test_calls(name):
 def test_more_dimensions_than_there_are():
     with pytest.raises(ValueError, match=r"\[1, 1111\]"):
         torch.quasirandom.SobolEngine(1112)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([0, 2], [0, 1], [1.0], (1, 2)), "do not fit"),
+        (([0, 2, 1], [0, 1], [1.0, 2.0], (2, 2)), "never fall"),
+        (([1, 2], [0, 1], [1.0, 2.0], (1, 2)), "begin with 0"),
+        (([0, 2], [1, 0], [1.0, 2.0], (1, 2)), "sorted"),
+        (([0, 2], [1, 1], [1.0, 2.0], (1, 2)), "distinct"),
+        (([0, 2], [0, 2], [1.0, 2.0], (1, 2)), "below 2"),
+        (([0.0, 1.0], [0.0], [1.0], (1, 2)), "int32 or int64"),
+        (([[0, 1]], [[0]], [[1.0]], (1, 1, 2)), "one matrix"),
+    ],
+)
+def test_compressed_matrices_that_are_none(arguments, words):
+    for make in (torch.sparse_csr_tensor, torch.sparse_csc_tensor):
+        arguments = arguments if make is torch.sparse_csr_tensor else (*arguments[:3], arguments[3][::-1])
+        with pytest.raises((ValueError, RuntimeError, NotImplementedError), match=words):
+            make(*arguments)
+
+
+def test_what_compressed_matrices_do_not_do():
+    s = torch.eye(2).to_sparse_csr()
+    with pytest.raises(TypeError, match="not for sparse tensors"):
+        torch.exp(s)
+    with pytest.raises(NotImplementedError, match="over dimensions"):
+        s.sum(0)
+    with pytest.raises(NotImplementedError, match="expected a matrix"):
+        torch.zeros(2, 2, 2).to_sparse_csr()
+    with pytest.raises(NotImplementedError, match="sparse_bsr"):
+        torch.eye(2).to_sparse(layout=torch.sparse_bsr)

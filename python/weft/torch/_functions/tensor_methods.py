@@ -417,14 +417,20 @@ def to_dense(self, dtype=None, *, masked_grad=None):
 
 
 def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
-    """The elements that are not 0, in coordinate format. NotImplementedError for other layouts."""
-    if (
-        (layout is not None and str(layout) != "torch.sparse_coo")
-        or blocksize is not None
-        or dense_dim is not None
-    ):
-        raise NotImplementedError("to_sparse: weft's sparse tensors are in coordinate format")
-    return _weft.sparse._coo.to_sparse(self, sparse_dim)
+    """The elements that are not 0, in coordinate format, CSR or CSC. NotImplementedError for other layouts."""
+    if blocksize is not None or dense_dim is not None:
+        raise NotImplementedError("to_sparse: weft's sparse tensors have no blocks and no dense dimensions")
+    return _weft.sparse._csr.to_sparse(self, sparse_dim, layout)
+
+
+def to_sparse_csr(self, dense_dim=None):
+    """The elements of a matrix that are not 0, row by row."""
+    return to_sparse(self, layout="sparse_csr", dense_dim=dense_dim)
+
+
+def to_sparse_csc(self, dense_dim=None):
+    """The same, column by column."""
+    return to_sparse(self, layout="sparse_csc", dense_dim=dense_dim)
 
 
 def is_coalesced(self):
