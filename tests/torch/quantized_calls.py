@@ -5,6 +5,7 @@ Run with a Python that has PyTorch: python tests/torch/quantized_calls.py writes
 """
 
 import base64
+import importlib
 import io
 import json
 import re
@@ -462,6 +463,84 @@ def observers(torch):
             observer(numbers(torch, seed, 16, 12, scale=1 + 0.3 * (seed - 100)))
         results += [*observer.calculate_qparams()]
     return results
+
+
+# ---- graphs ----------------------------------------------------------------------------------------------------------
+
+
+def residual_network(torch):
+    nn, F = torch.nn, torch.nn.functional
+
+    class Network(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv1, self.bn1 = nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8)
+            self.conv2, self.bn2 = nn.Conv2d(8, 8, 3, padding=1), nn.BatchNorm2d(8)
+            self.conv3 = nn.Conv2d(8, 8, 1, groups=8)
+            self.pool, self.relu, self.drop = nn.MaxPool2d(2), nn.ReLU(), nn.Dropout()
+            self.head = nn.Sequential(nn.Linear(16, 6), nn.ReLU(), nn.Linear(6, 3))
+
+        def forward(self, x):
+            x = self.relu(self.bn1(self.conv1(x)))
+            y = F.relu(self.bn2(self.conv2(x)) + x)
+            z = torch.cat([y, self.conv3(x)], 1)
+            z = self.drop(torch.flatten(F.adaptive_avg_pool2d(self.pool(z), 1), 1))
+            return torch.sigmoid(self.head(z)) * 2, z * z, x.size(0), z.exp()
+
+    return seeded(torch, Network()).eval()
+
+
+def by_graph(torch, model, mapping):
+    fx = importlib.import_module(torch.__name__ + ".ao.quantization.quantize_fx")
+    prepared = fx.prepare_fx(model, mapping, (numbers(torch, 90, 2, 3, 8, 8),))
+    for seed in (90, 91):
+        prepared(numbers(torch, seed, 2, 3, 8, 8))
+    converted = fx.convert_fx(prepared)
+    kinds = [
+        f"{name} {type(m).__name__} {'.ao.' in type(m).__module__}"
+        for name, m in converted.named_modules()
+        if not list(m.children()) and "Dropout" not in type(m).__name__
+    ]
+    return [converted(numbers(torch, 92, 2, 3, 8, 8)), sorted(kinds)]
+
+
+@case
+def whole_graphs(torch):
+    tq = torch.ao.quantization
+    mapping = tq.get_default_qconfig_mapping("fbgemm")
+    return [
+        by_graph(torch, residual_network(torch), mapping),
+        by_graph(torch, small_network(torch).eval(), mapping),
+        by_graph(torch, residual_network(torch), tq.get_default_qconfig_mapping("qnnpack")),
+    ]
+
+
+@case
+def parts_of_graphs(torch):
+    tq, nn = torch.ao.quantization, torch.nn
+    qconfig = tq.get_default_qconfig("fbgemm")
+    layers = seeded(
+        torch, nn.Sequential(nn.Flatten(), nn.Linear(192, 5), nn.Hardtanh(), nn.Linear(5, 4))
+    ).eval()
+    return [
+        by_graph(
+            torch,
+            layers,
+            tq.QConfigMapping()
+            .set_global(qconfig)
+            .set_module_name("1", None)
+            .set_object_type(nn.Hardtanh, None),
+        ),
+        by_graph(torch, layers, tq.QConfigMapping().set_object_type(nn.Linear, qconfig)),
+        by_graph(torch, layers, tq.QConfigMapping().set_module_name_regex("[3-9]", qconfig)),
+        by_graph(torch, layers, tq.QConfigMapping().set_object_type(nn.Linear, tq.default_dynamic_qconfig)),
+        by_graph(
+            torch,
+            residual_network(torch),
+            tq.QConfigMapping().set_global(qconfig).set_module_name("conv2", None),
+        ),
+        by_graph(torch, residual_network(torch), {"": None}),
+    ]
 
 
 @case

@@ -27,6 +27,8 @@ OF_FUNCTIONS = {
     "dynamic_module",
     "observers",
     "static_module",
+    "whole_graphs",
+    "parts_of_graphs",
 }
 
 
@@ -104,7 +106,9 @@ def test_frozen_archives(name, transform):
         (lambda q: q.to(torch.float32), "please use dequantize"),
         (lambda q: q.dequantize().q_scale(), "expected a quantized tensor"),
         (lambda q: torch.quantize_per_tensor(q.dequantize(), 0.1, 300, torch.quint8), "zero_point 300"),
-        (lambda q: torch.ao.quantization.prepare_fx(None, None, None), "eager mode"),
+        (lambda q: torch.ao.quantization.prepare_qat_fx(None, None, None), "does not train"),
+        (lambda q: torch.ao.quantization.convert_fx(torch.nn.Identity()), "that prepare_fx has prepared"),
+        (lambda q: torch.ao.quantization.prepare_fx(None, None, None, backend_config=1), "backend_config"),
     ],
 )
 def test_refusals(call, words):
