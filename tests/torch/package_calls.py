@@ -4,6 +4,7 @@ weft's are compared with them (test_package_calls.py).
 Run with a Python that has both: python tests/torch/package_calls.py writes test_package_calls.json.
 """
 
+import copy
 import json
 import sys
 from pathlib import Path
@@ -174,9 +175,61 @@ def compressed_tensors(torch, torchvision):
     ]
 
 
+# ---- tensors that say what they are ----------------------------------------------------------------------------------
+
+
+def about(x):
+    kept = [str(getattr(x, name, "")) for name in ("format", "canvas_size", "clamping_mode")]
+    return [type(x).__name__, list(x.shape), str(x.dtype), kept, x.tolist(), x.ndim]
+
+
+@case
+def tv_tensors(torch, torchvision):
+    tv = torchvision.tv_tensors
+    image, flat = tv.Image(torch.arange(12.0).reshape(3, 2, 2)), tv.Image([[1, 2], [3, 4]])
+    boxes = tv.BoundingBoxes([0, 1, 2, 3], format="xyxy", canvas_size=(4, 5))
+    turned = tv.BoundingBoxes(
+        [[0.0, 1, 2, 3, 45]], format=tv.BoundingBoxFormat.XYWHR, canvas_size=(4, 5), clamping_mode=None
+    )
+    points, mask = tv.KeyPoints([[1.0, 2.0]], canvas_size=(3, 3)), tv.Mask(torch.ones(2, 2, dtype=torch.bool))
+    video = tv.Video(torch.zeros(1, 1, 2, 2))
+    results = [about(x) for x in (image, flat, boxes, turned, points, mask, video)]
+    for x in (image, boxes, points):
+        made = [
+            x + 1,
+            x.clone(),
+            x.to(torch.float64),
+            x.detach(),
+            x[0],
+            x * x,
+            copy.deepcopy(x),
+            tv.wrap(x + 1, like=x),
+        ]
+        with tv.set_return_type("TVTensor"):
+            made += [x + 1, *x.unbind(0), torch.cat([x, x])]
+        made += [torch.cat([x, x]), x.sum()]
+        results += [about(each) for each in made]
+    results += [about(tv.wrap(torch.ones(1, 4), like=boxes, canvas_size=(9, 9), format="CXCYWH"))]
+    results += [repr(boxes), repr(points), isinstance(image, torch.Tensor), isinstance(boxes, tv.TVTensor)]
+    results += [
+        [tv.is_rotated_bounding_format(each) for each in ("xywhr", "XYXY", tv.BoundingBoxFormat.XYXYXYXY)]
+    ]
+    results += [
+        message(lambda: tv.BoundingBoxes(torch.zeros(1, 1, 4), format="XYXY", canvas_size=(4, 5))),
+        message(lambda: tv.BoundingBoxes([[0, 1, 2, 3, 4]], format="XYWHR", canvas_size=(4, 5))),
+        message(lambda: tv.BoundingBoxes([0, 1, 2, 3], format="XYXY", canvas_size=(4, 5), clamping_mode="x")),
+        message(lambda: tv.KeyPoints([[0, 1, 2]], canvas_size=(4, 5))),
+        message(lambda: tv.Image(1)),
+        message(lambda: tv.Video(torch.zeros(2))),
+        message(lambda: tv.set_return_type("x"))[0],
+    ]
+    return results
+
+
 def record():
     import torch
     import torchvision
+    import torchvision.tv_tensors
 
     answers = {name: kept(function(torch, torchvision)) for name, function in CASES.items()}
     ANSWERS.write_text(json.dumps(answers, separators=(",", ":")) + "\n")

@@ -54,3 +54,12 @@ def test_what_compressed_matrices_do_not_do():
         torch.zeros(2, 2, 2).to_sparse_csr()
     with pytest.raises(NotImplementedError, match="sparse_bsr"):
         torch.eye(2).to_sparse(layout=torch.sparse_bsr)
+
+
+def test_transforms_of_boxes_are_refused():
+    boxes = torchvision.tv_tensors.BoundingBoxes([0, 1, 2, 3], format="XYXY", canvas_size=(4, 5))
+    for functional in (torchvision.transforms.functional, torchvision.transforms.v2.functional):
+        with pytest.raises(NotImplementedError, match="not BoundingBoxes"):
+            functional.hflip(boxes)
+    image = torchvision.tv_tensors.Image(torch.arange(4.0).reshape(1, 2, 2))
+    assert torch.equal(torchvision.transforms.v2.functional.hflip(image), image.flip(-1))

@@ -320,7 +320,9 @@ def as_subclass(self, cls):
     """The same tensor as an object of a subclass of Tensor."""
     if not (isinstance(cls, type) and issubclass(cls, _weft.Tensor)):
         raise TypeError(f"as_subclass: expected a subclass of Tensor, got {cls!r}")
-    return cls(self)
+    made = _weft.Tensor.__new__(cls)  # the class's own __new__ and __init__ may take other arguments
+    _weft.Tensor.__init__(made, self)
+    return made
 
 
 def _make_wrapper_subclass(cls, size, *args, **kwargs):

@@ -19,11 +19,16 @@ __all__ = [
 ]  # fmt: skip
 
 _is_pil_image = is_pillow_image
+_TV_TENSORS, _OTHERS = "weft.torchvision.tv_tensors", ("BoundingBoxes", "KeyPoints", "Mask")
 
 
 def _is_tensor(img, name):
     """True for a tensor, False for one of Pillow's images."""
     if isinstance(img, Tensor):
+        if type(img).__name__ in _OTHERS and type(img).__module__ == _TV_TENSORS:
+            raise NotImplementedError(
+                f"{name}: weft changes images and videos, not {type(img).__name__}: as_subclass(torch.Tensor) is one"
+            )
         if img.ndim < 2:
             raise TypeError(f"{name}: expected a tensor[*, H, W], got {img.ndim} dimensions")
         return True
