@@ -5,6 +5,7 @@ Run with a Python that has both: python tests/torch/package_calls.py writes test
 """
 
 import copy
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -222,6 +223,146 @@ def tv_tensors(torch, torchvision):
         message(lambda: tv.Image(1)),
         message(lambda: tv.Video(torch.zeros(2))),
         message(lambda: tv.set_return_type("x"))[0],
+    ]
+    return results
+
+
+# ---- parametrizations ------------------------------------------------------------------------------------------------
+
+
+def of(torch, name):
+    return importlib.import_module(f"{torch.__name__}.nn.utils.{name}")
+
+
+def symmetric(torch):
+    class Symmetric(torch.nn.Module):
+        def forward(self, x):
+            return x.triu() + x.triu(1).T
+
+        def right_inverse(self, x):
+            return x.triu()
+
+    return Symmetric()
+
+
+def doubled(torch):
+    class Doubled(torch.nn.Module):
+        def forward(self, x):
+            return x * 2
+
+    return Doubled()
+
+
+def pair(torch):
+    class Pair(torch.nn.Module):
+        def forward(self, x, y):
+            return x @ y
+
+        def right_inverse(self, x):
+            return x, torch.eye(3)
+
+    return Pair()
+
+
+def returning(torch, value):
+    class Returning(torch.nn.Module):
+        def forward(self, x):
+            return x
+
+        def right_inverse(self, x):
+            return value
+
+    return Returning()
+
+
+def line(torch, outputs=3, inputs=3):
+    made = torch.nn.Linear(inputs, outputs)
+    made.weight = torch.nn.Parameter(numbers(torch, 4, outputs, inputs))
+    return made
+
+
+@case
+def parametrize(torch, torchvision):
+    P, nn = of(torch, "parametrize"), torch.nn
+    one, two, norm, other = line(torch), line(torch), nn.BatchNorm1d(3), nn.Linear(3, 3)
+    P.register_parametrization(one, "weight", symmetric(torch))
+    results = [
+        repr(one),
+        sorted(one.state_dict()),
+        type(one).__name__,
+        P.is_parametrized(one, "bias"),
+        one.weight,
+    ]
+    one.weight = torch.arange(4.0).reshape(2, 2)
+    results += [one.weight, one.parametrizations.weight.original]
+    one.weight = numbers(torch, 6, 3, 3)
+    results += [
+        message(lambda: P.register_parametrization(one, "x", symmetric(torch))),
+        message(lambda: P.remove_parametrizations(one, "bias")),
+        message(lambda: P.register_parametrization(line(torch), "weight", nn.Flatten(0))),
+        message(lambda: P.register_parametrization(one, "weight", nn.Flatten(0)))[0],
+        message(lambda: one.parametrizations.weight.right_inverse(torch.ones(3, 3, dtype=torch.float64))),
+        message(lambda: P.register_parametrization(line(torch), "weight", returning(torch, 3))),
+        message(
+            lambda: P.register_parametrization(
+                line(torch), "weight", returning(torch, torch.ones(3, 3).long())
+            )
+        ),
+        message(lambda: P.ParametrizationList([], torch.ones(2))),
+    ]
+    P.register_parametrization(two, "weight", pair(torch))
+    results += [
+        sorted(two.state_dict()),
+        two.parametrizations.weight.ntensors,
+        two.parametrizations.weight.is_tensor,
+    ]
+    results += [message(lambda: P.remove_parametrizations(two, "weight", leave_parametrized=False))]
+    P.register_parametrization(two, "weight", doubled(torch))
+    results += [two.weight, message(lambda: setattr(two, "weight", torch.ones(3, 3)))]
+    P.remove_parametrizations(two, "weight")
+    results += [type(two).__name__, type(two.weight).__name__, two.weight, sorted(two.state_dict())]
+    P.transfer_parametrizations_and_params(one, other)
+    results += [
+        type(other).__name__,
+        other.weight,
+        other.parametrizations.weight[0] is one.parametrizations.weight[0],
+    ]
+    with P.cached():
+        results += [one.weight is one.weight]
+    results += [one.weight is one.weight]
+    P.remove_parametrizations(one, "weight", leave_parametrized=False)
+    results += [type(one).__name__, one.weight]
+    P.register_parametrization(norm, "running_mean", doubled(torch))
+    return [*results, sorted(norm.state_dict()), norm.running_mean]
+
+
+@case
+def orthogonal(torch, torchvision):
+    make, results = of(torch, "parametrizations").orthogonal, []
+    for sizes in ((3, 3), (5, 3), (3, 5)):
+        for name in (None, "matrix_exp", "cayley", "householder"):
+            made = make(line(torch, *sizes), "weight", name)
+            matrix = made.weight if sizes[0] >= sizes[1] else made.weight.T
+            results += [
+                matrix.T @ matrix,
+                sorted(made.state_dict()),
+                list(made.parametrizations.weight[0].base.shape),
+            ]
+            if sizes[0] == sizes[1]:
+                results += [made.weight]
+            made.parametrizations.weight[0].base = torch.eye(max(sizes))
+            with torch.no_grad():
+                made.parametrizations.weight.original.copy_(
+                    numbers(torch, 8, *sizes).tril().fill_diagonal_(1.0)
+                )
+            results += [made.weight]
+    plain = make(line(torch, 4, 3), "weight", "householder", use_trivialization=False)
+    results += [plain.weight, plain.parametrizations.weight.original]
+    results += [
+        message(lambda: make(line(torch), "weight", "x")),
+        message(lambda: make(line(torch), "bias")),
+        message(lambda: make(line(torch), "weight", "cayley", use_trivialization=False).weight.shape),
+        message(lambda: setattr(plain, "weight", torch.ones(2, 2)))[0],
     ]
     return results
 

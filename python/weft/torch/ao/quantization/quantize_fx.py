@@ -10,6 +10,7 @@ from weft import nn
 from weft.nn import functional as F
 from weft.torch import fx
 
+from ... import _absent
 from ..nn.intrinsic import _fused
 from ..nn.quantized import FloatFunctional, FXFloatFunctional
 from .fuse_modules import fuse_known_modules
@@ -409,3 +410,6 @@ def convert_fx(
         if _remove_qconfig and hasattr(module, "qconfig"):
             del module.qconfig
     return made
+
+
+__getattr__ = _absent.names(__name__)
