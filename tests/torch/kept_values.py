@@ -1,8 +1,15 @@
-"""Results of calls as JSON, kept by a Python that has PyTorch, and weft's compared with them."""
+"""Random numbers, and results of calls as JSON, kept by a Python that has PyTorch, and weft's compared with them."""
 
 import base64
+import io
+import zipfile
 
 import numpy
+
+
+def numbers(torch, seed, *shape, scale=1.0):
+    values = numpy.random.RandomState(seed).standard_normal(shape).astype("float32") * numpy.float32(scale)
+    return torch.from_numpy(values)
 
 
 def kept(value):
@@ -28,6 +35,19 @@ def kept(value):
     if isinstance(value, (list, tuple)):
         return [kept(each) for each in value]
     return value
+
+
+def shorter(archive):
+    """The archive compressed, without the notes for debuggers."""
+    buffer = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(archive)) as old,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for entry in old.infolist():
+            if not entry.filename.endswith(".debug_pkl"):
+                new.writestr(entry.filename, old.read(entry))
+    return buffer.getvalue()
 
 
 def array(answer):

@@ -10,8 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-import numpy
-from kept_values import kept
+from kept_values import kept, numbers
 
 ANSWERS = Path(__file__).parent / "test_package_calls.json"
 CASES = {}
@@ -20,10 +19,6 @@ CASES = {}
 def case(function):
     CASES[function.__name__] = function
     return function
-
-
-def numbers(torch, seed, *shape):
-    return torch.from_numpy(numpy.random.RandomState(seed).standard_normal(shape).astype("float32"))
 
 
 def message(call):

@@ -5,7 +5,6 @@ Run with a Python that has PyTorch: python tests/torch/quantized_calls.py writes
 """
 
 import base64
-import importlib
 import io
 import json
 import re
@@ -13,7 +12,8 @@ import sys
 from pathlib import Path
 
 import numpy
-from kept_values import kept
+from kept_values import kept, numbers, shorter
+from quantized_graphs import by_graph, residual_network
 
 ANSWERS = Path(__file__).parent / "test_quantized.json"
 CASES = {}
@@ -22,11 +22,6 @@ CASES = {}
 def case(function):
     CASES[function.__name__] = function
     return function
-
-
-def numbers(torch, seed, *shape, scale=1.0):
-    values = numpy.random.RandomState(seed).standard_normal(shape).astype("float32") * numpy.float32(scale)
-    return torch.from_numpy(values)
 
 
 def quantized(torch, seed, *shape, scale=0.05, zero_point=128, dtype="quint8"):
@@ -468,50 +463,16 @@ def observers(torch):
 # ---- graphs ----------------------------------------------------------------------------------------------------------
 
 
-def residual_network(torch):
-    nn, F = torch.nn, torch.nn.functional
-
-    class Network(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.conv1, self.bn1 = nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8)
-            self.conv2, self.bn2 = nn.Conv2d(8, 8, 3, padding=1), nn.BatchNorm2d(8)
-            self.conv3 = nn.Conv2d(8, 8, 1, groups=8)
-            self.pool, self.relu, self.drop = nn.MaxPool2d(2), nn.ReLU(), nn.Dropout()
-            self.head = nn.Sequential(nn.Linear(16, 6), nn.ReLU(), nn.Linear(6, 3))
-
-        def forward(self, x):
-            x = self.relu(self.bn1(self.conv1(x)))
-            y = F.relu(self.bn2(self.conv2(x)) + x)
-            z = torch.cat([y, self.conv3(x)], 1)
-            z = self.drop(torch.flatten(F.adaptive_avg_pool2d(self.pool(z), 1), 1))
-            return torch.sigmoid(self.head(z)) * 2, z * z, x.size(0), z.exp()
-
-    return seeded(torch, Network()).eval()
-
-
-def by_graph(torch, model, mapping):
-    fx = importlib.import_module(torch.__name__ + ".ao.quantization.quantize_fx")
-    prepared = fx.prepare_fx(model, mapping, (numbers(torch, 90, 2, 3, 8, 8),))
-    for seed in (90, 91):
-        prepared(numbers(torch, seed, 2, 3, 8, 8))
-    converted = fx.convert_fx(prepared)
-    kinds = [
-        f"{name} {type(m).__name__} {'.ao.' in type(m).__module__}"
-        for name, m in converted.named_modules()
-        if not list(m.children()) and "Dropout" not in type(m).__name__
-    ]
-    return [converted(numbers(torch, 92, 2, 3, 8, 8)), sorted(kinds)]
-
-
 @case
 def whole_graphs(torch):
     tq = torch.ao.quantization
     mapping = tq.get_default_qconfig_mapping("fbgemm")
     return [
-        by_graph(torch, residual_network(torch), mapping),
+        by_graph(torch, seeded(torch, residual_network(torch)).eval(), mapping),
         by_graph(torch, small_network(torch).eval(), mapping),
-        by_graph(torch, residual_network(torch), tq.get_default_qconfig_mapping("qnnpack")),
+        by_graph(
+            torch, seeded(torch, residual_network(torch)).eval(), tq.get_default_qconfig_mapping("qnnpack")
+        ),
     ]
 
 
@@ -536,10 +497,10 @@ def parts_of_graphs(torch):
         by_graph(torch, layers, tq.QConfigMapping().set_object_type(nn.Linear, tq.default_dynamic_qconfig)),
         by_graph(
             torch,
-            residual_network(torch),
+            seeded(torch, residual_network(torch)).eval(),
             tq.QConfigMapping().set_global(qconfig).set_module_name("conv2", None),
         ),
-        by_graph(torch, residual_network(torch), {"": None}),
+        by_graph(torch, seeded(torch, residual_network(torch)).eval(), {"": None}),
     ]
 
 
@@ -625,21 +586,6 @@ def record():
         }
     ANSWERS.write_text(json.dumps(answers, separators=(",", ":")) + "\n")
     print(ANSWERS, ANSWERS.stat().st_size)
-
-
-def shorter(archive):
-    """The archive compressed, without the notes for debuggers."""
-    import zipfile
-
-    buffer = io.BytesIO()
-    with (
-        zipfile.ZipFile(io.BytesIO(archive)) as old,
-        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new,
-    ):
-        for entry in old.infolist():
-            if not entry.filename.endswith(".debug_pkl"):
-                new.writestr(entry.filename, old.read(entry))
-    return buffer.getvalue()
 
 
 if __name__ == "__main__":
