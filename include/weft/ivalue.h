@@ -197,6 +197,8 @@ struct Tuple {
 struct Object {
   ClassTypePtr type;
   std::vector<IValue> slots;  // one for each of type->attributes()
+  // Of classes of C++: what is made of the slots once, and never changes.
+  std::shared_ptr<const void> native = nullptr;
   // AttributeError-like ValueError naming class and attribute.
   const IValue& attribute(std::string_view name) const;
   void set_attribute(std::string_view name, IValue value);

@@ -37,11 +37,10 @@ void for_each_run(const Quantizer& quantizer, const Shape& shape, F&& f) {
   for (int64_t run = 0; run < runs; ++run) f(run * inner, inner, static_cast<size_t>(run % shape[axis]));
 }
 
-// What a processor's conversion makes of a float: the smallest int where there is none.
+#include "core/quantized_bytes.inc"
+
+// What a processor's conversion makes of a float of at most 2147483520: the smallest int where there is none.
 inline int64_t rounded(float value) {
-  // Numbers below 2^22 are rounded, half to even, by this sum.
-  constexpr float kUnits = 12582912.0F, kPlain = 4194304.0F;  // 1.5 * 2^23
-  if (std::abs(value) < kPlain) return static_cast<int32_t>((value + kUnits) - kUnits);
   constexpr float kMost = 2147483520.0F, kLeast = -2147483648.0F;
   return value >= kLeast ? static_cast<int64_t>(std::nearbyint(std::min(value, kMost)))
                          : std::numeric_limits<int32_t>::min();
@@ -125,9 +124,12 @@ Tensor of_integers(const Tensor& integers, DType dtype, std::shared_ptr<const Qu
   return x;
 }
 
-namespace {
+int64_t count_in_fused_vectors(int64_t count) {
+  constexpr int64_t kFusedBytes = 128;
+  return count - count % kFusedBytes;
+}
 
-constexpr int64_t kFusedBytes = 128;
+namespace {
 
 // What each byte stands for.
 template <class Q>
@@ -152,7 +154,7 @@ Tensor numbers_of(const Tensor& x, bool fused) {
   visit_integers(x.dtype(), [&]<class Q>(Q) {
     const Q* const from = integers.data_as<Q>();
     if (sizeof(Q) == 1 && !quantizer.is_per_channel()) {
-      const int64_t in_vectors = fused ? x.numel() - x.numel() % kFusedBytes : 0;
+      const int64_t in_vectors = fused ? count_in_fused_vectors(x.numel()) : 0;
       const std::array<float, 256> vectors = numbers_of_bytes<Q>(quantizer, true),
                                    rest = numbers_of_bytes<Q>(quantizer, false);
       for (int64_t i = 0; i < in_vectors; ++i) to[i] = vectors[static_cast<uint8_t>(from[i])];
@@ -195,11 +197,15 @@ Tensor quantize(const Tensor& x, DType dtype, std::shared_ptr<const Quantizer> q
           to[i] = static_cast<Q>(
               std::clamp(rounded(from[i] * inverse + static_cast<float>(zero)), range.low, range.high));
       } else {
-        // The sum wraps, as the processor's does.
-        const auto whole = static_cast<uint32_t>(static_cast<int64_t>(zero));
+        const auto whole = static_cast<int32_t>(zero);
+        const auto low = static_cast<int32_t>(range.low), high = static_cast<int32_t>(range.high);
         for (int64_t i = first; i < first + count; ++i) {
-          const auto sum = static_cast<int32_t>(static_cast<uint32_t>(rounded(from[i] * inverse)) + whole);
-          to[i] = static_cast<Q>(std::clamp(int64_t{sum}, range.low, range.high));
+          if constexpr (sizeof(Q) == 1) {
+            to[i] = static_cast<Q>(quantized_byte(from[i] * inverse, whole, low, high));
+          } else {  // the sum wraps, as the processor's does
+            to[i] = static_cast<Q>(static_cast<uint32_t>(rounded(from[i] * inverse)) +
+                                   static_cast<uint32_t>(whole));
+          }
         }
       }
     });

@@ -35,6 +35,7 @@ QuantizerTensors tensors_of(const Quantizer& quantizer);
 // product is rounded and the sum once.
 Tensor dequantize(const Tensor& x);
 Tensor dequantize_fused(const Tensor& x);
+int64_t count_in_fused_vectors(int64_t count);  // of so many elements in memory
 // round(x / scale) + zero_point, clamped; x is F32, and the result lies as it does.
 Tensor quantize(const Tensor& x, DType dtype, std::shared_ptr<const Quantizer> quantizer);
 

@@ -85,14 +85,18 @@ std::vector<Tensor> bincount(const OpDef& op, const OpArgs& args) {
   return {result};
 }
 
-// Equal bins from low to high, the last closed on the right; elements outside and NaN are not counted.
-template <class T>
-void count_in_bins(const T* values, int64_t count, T low, T high, std::vector<double>& bins) {
+// Equal bins from low to high, the last closed on the right; elements outside and NaN are not counted. Each
+// operation is rounded to numbers of Rounded.
+template <class Rounded, class T>
+void count_in_bins(const T* values, int64_t count, T least, T most, std::vector<double>& bins) {
+  const auto rounded = [](T value) { return static_cast<T>(static_cast<Rounded>(value)); };
   const auto last = static_cast<int64_t>(bins.size()) - 1;
-  const T size = static_cast<T>(bins.size()), width = high - low;
+  const T low = rounded(least), high = rounded(most), size = rounded(static_cast<T>(bins.size())),
+          width = rounded(high - low);
   for (int64_t i = 0; i < count; ++i) {
     if (!(values[i] >= low && values[i] <= high)) continue;
-    ++bins[static_cast<size_t>(std::min(static_cast<int64_t>((values[i] - low) * size / width), last))];
+    const T place = rounded(rounded(rounded(values[i] - low) * size) / width);
+    ++bins[static_cast<size_t>(std::min(static_cast<int64_t>(place), last))];
   }
 }
 
@@ -120,11 +124,23 @@ std::vector<Tensor> histc(const OpDef& op, const OpArgs& args) {
              fmt::format("histc: expected a finite range with min < max, got [{}, {}]", low, high));
   check_fits_memory(op.name, {bins}, DType::F64);
   std::vector<double> counts(static_cast<size_t>(bins), 0.0);
-  // float32 is counted in float32, with its rounding, where the range does not vanish in it.
-  if (is_single && static_cast<float>(low) < static_cast<float>(high))
-    count_in_bins(x.data_as<float>(), x.numel(), static_cast<float>(low), static_cast<float>(high), counts);
+  // Other dtypes than float64 are counted in themselves, with their rounding, where the range does not
+  // vanish.
+  const auto count = [&]<class Rounded, class T>(Rounded, T) {
+    const Tensor numbers = x.to(std::is_same_v<T, float> ? DType::F32 : DType::F64);
+    count_in_bins<Rounded>(numbers.data_as<T>(), x.numel(), static_cast<T>(low), static_cast<T>(high),
+                           counts);
+  };
+  const bool is_visible = Tensor::scalar(Scalar(low), given.dtype()).item().to_double() <
+                          Tensor::scalar(Scalar(high), given.dtype()).item().to_double();
+  if (!is_visible || given.dtype() == DType::F64)
+    count(double{}, double{});
+  else if (given.dtype() == DType::F16)
+    count(Half(), float{});
+  else if (given.dtype() == DType::BF16)
+    count(BFloat16(), float{});
   else
-    count_in_bins(x.to(DType::F64).data_as<double>(), x.numel(), low, high, counts);
+    count(float{}, float{});
   return {Tensor::of(counts).to(given.dtype())};
 }
 

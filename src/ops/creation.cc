@@ -251,6 +251,9 @@ Tensor linspace_op(const OpDef& op, const OpArgs& args, bool logarithmic) {
   double start = float_arg(args.attrs, "start"), end = float_arg(args.attrs, "end");
   // PyTorch's ends have the result's dtype.
   if (is_integral(dtype) && args.rules == Promotion::Torch) start = std::trunc(start), end = std::trunc(end);
+  if (itemsize(dtype) == 2 && logarithmic && count != 1 && args.rules == Promotion::Torch)
+    for (double* const each : {&start, &end})
+      *each = Tensor::full({1}, Scalar(*each), dtype).item().to_double();
   Tensor result =
       linspace(args, start, end, count, logarithmic || is_integral(dtype) ? DType::F64 : dtype, endpoint);
   if (logarithmic) result = invoke("pow", {Scalar(float_arg(args.attrs, "base")), result});

@@ -1,5 +1,5 @@
 // Recurrent networks over whole sequences: lstm, gru, rnn_tanh, rnn_relu, on padded and on packed sequences.
-#include "kernels/cpu/recurrent.h"
+#include "ops/recurrent.h"
 
 #include <fmt/format.h>
 
@@ -158,7 +158,7 @@ struct Sequence {
     return result;
   }
 
-  static Sequence packed(const OpDef& op, const Tensor& batch_sizes, int64_t rows, int64_t batch) {
+  static Sequence packed(std::string_view op, const Tensor& batch_sizes, int64_t rows, int64_t batch) {
     Sequence result;
     const Tensor sizes = batch_sizes.contiguous();
     result.batch_sizes.assign(sizes.data_as<int64_t>(), sizes.data_as<int64_t>() + sizes.numel());
@@ -166,7 +166,7 @@ struct Sequence {
     for (const int64_t size : result.batch_sizes) {
       WEFT_CHECK(size > 0 && size <= previous, fmt::format("{}: batch_sizes must be positive and never grow, "
                                                            "from the hidden state's batch of {} on: got {}",
-                                                           op.name, batch, weft::str(result.batch_sizes)));
+                                                           op, batch, weft::str(result.batch_sizes)));
       result.starts.push_back(row);
       row += size;
       previous = size;
@@ -174,7 +174,7 @@ struct Sequence {
     WEFT_CHECK(row == rows && (result.batch_sizes.empty() || result.batch_sizes[0] == batch),
                fmt::format(
                    "{}: batch_sizes must begin with the batch of {} and add up to the data's {} rows: got {}",
-                   op.name, batch, rows, weft::str(result.batch_sizes)));
+                   op, batch, rows, weft::str(result.batch_sizes)));
     return result;
   }
 };
@@ -196,7 +196,7 @@ kernels::RecurrentWeights<T> weights_at(const Network& network, std::span<const 
 
 // Runs the layers one after another. `input` has its rows step by step; the states are updated in place.
 template <class T>
-void run_layers(const Network& network, std::span<const Tensor> operands, const Sequence& sequence,
+void run_layers(const RecurrentNetwork& network, const WeightsOfLayer<T>& weights, const Sequence& sequence,
                 Tensor input, const Tensor& hidden, const Tensor& cell, const Tensor& output) {
   const int64_t state_size = hidden.size(2), width = state_size * network.directions,
                 rows = width > 0 ? output.numel() / width : 0;
@@ -218,7 +218,7 @@ void run_layers(const Network& network, std::span<const Tensor> operands, const 
       T* cells =
           network.cell == Cell::Lstm ? cell.data_as<T>() + state * cell.size(1) * cell.size(2) : nullptr;
       kernels::recurrent_layer<T>(
-          network.cell, weights_at<T>(network, operands, layer, direction), steps, input.data_as<T>(),
+          network.cell, weights(layer, direction), steps, input.data_as<T>(),
           hidden.data_as<T>() + state * hidden.size(1) * state_size, cells,
           {result.data_as<T>() + direction * state_size, last ? output_starts.data() : row_starts.data(),
            last ? sequence.sequence_stride * width : width},
@@ -234,25 +234,15 @@ std::vector<Tensor> run_network(const OpDef& op, const Network& network, std::sp
   for (size_t i = 0; i < operands.size(); ++i) {
     if (i != 1 || !network.packed) operands[i] = operands[i].to(compute).contiguous();
   }
-  const size_t state = network.first_state();
-  Shape shape = given[0].shape();
-  const Tensor hidden = operands[state].clone();
-  const Tensor cell = network.cell == Cell::Lstm ? operands[state + 1].clone() : Tensor();
-  Tensor input = operands[0];
-  const Sequence sequence = network.packed
-                                ? Sequence::packed(op, given[1], shape[0], hidden.size(1))
-                                : Sequence::padded(shape[network.batch_first ? 1 : 0],
-                                                   shape[network.batch_first ? 0 : 1], network.batch_first);
-  if (network.batch_first) input = build::transpose(input, 0, 1).contiguous();
-  shape.back() = hidden.size(2) * network.directions;
-  const Tensor output = Tensor::empty(shape, compute);
-  if (compute == DType::F32) {
-    run_layers<float>(network, operands, sequence, input, hidden, cell, output);
-  } else {
-    run_layers<double>(network, operands, sequence, input, hidden, cell, output);
-  }
-  std::vector<Tensor> results{output, hidden};
-  if (cell.defined()) results.push_back(cell);
+  const RecurrentNetwork sizes{op.name, network.cell, network.layers, network.directions,
+                               network.batch_first};
+  const auto states = std::span<const Tensor>(operands).subspan(network.first_state(), network.num_states());
+  const auto run = [&]<class T>(T) {
+    return run_recurrent<T>(
+        sizes, operands[0], network.packed ? operands[1] : Tensor(), states,
+        [&](int64_t layer, int64_t direction) { return weights_at<T>(network, operands, layer, direction); });
+  };
+  std::vector<Tensor> results = compute == DType::F32 ? run(float{}) : run(double{});
   for (Tensor& result : results) result = result.to(dtype);
   return results;
 }
@@ -307,4 +297,34 @@ constexpr const char* kRelu = "h = max(w_ih x + b_ih + w_hh h + b_hh, 0)";
 };
 
 }  // namespace
+
+template <class T>
+std::vector<Tensor> run_recurrent(const RecurrentNetwork& network, const Tensor& given,
+                                  const Tensor& batch_sizes, std::span<const Tensor> states,
+                                  const WeightsOfLayer<T>& weights) {
+  const bool is_packed = batch_sizes.defined();
+  Shape shape = given.shape();
+  const Tensor hidden = states[0].contiguous().clone();
+  const Tensor cell = states.size() > 1 ? states[1].contiguous().clone() : Tensor();
+  const Sequence sequence = is_packed
+                                ? Sequence::packed(network.name, batch_sizes, shape[0], hidden.size(1))
+                                : Sequence::padded(shape[network.batch_first ? 1 : 0],
+                                                   shape[network.batch_first ? 0 : 1], network.batch_first);
+  const bool is_turned = network.batch_first && !is_packed;
+  const Tensor input = (is_turned ? build::transpose(given, 0, 1) : given).contiguous();
+  shape.back() = hidden.size(2) * network.directions;
+  const Tensor output = Tensor::empty(shape, given.dtype());
+  run_layers<T>(network, weights, sequence, input, hidden, cell, output);
+  std::vector<Tensor> results{output, hidden};
+  if (cell.defined()) results.push_back(cell);
+  return results;
+}
+
+#define WEFT_INSTANTIATE(T)                                                                            \
+  template std::vector<Tensor> run_recurrent<T>(const RecurrentNetwork&, const Tensor&, const Tensor&, \
+                                                std::span<const Tensor>, const WeightsOfLayer<T>&);
+WEFT_INSTANTIATE(float)
+WEFT_INSTANTIATE(double)
+#undef WEFT_INSTANTIATE
+
 }  // namespace weft::ops

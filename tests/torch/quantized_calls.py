@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 
 import numpy
+from kept_values import kept, numbers, shorter
+from quantized_graphs import by_graph, residual_network
 
 ANSWERS = Path(__file__).parent / "test_quantized.json"
 CASES = {}
@@ -20,11 +22,6 @@ CASES = {}
 def case(function):
     CASES[function.__name__] = function
     return function
-
-
-def numbers(torch, seed, *shape, scale=1.0):
-    values = numpy.random.RandomState(seed).standard_normal(shape).astype("float32") * numpy.float32(scale)
-    return torch.from_numpy(values)
 
 
 def quantized(torch, seed, *shape, scale=0.05, zero_point=128, dtype="quint8"):
@@ -463,6 +460,50 @@ def observers(torch):
     return results
 
 
+# ---- graphs ----------------------------------------------------------------------------------------------------------
+
+
+@case
+def whole_graphs(torch):
+    tq = torch.ao.quantization
+    mapping = tq.get_default_qconfig_mapping("fbgemm")
+    return [
+        by_graph(torch, seeded(torch, residual_network(torch)).eval(), mapping),
+        by_graph(torch, small_network(torch).eval(), mapping),
+        by_graph(
+            torch, seeded(torch, residual_network(torch)).eval(), tq.get_default_qconfig_mapping("qnnpack")
+        ),
+    ]
+
+
+@case
+def parts_of_graphs(torch):
+    tq, nn = torch.ao.quantization, torch.nn
+    qconfig = tq.get_default_qconfig("fbgemm")
+    layers = seeded(
+        torch, nn.Sequential(nn.Flatten(), nn.Linear(192, 5), nn.Hardtanh(), nn.Linear(5, 4))
+    ).eval()
+    return [
+        by_graph(
+            torch,
+            layers,
+            tq.QConfigMapping()
+            .set_global(qconfig)
+            .set_module_name("1", None)
+            .set_object_type(nn.Hardtanh, None),
+        ),
+        by_graph(torch, layers, tq.QConfigMapping().set_object_type(nn.Linear, qconfig)),
+        by_graph(torch, layers, tq.QConfigMapping().set_module_name_regex("[3-9]", qconfig)),
+        by_graph(torch, layers, tq.QConfigMapping().set_object_type(nn.Linear, tq.default_dynamic_qconfig)),
+        by_graph(
+            torch,
+            seeded(torch, residual_network(torch)).eval(),
+            tq.QConfigMapping().set_global(qconfig).set_module_name("conv2", None),
+        ),
+        by_graph(torch, seeded(torch, residual_network(torch)).eval(), {"": None}),
+    ]
+
+
 @case
 def embedding_modules(torch):
     nn, tq = torch.nn, torch.ao.quantization
@@ -530,31 +571,6 @@ def archives(torch):
 # ---- what is kept ----------------------------------------------------------------------------------------------------
 
 
-def kept(value):
-    """A result as JSON: tensors with their bytes."""
-    if hasattr(value, "detach"):
-        if value.is_quantized:
-            scheme = str(value.qscheme())
-            if scheme == "torch.per_tensor_affine":
-                how = [value.q_scale(), value.q_zero_point()]
-            else:
-                how = [
-                    kept(value.q_per_channel_scales()),
-                    kept(value.q_per_channel_zero_points()),
-                    value.q_per_channel_axis(),
-                ]
-            return {"quantized": str(value.dtype), "how": how, "integers": kept(value.int_repr())}
-        array = numpy.ascontiguousarray(value.detach().numpy())
-        return {
-            "dtype": str(array.dtype),
-            "shape": list(array.shape),
-            "bytes": base64.b64encode(array.tobytes()).decode(),
-        }
-    if isinstance(value, (list, tuple)):
-        return [kept(each) for each in value]
-    return value
-
-
 def record():
     import torch
 
@@ -570,21 +586,6 @@ def record():
         }
     ANSWERS.write_text(json.dumps(answers, separators=(",", ":")) + "\n")
     print(ANSWERS, ANSWERS.stat().st_size)
-
-
-def shorter(archive):
-    """The archive compressed, without the notes for debuggers."""
-    import zipfile
-
-    buffer = io.BytesIO()
-    with (
-        zipfile.ZipFile(io.BytesIO(archive)) as old,
-        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new,
-    ):
-        for entry in old.infolist():
-            if not entry.filename.endswith(".debug_pkl"):
-                new.writestr(entry.filename, old.read(entry))
-    return buffer.getvalue()
 
 
 if __name__ == "__main__":

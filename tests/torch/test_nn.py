@@ -236,7 +236,7 @@ def test_parametrizations_compute_and_are_assigned():
     )
     with nn.utils.parametrize.cached():
         assert layer.weight is layer.weight
-    with pytest.raises(ValueError, match="no parameter or buffer"):
+    with pytest.raises(ValueError, match="parametrized element with name"):
         nn.utils.parametrize.register_parametrization(layer, "nothing", Doubled())
 
 

@@ -208,3 +208,39 @@ def test_functions_that_are_python_in_graphs_and_autocast():
         assert torch.equal(torch.compile(function)(out=torch.empty(70_000)), expected), name
         with torch.autocast("cpu"):
             assert torch.equal(function(out=torch.empty(70_000)), expected), name
+
+
+OF_FUNCTIONAL = {
+    "linear": (torch.ones(3, 4), torch.ones(2, 4)),
+    "gelu": (torch.ones(3),),
+    "logsigmoid": (torch.ones(3),),
+    "softplus": (torch.ones(3),),
+    "hardshrink": (torch.ones(3),),
+    "softshrink": (torch.ones(3),),
+    "avg_pool2d": (torch.ones(1, 4, 4), 2),
+    "avg_pool3d": (torch.ones(1, 4, 4, 4), 2),
+}
+
+
+@pytest.mark.parametrize("name", OF_FUNCTIONAL)
+def test_out_of_functional(name):
+    function, args = getattr(torch.nn.functional, name), OF_FUNCTIONAL[name]
+    out = torch.empty(0)
+    assert function(*args, out=out) is out and torch.equal(out, function(*args))
+    with pytest.raises(RuntimeError, match="dtype"):
+        function(*args, out=torch.empty(0, dtype=torch.int64))
+    assert torch.equal(torch.compile(lambda *x: function(*x, out=torch.empty(0)))(*args), out)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_ends_and_bins_of_16_bits(dtype):
+    """PyTorch's ends of logspace are rounded first, but for one step, and each operation that finds a bin is."""
+    start = torch.tensor(4.3, dtype=dtype).item()
+    assert torch.equal(torch.logspace(4.3, 0, 3, dtype=dtype), torch.logspace(start, 0, 3, dtype=dtype))
+    expected = torch.tensor(10.0, dtype=torch.float64).pow(4.3).to(dtype)
+    assert torch.equal(torch.logspace(4.3, 0, 1, dtype=dtype), expected.reshape(1))
+    values = torch.tensor([0.3, 2.7, 5.1, 9.9, 10.0, 10.1], dtype=dtype)
+    counts, bins = torch.zeros(23, dtype=dtype), torch.tensor(23.0, dtype=dtype)
+    for value in values[:5]:
+        counts[min(int((value * bins) / torch.tensor(10.0, dtype=dtype)), 22)] += 1
+    assert torch.equal(torch.histc(values, 23, 0, 10), counts)

@@ -7,11 +7,12 @@ import io
 import json
 import zipfile
 
-import numpy
 import pytest
 import quantized_calls
 import weft
 import weft.torch as torch
+from kept_values import array
+from kept_values import compare as compare_values
 
 ANSWERS = json.loads(quantized_calls.ANSWERS.read_text())
 # Numbers in float32 whose sums are added in another order, or whose functions differ in the last place: half their steps of
@@ -26,46 +27,13 @@ OF_FUNCTIONS = {
     "dynamic_module",
     "observers",
     "static_module",
+    "whole_graphs",
+    "parts_of_graphs",
 }
 
 
-def array(answer):
-    values = numpy.frombuffer(base64.b64decode(answer["bytes"]), answer["dtype"])
-    return values.reshape(answer["shape"])
-
-
 def compare(name, found, expected, where):
-    if isinstance(expected, dict) and "quantized" in expected:
-        assert str(found.dtype) == expected["quantized"], where
-        if found.qscheme() is torch.per_tensor_affine:
-            assert [found.q_scale(), found.q_zero_point()] == expected["how"], where
-        else:
-            scales, zeros, axis = expected["how"]
-            numpy.testing.assert_array_equal(
-                numpy.asarray(found.q_per_channel_scales()), array(scales), err_msg=where
-            )
-            numpy.testing.assert_array_equal(
-                numpy.asarray(found.q_per_channel_zero_points()), array(zeros), err_msg=where
-            )
-            assert found.q_per_channel_axis() == axis, where
-        numpy.testing.assert_array_equal(
-            numpy.asarray(found.int_repr()), array(expected["integers"]), err_msg=where
-        )
-    elif isinstance(expected, dict):
-        values, found = array(expected), numpy.asarray(found)
-        assert found.dtype == values.dtype and found.shape == values.shape, where
-        if name in OF_FUNCTIONS and values.dtype.kind == "f":
-            numpy.testing.assert_allclose(found, values, **FLOATS, err_msg=where)
-        else:
-            numpy.testing.assert_array_equal(found, values, err_msg=where)
-    elif isinstance(expected, list):
-        assert len(found) == len(expected), where
-        for at, (one, answer) in enumerate(zip(found, expected)):
-            compare(name, one, answer, f"{where}[{at}]")
-    elif name in OF_FUNCTIONS and isinstance(expected, float):
-        assert found == pytest.approx(expected, rel=FLOATS["rtol"]), where
-    else:
-        assert found == expected, where
+    compare_values(torch, found, expected, where, FLOATS if name in OF_FUNCTIONS else None)
 
 
 @pytest.mark.parametrize("name", quantized_calls.CASES)
@@ -138,7 +106,9 @@ def test_frozen_archives(name, transform):
         (lambda q: q.to(torch.float32), "please use dequantize"),
         (lambda q: q.dequantize().q_scale(), "expected a quantized tensor"),
         (lambda q: torch.quantize_per_tensor(q.dequantize(), 0.1, 300, torch.quint8), "zero_point 300"),
-        (lambda q: torch.ao.quantization.prepare_fx(None, None, None), "eager mode"),
+        (lambda q: torch.ao.quantization.prepare_qat_fx(None, None, None), "does not train"),
+        (lambda q: torch.ao.quantization.convert_fx(torch.nn.Identity()), "that prepare_fx has prepared"),
+        (lambda q: torch.ao.quantization.prepare_fx(None, None, None, backend_config=1), "backend_config"),
     ],
 )
 def test_refusals(call, words):

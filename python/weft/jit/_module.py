@@ -144,6 +144,15 @@ class ScriptMethod:
         return f"<weft.jit.ScriptMethod {self.schema}>"
 
 
+def _is_packed(c):
+    """Is it of one of PyTorch's classes of C++, whose attributes nobody sees?"""
+    return c.type_name.startswith("__torch__.torch.classes.")
+
+
+def _shows(c, name):
+    return not _is_packed(c) and c.has_attribute(name)
+
+
 class ScriptObject:
     """An object of a class that is not a module. Attributes and methods by name."""
 
@@ -155,7 +164,7 @@ class ScriptObject:
             raise AttributeError(name)
         if self._c.has_method(name):
             return ScriptMethod(self._c, name)
-        if self._c.has_attribute(name):
+        if _shows(self._c, name):
             return self._c.attribute(name)
         if self._c.has_method(f"__get_{name}"):
             return self._c.call_method(f"__get_{name}")
@@ -165,15 +174,16 @@ class ScriptObject:
         if self._c.has_method(f"__set_{name}"):
             self._c.call_method(f"__set_{name}", value)
             return
-        if not self._c.has_attribute(name):
+        if not _shows(self._c, name):
             raise AttributeError(f"'{self._c.type_name}' has no attribute '{name}'")
         self._c.set_attribute(name, value)
 
     def __dir__(self):
-        return sorted({*super().__dir__(), *self._c.method_names(), *self._c.names("attribute")})
+        attributes = [] if _is_packed(self._c) else self._c.names("attribute")
+        return sorted({*super().__dir__(), *self._c.method_names(), *attributes})
 
     def __deepcopy__(self, memo):
-        if self._c.type_name.startswith("__torch__.torch.classes."):
+        if _is_packed(self._c):
             return self  # packed weights, which do not change
         raise TypeError(f"deepcopy: an object of {self._c.type_name} belongs to its program")
 

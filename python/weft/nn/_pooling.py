@@ -4,6 +4,7 @@ from typing import List, Optional
 
 import weft as _weft
 from weft import Tensor, _autocast, _drawing
+from weft.nn._results import into as _into
 
 
 def _sizes(output_size, input, rank):
@@ -190,27 +191,29 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
 
 
 def avg_pool2d(
-    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
-):
-    if input.dtype == _weft.int64:
-        return _mean_of_integers(
-            avg_pool2d, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-        )
-    return _weft.avg_pool2d(
-        input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None, *,
+    out=None,
+):  # fmt: skip
+    how = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    result = (
+        _mean_of_integers(avg_pool2d, input, *how)
+        if input.dtype == _weft.int64
+        else _weft.avg_pool2d(input, *how)
     )
+    return _into(out, result)
 
 
 def avg_pool3d(
-    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
-):
-    if input.dtype == _weft.int64:
-        return _mean_of_integers(
-            avg_pool3d, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-        )
-    return _weft.avg_pool3d(
-        input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None, *,
+    out=None,
+):  # fmt: skip
+    how = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    result = (
+        _mean_of_integers(avg_pool3d, input, *how)
+        if input.dtype == _weft.int64
+        else _weft.avg_pool3d(input, *how)
     )
+    return _into(out, result)
 
 
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):

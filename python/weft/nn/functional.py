@@ -9,7 +9,7 @@ from typing import Optional
 
 import weft as _weft
 from weft import Tensor, _drawing
-from weft.nn import _types
+from weft.nn import _results, _types
 
 from ._attention import *  # noqa: F403
 from ._extensions import *  # noqa: F403
@@ -157,8 +157,9 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
 # ---- linear --------------------------------------------------------------------------------------------------
 
 
-def linear(input: Tensor, weight: Tensor, bias: Optional[Tensor] = None) -> Tensor:
-    return _weft.linear(input, weight, bias)
+def linear(input, weight, bias=None, *, out=None):
+    result = _weft.linear(input, weight, bias)
+    return result if out is None else _results.into(out, result)
 
 
 def _linear_dynamic_int8(input: Tensor, weight: Tensor, scales: Tensor, bias: Optional[Tensor]) -> Tensor:
@@ -359,22 +360,22 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return _weft.glu(input, dim)
 
 
-def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
-    return _weft.gelu(input, approximate=approximate)
+def gelu(input, *, approximate="none", out=None):
+    return _results.into(out, _weft.gelu(input, approximate=approximate))
 
 
-def logsigmoid(input: Tensor) -> Tensor:
-    return _weft.logsigmoid(input)
+def logsigmoid(input, *, out=None):
+    return _results.into(out, _weft.logsigmoid(input))
 
 
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    return _weft.hardshrink(input, lambd)
+def hardshrink(input, lambd=0.5, *, out=None):
+    return _results.into(out, _weft.hardshrink(input, lambd))
 
 
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def softshrink(input, lambd=0.5, *, out=None):
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return _weft.softshrink(input, lambd)
+    return _results.into(out, _weft.softshrink(input, lambd))
 
 
 def tanhshrink(input: Tensor) -> Tensor:
@@ -389,8 +390,8 @@ def softsign(input: Tensor) -> Tensor:
     return _weft.softsign(input)
 
 
-def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    return _weft.softplus(input, beta, threshold)
+def softplus(input, beta=1.0, threshold=20.0, *, out=None):
+    return _results.into(out, _weft.softplus(input, beta, threshold))
 
 
 def tanh(input: Tensor) -> Tensor:

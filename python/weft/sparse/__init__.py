@@ -1,4 +1,4 @@
-"""Sparse tensors in coordinate format (sparse_coo_tensor: _coo.py), and 2:4 sparsity: of every four neighbours in a row of a weight, two are kept.
+"""Sparse tensors in coordinate format (sparse_coo_tensor: _coo.py), with compressed rows or columns (_csr.py), and 2:4 sparsity: of every four neighbours in a row of a weight, two are kept.
 
     weft.sparse.prune_(model)                                # the two smallest of each four become zero
     weft.sparse.sparsify_(model)                             # Linear layers hold values and positions
@@ -18,10 +18,16 @@ from weft.nn.parameter import PackedWeight
 
 from . import _cutlass
 from ._coo import SparseTensor, sparse_coo_tensor  # noqa: F401
+from ._csr import (  # noqa: F401
+    CompressedTensor,
+    sparse_compressed_tensor,
+    sparse_csc_tensor,
+    sparse_csr_tensor,
+)
 
 __all__ = """
-    SparseInt8Linear SparseSemiStructuredTensor SparseTensor prune prune_ sparse_coo_tensor sparsify_
-    to_sparse_semi_structured""".split()
+    CompressedTensor SparseInt8Linear SparseSemiStructuredTensor SparseTensor prune prune_ sparse_compressed_tensor
+    sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor sparsify_ to_sparse_semi_structured""".split()
 
 _DTYPES = (weft.float32, weft.bfloat16)
 # Rows of inputs for which the sparse weight measured faster than the dense one (docs/SPARSITY.md), of float32 and bfloat16,

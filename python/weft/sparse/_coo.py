@@ -14,6 +14,7 @@ class SparseTensor:
 
     requires_grad, is_leaf, grad, grad_fn = False, True, None, None
     is_sparse, is_nested, is_quantized, is_cuda, is_meta = True, False, False, False, False
+    is_sparse_csr = False
 
     def __init__(self, indices, values, size, is_coalesced=False):
         self._i, self._v, self._size, self._is_coalesced = indices, values, weft.Size(size), is_coalesced
@@ -137,10 +138,17 @@ class SparseTensor:
         result = flat.reshape(self._size)
         return result if dtype is None else result.to(dtype)
 
-    def to_sparse(self, *args, **kwargs):
-        return self
+    def to_sparse(self, sparse_dim=None, *, layout=None):
+        return weft.sparse._csr._of_layout(self, layout)
 
     to_sparse_coo = to_sparse
+
+    def to_sparse_csr(self):
+        """The matrix with its rows compressed."""
+        return self.to_sparse(layout=weft.torch.sparse_csr)
+
+    def to_sparse_csc(self):
+        return self.to_sparse(layout=weft.torch.sparse_csc)
 
     def to(self, *args, **kwargs):
         values = self._v.to(*args, **kwargs)

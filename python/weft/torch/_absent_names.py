@@ -52,7 +52,7 @@ MODULES = {
         "ao.quantization": """
             AffineQuantizedObserverBase FakeQuantize FakeQuantizeBase FixedQParamsFakeQuantize
             FusedMovingAvgObsFakeQuantize Granularity MappingType ObserverOrFakeQuantize PerAxis
-            PerBlock PerGroup PerRow PerTensor PerToken QConfigAny QConfigMapping QuantType
+            PerBlock PerGroup PerRow PerTensor PerToken QConfigAny QuantType
             ReuseInputObserver TorchAODType ZeroPointDomain convert_dynamic_jit convert_jit
             default_affine_fixed_qparams_fake_quant default_dynamic_fake_quant
             default_embedding_fake_quant default_embedding_fake_quant_4bit default_fake_quant
@@ -83,11 +83,10 @@ MODULES = {
         "ao.nn.qat": "Conv1d Conv2d Conv3d Embedding EmbeddingBag Linear",
         "ao.nn.quantized.dynamic": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
         "ao.quantization.quantize_fx": """
-            BackendConfig ConvertCustomConfig FuseCustomConfig ObservedGraphModule
-            PrepareCustomConfig QConfigMapping QuantizationTracer ScopeContextManager
-            attach_preserved_attrs_to_model convert convert_fx convert_to_reference_fx fuse fuse_fx
+            BackendConfig ConvertCustomConfig FuseCustomConfig ObservedGraphModule PrepareCustomConfig QuantizationTracer
+            ScopeContextManager attach_preserved_attrs_to_model convert convert_to_reference_fx fuse
             get_custom_module_class_keys get_skipped_module_name_and_classes
-            get_tensorrt_backend_config prepare prepare_fx prepare_qat_fx""",
+            get_tensorrt_backend_config prepare prepare_qat_fx""",
         "ao.quantization.observer": """
             AffineQuantizedObserverBase Granularity MappingType PerAxis PerBlock PerGroup PerRow
             PerTensor PerToken ReuseInputObserver TorchAODType ZeroPointDomain get_block_size
@@ -702,6 +701,5 @@ MODULES = {
             conv_flop_count convert_num_with_suffix convert_to_percent_str get_shape get_suffix_str
             mm_flop normalize_tuple register_flop_formula sdpa_backward_flop
             sdpa_backward_flop_count sdpa_flop sdpa_flop_count shape_wrapper""",
-        "quasirandom": "SobolEngine",
     },
 }

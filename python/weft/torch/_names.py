@@ -17,7 +17,7 @@ QUANTIZED = (
 )
 DISTRIBUTED = "it is about processes"
 DOCUMENTATION = "it is a part of the documentation's text, or torch itself"
-SPARSE = "sparse and other layouts; weft's are strided, or sparse in coordinate format"
+SPARSE = "sparse and other layouts; weft's are strided, or sparse in coordinate format, CSR or CSC"
 
 FUNCTIONS = Namespace(
     "torch",
@@ -184,6 +184,7 @@ FUNCTIONS = Namespace(
             randint randint_like randn randn_like randperm rrelu rrelu_ _sample_dirichlet _standard_gamma""",
         "weft.torch": "newaxis",
         "weft.sparse._coo": "sparse_coo_tensor",
+        "weft.sparse._csr": "sparse_compressed_tensor sparse_csc_tensor sparse_csr_tensor",
         "weft": "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu",
         "weft.torch._kinds": """
             BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor
@@ -310,8 +311,7 @@ FUNCTIONS = Namespace(
             quantized_max_pool1d quantized_max_pool3d quantized_rnn_relu_cell quantized_rnn_tanh_cell""",
         SPARSE: """
             ccol_indices_copy col_indices_copy crow_indices_copy hsmm hspmm indices_copy resize_as_sparse_
-            row_indices_copy saddmm smm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
-            sparse_csc_tensor sparse_csr_tensor sspaddmm values_copy""",
+            row_indices_copy saddmm smm sparse_bsc_tensor sparse_bsr_tensor sspaddmm values_copy""",
     },
     same="weft",
 )
@@ -416,8 +416,8 @@ METHODS = Namespace(
             new new_empty new_empty_strided new_full new_ones new_tensor new_zeros output_nr
             record_stream register_hook register_post_accumulate_grad_hook requires_grad_ reshape_as resize
             resize_ resize_as resize_as_ retain_grad retains_grad set_ share_memory_ sparse_dim squeeze_
-            storage storage_type sum_to_size swapaxes_ swapdims_ t_ to_dense to_sparse transpose_ type_as unsqueeze_
-            untyped_storage view_as volatile dsplit hsplit vsplit""",
+            storage storage_type sum_to_size swapaxes_ swapdims_ t_ to_dense to_sparse to_sparse_csc to_sparse_csr
+            transpose_ type_as unsqueeze_ untyped_storage view_as volatile dsplit hsplit vsplit""",
         "weft.torch._functions.quantized": "qscheme",
         "weft.torch._functions.tensor_methods:to_sparse": "to_sparse_coo",
         "weft.torch._functions.tensor_methods:contains": "__contains__",
@@ -430,8 +430,7 @@ METHODS = Namespace(
         INTERNAL: "ipu mtia xpu to_mkldnn",
         SPARSE: """
             ccol_indices col_indices crow_indices indices resize_as_sparse_ row_indices smm sparse_mask sparse_resize_
-            sparse_resize_and_clear_ sspaddmm to_padded_tensor to_sparse_bsc to_sparse_bsr to_sparse_csc
-            to_sparse_csr values""",
+            sparse_resize_and_clear_ sspaddmm to_padded_tensor to_sparse_bsc to_sparse_bsr values""",
     },
     same="weft:Tensor",
     functions=FUNCTIONS,

@@ -8,6 +8,7 @@ from typing import IO, Any, List, Optional, Tuple, TypeAlias, Union  # noqa: F40
 import weft
 from weft import Tensor, device, dtype  # noqa: F401
 from weft import device as _device
+from weft import dtype as _dtype  # noqa: F401
 
 _bool, _int, _float, _complex = builtins.bool, builtins.int, builtins.float, builtins.complex
 _TensorOrTensors: TypeAlias = Tensor | Sequence[Tensor]
@@ -18,6 +19,7 @@ _dispatchkey: TypeAlias = str
 _layout: TypeAlias = object
 _qscheme: TypeAlias = object
 Number: TypeAlias = int | float | bool
+_Number = (int, float, bool)
 PyNumber: TypeAlias = int | float | bool
 Device: TypeAlias = _device | str | int | None
 FileLike: TypeAlias = str | os.PathLike | IO[bytes]

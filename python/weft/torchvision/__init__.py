@@ -13,7 +13,7 @@ _absent.install()
 
 
 def __getattr__(name):
-    if name in ("datasets", "io", "models", "ops", "transforms", "utils"):
+    if name in ("datasets", "io", "models", "ops", "transforms", "tv_tensors", "utils"):
         return _importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module 'torchvision' has no attribute '{name}'")
 

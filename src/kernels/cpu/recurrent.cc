@@ -106,6 +106,7 @@ class Layer {
 
   // How many steps are projected at once, after `done`.
   int64_t piece(int64_t done) const {
+    if (weights_.products) return steps_.num_steps;
     const int64_t most = std::max<int64_t>(
         1, kProjectionBytes / static_cast<int64_t>(sizeof(T)) / std::max<int64_t>(rows_, 1));
     int64_t count = 0, sequences = 0;
@@ -122,6 +123,8 @@ class Layer {
   void project(int64_t first, int64_t count) {
     const int64_t m = row(first + count) - row(first), k = weights_.input_size;
     input_gates_.resize(std::max(input_gates_.size(), static_cast<size_t>(m * rows_)));
+    if constexpr (std::is_same_v<T, float>)
+      if (weights_.products) return weights_.products->input(input_ + row(first) * k, m, input_gates_.data());
     matrix_product<T>(m, rows_, k, {input_ + row(first) * k, k, 1}, {weights_.input, 1, k},
                       input_gates_.data());
     if (!weights_.input_bias) return;
@@ -134,11 +137,18 @@ class Layer {
                  });
   }
 
+  void multiply_hidden(int64_t batch) {
+    const int64_t state_size = weights_.state_size;
+    if constexpr (std::is_same_v<T, float>)
+      if (weights_.products) return weights_.products->hidden(hidden_state_, batch, hidden_gates_.data());
+    matrix_product<T>(batch, rows_, state_size, {hidden_state_, state_size, 1},
+                      {weights_.hidden, 1, state_size}, hidden_gates_.data());
+  }
+
   void step(int64_t t, int64_t first) {
     const int64_t batch = steps_.batch_sizes[t], state_size = weights_.state_size,
                   size = weights_.hidden_size;
-    matrix_product<T>(batch, rows_, state_size, {hidden_state_, state_size, 1},
-                      {weights_.hidden, 1, state_size}, hidden_gates_.data());
+    multiply_hidden(batch);
     const T* input_gates = input_gates_.data() + (row(t) - row(first)) * rows_;
     parallel_for(0, batch, std::max<int64_t>(1, kGateGrain / std::max<int64_t>(size, 1)),
                  [&](int64_t begin, int64_t end) {

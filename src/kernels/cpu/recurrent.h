@@ -9,6 +9,15 @@ enum class Cell : uint8_t { Lstm, Gru, RnnTanh, RnnRelu };
 // Rows of the weight matrices per hidden unit.
 constexpr int64_t gates_of(Cell cell) { return cell == Cell::Lstm ? 4 : cell == Cell::Gru ? 3 : 1; }
 
+// How a layer of other weights than matrices multiplies: gates [rows, gates * hidden_size] of rows of inputs
+// or hidden states, biases among them. All rows of the input come in one call.
+class RecurrentProducts {
+ public:
+  virtual ~RecurrentProducts() = default;
+  virtual void input(const float* x, int64_t rows, float* gates) const = 0;
+  virtual void hidden(const float* x, int64_t rows, float* gates) const = 0;
+};
+
 // Row-major, contiguous; biases may be null.
 template <class T>
 struct RecurrentWeights {
@@ -18,6 +27,7 @@ struct RecurrentWeights {
   const T* hidden_bias;
   const T* projection;  // [state_size, hidden_size]; null where state_size == hidden_size
   int64_t input_size, hidden_size, state_size;
+  const RecurrentProducts* products = nullptr;  // of float, in place of the matrices and biases
 };
 
 // Which rows of the input are one time step: batch_sizes[t] of them, which follow those of step t - 1. The

@@ -5,6 +5,7 @@
 //   rounded: clamp(round((sum + bias / m) * (m / s_y)) + zero point)      numbers: sum * m + bias
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -24,22 +25,29 @@ struct AffineFinish {
   bool relu = false;
 };
 
-// x QU8 or QI8 [..., k], weight QI8 [n, k] by one scale or one for each n; bias F32 [n] or undefined.
-Tensor affine_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const AffineFinish& finish);
-
-struct AffineConv {
-  std::vector<int64_t> stride, padding, dilation;
-  int64_t groups = 1;
+// A layer whose weights are packed: they never change, and any thread may multiply with them.
+class AffineProduct {
+ public:
+  virtual ~AffineProduct() = default;
+  // x QU8 or QI8; bias F32, one for each output, or undefined.
+  virtual Tensor operator()(const Tensor& x, const Tensor& bias, const AffineFinish& finish) const = 0;
 };
-// x [batch, channels, …] of two or three spatial dimensions, weight QI8 [outputs, channels / groups, …].
-Tensor affine_conv(const Tensor& x, const Tensor& weight, const Tensor& bias, const AffineConv& conv,
-                   const AffineFinish& finish);
 
-// A transposed convolution as a plain one: weight [inputs, outputs / groups, …], x spread out by the stride,
-// with zeros of its zero point between its elements and around them.
-Tensor affine_conv_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                              const AffineConv& conv, const std::vector<int64_t>& output_padding,
-                              const AffineFinish& finish);
+// weight QI8 [n, k] by one scale or one for each n; x [..., k].
+std::shared_ptr<const AffineProduct> pack_affine_linear(const Tensor& weight);
+
+struct ConvSizes {
+  std::vector<int64_t> stride, padding, output_padding, dilation;
+  int64_t groups = 1;
+  bool is_transposed = false;
+};
+// weight QI8 [outputs, channels / groups, …], transposed [channels, outputs / groups, …]; x [batch, channels,
+// …] of two or three spatial dimensions.
+std::shared_ptr<const AffineProduct> pack_affine_conv(const Tensor& weight, const ConvSizes& sizes);
+
+// a + b, rounded: both QU8 or QI8, of one shape, and dense in one order of the dimensions. Undefined where
+// they are not.
+Tensor add_affine(const Tensor& a, const Tensor& b, const RoundedTo& to, bool relu);
 
 // The scale and zero point that PyTorch chooses for numbers between these: both ends moved to hold zero.
 Tensor quantize_dynamic(const Tensor& x, DType dtype, bool reduce_range);

@@ -88,6 +88,7 @@ class DeepCopy {
     auto result = std::make_shared<Object>(Object{object->type, {}});
     copied = result;
     result->slots = copy_all(object->slots);
+    result->native = object->native;
     return result;
   }
 

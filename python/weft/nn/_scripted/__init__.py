@@ -27,6 +27,8 @@ _BUILTINS = {
     "conv_transpose2d": "aten::conv_transpose2d",
     "conv_transpose3d": "aten::conv_transpose3d",
     "cosine_similarity": "aten::cosine_similarity",
+    "gelu": "aten::gelu",
+    "hardshrink": "aten::hardshrink",
     "linear": "aten::linear",
     "logsigmoid": "aten::log_sigmoid",
     "one_hot": "aten::one_hot",
@@ -35,6 +37,7 @@ _BUILTINS = {
     "pixel_unshuffle": "aten::pixel_unshuffle",
     "scaled_dot_product_attention": "aten::scaled_dot_product_attention",
     "softplus": "aten::softplus",
+    "softshrink": "aten::softshrink",
 }
 
 

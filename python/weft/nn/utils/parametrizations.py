@@ -1,4 +1,4 @@
-"""Parametrizations of weights: weight norm and spectral norm, whose states have PyTorch's names."""
+"""Parametrizations of weights: weight norm, spectral norm and orthogonal matrices, whose states have PyTorch's names."""
 
 import weft
 from weft.nn import init
@@ -100,8 +100,99 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     return register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
 
 
+def _orthogonalized(matrix):
+    """The orthogonal factor of a matrix, whose triangular one has no negative diagonal."""
+    factors, tau = weft.torch.geqrf(matrix)
+    return weft.torch.linalg.householder_product(factors, tau) * weft.torch.sgn(
+        factors.diagonal(dim1=-2, dim2=-1)
+    ).unsqueeze(-2)
+
+
+def _is_orthogonal(matrix):
+    n, k = matrix.shape[-2:]
+    error = 10.0 * n * weft.torch.finfo(matrix.dtype).eps
+    return weft.torch.allclose(matrix.mH @ matrix, weft.torch.eye(k, dtype=matrix.dtype), atol=error)
+
+
+class _Orthogonal(Module):
+    """An orthogonal matrix of the lower triangle, times `base` where it is trivialized."""
+
+    def __init__(self, weight, orthogonal_map, *, use_trivialization=True):
+        super().__init__()
+        if orthogonal_map == "householder" and weight.is_complex():
+            raise ValueError("The householder parametrization does not support complex tensors.")
+        self.shape, self.orthogonal_map = weight.shape, orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, x):
+        is_wide = x.shape[-2] < x.shape[-1]
+        x = x.mT if is_wide else x
+        n, k = x.shape[-2:]
+        if self.orthogonal_map == "householder":
+            lower = x.tril(-1)
+            tau = 2.0 / (1.0 + (lower * lower).sum(-2))
+            result = weft.torch.linalg.householder_product(lower, tau)
+            result = result * x.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+        else:
+            x = x.tril()
+            if n != k:
+                x = weft.cat([x, weft.zeros([*x.shape[:-2], n, n - k], dtype=x.dtype)], -1)
+            skew = x - x.mH
+            if self.orthogonal_map == "matrix_exp":
+                result = weft.torch.matrix_exp(skew)
+            else:
+                one = weft.torch.eye(n, dtype=skew.dtype)
+                result = weft.torch.linalg.solve(one - skew * 0.5, one + skew * 0.5)
+            result = result[..., :k]
+        if getattr(self, "base", None) is not None:
+            result = self.base @ result
+        return result.mT if is_wide else result
+
+    def right_inverse(self, value):
+        if value.shape != self.shape:
+            raise ValueError(
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {value.shape}."
+            )
+        is_wide = value.shape[-2] < value.shape[-1]
+        matrix = value.mT if is_wide else value
+        n, k = matrix.shape[-2:]
+        if "base" not in self._buffers:
+            if self.orthogonal_map != "householder":
+                raise NotImplementedError(
+                    "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
+                    "use_trivialization=False."
+                )
+            factors, tau = weft.torch.geqrf(matrix)
+            diagonal = factors.diagonal(dim1=-2, dim2=-1)
+            diagonal.copy_(weft.torch.where(tau == 0, -diagonal.sign(), diagonal.sign()))
+            return factors.mT if is_wide else factors
+        if n == k:
+            self.base = matrix.clone() if _is_orthogonal(matrix) else _orthogonalized(matrix)
+        else:
+            rest = weft.torch.randn([*matrix.shape[:-2], n, n - k], dtype=matrix.dtype)
+            self.base = _orthogonalized(weft.cat([matrix, rest], -1))
+        start = weft.zeros_like(value)
+        start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+        return start
+
+
 def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
-    """Left out: it is for training."""
-    raise NotImplementedError(
-        "torch.nn.utils.parametrizations.orthogonal: weft runs models and does not train them"
-    )
+    """The parameter becomes an orthogonal matrix, or a part of one: by "matrix_exp", "cayley" or "householder".
+
+    source: Lezcano-Casado, Trivializations for Gradient-Based Optimization on Manifolds (2019).
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, weft.Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    if weight.ndim < 2:
+        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
+    if orthogonal_map is None:
+        is_square = weight.shape[-2] == weight.shape[-1]
+        orthogonal_map = "matrix_exp" if is_square or weight.is_complex() else "householder"
+    if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
+        raise ValueError(
+            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
+        )
+    made = _Orthogonal(weight, orthogonal_map, use_trivialization=use_trivialization)
+    return register_parametrization(module, name, made, unsafe=True)

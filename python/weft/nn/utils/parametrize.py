@@ -28,10 +28,24 @@ def cached():
         _cache = before
 
 
+def _check_kept(what, before, after):
+    """ValueError where a parametrization gives another dtype or shape."""
+    if not isinstance(after, weft.Tensor):
+        raise ValueError(f"{what} must return a tensor. Got {type(after).__name__}.")
+    for name in ("dtype", "shape"):
+        if getattr(before, name) != getattr(after, name):
+            raise ValueError(
+                f"Registering a parametrization may not change the {name} of the tensor, unless `unsafe` flag is enabled.\n"
+                f"unparametrized {name}: {getattr(before, name)}\nparametrized {name}: {getattr(after, name)}"
+            )
+
+
 class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, in the order they are applied in, and what they are applied to."""
 
     def __init__(self, modules, original, unsafe=False):
+        if len(modules) == 0:
+            raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
         self.unsafe = unsafe
         value = original
@@ -40,27 +54,52 @@ class ParametrizationList(ModuleList):
                 with contextlib.suppress(NotImplementedError):
                     value = module.right_inverse(value)
         self.is_tensor = isinstance(value, weft.Tensor)
+        if not self.is_tensor and not isinstance(value, (list, tuple)):
+            raise ValueError(
+                f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(value).__name__}"
+            )
         self.ntensors = 1 if self.is_tensor else len(value)
-        for i, each in enumerate([value] if self.is_tensor else value):
-            name = "original" if self.is_tensor else f"original{i}"
+        if self.is_tensor and value.dtype != original.dtype:
+            raise ValueError(
+                "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
+                f"original.dtype: {original.dtype}\nright_inverse(original).dtype: {value.dtype}"
+            )
+        for name, each in zip(self._weft_names(), [value] if self.is_tensor else value):
             if isinstance(original, Parameter):
                 self.register_parameter(name, each if isinstance(each, Parameter) else Parameter(each))
             else:
                 self.register_buffer(name, each)
+        if not unsafe:
+            _check_kept("A parametrization", original, self())
+
+    def _weft_names(self):
+        return ["original"] if self.is_tensor else [f"original{i}" for i in range(self.ntensors)]
 
     def _weft_originals(self):
-        if self.is_tensor:
-            return [self.original]
-        return [getattr(self, f"original{i}") for i in range(self.ntensors)]
+        return [getattr(self, name) for name in self._weft_names()]
 
     def right_inverse(self, value):
         """Sets what the parametrizations are applied to so that they give `value`."""
         for module in reversed(list(self)):
             if not hasattr(module, "right_inverse"):
-                raise RuntimeError(f"parametrization {type(module).__name__} has no right_inverse")
+                raise RuntimeError(
+                    f"parametrization {type(module).__name__} does not implement right_inverse."
+                )
             value = module.right_inverse(value)
-        for own, each in zip(self._weft_originals(), [value] if self.is_tensor else value):
-            own.copy_(each)
+        if self.is_tensor and not isinstance(value, weft.Tensor):
+            raise ValueError(f"`right_inverse` should return a tensor. Got {type(value).__name__}")
+        if not self.is_tensor and (not isinstance(value, (list, tuple)) or len(value) != self.ntensors):
+            raise ValueError(
+                f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got {value!r:.200}"
+            )
+        for name, own, each in zip(
+            self._weft_names(), self._weft_originals(), [value] if self.is_tensor else value
+        ):
+            if each.dtype != own.dtype:
+                raise ValueError(
+                    f"The tensor returned by `right_inverse` has dtype {each.dtype} while `{name}` has dtype {own.dtype}"
+                )
+            own.set_(each)
 
     def forward(self):
         first, *rest = list(self)
@@ -105,22 +144,20 @@ def _parametrized_class(module):
 def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
     """The parameter or buffer becomes what `parametrization` makes of it. Returns: the module."""
     if is_parametrized(module, tensor_name):
-        module.parametrizations[tensor_name].append(parametrization)
+        own = module.parametrizations[tensor_name]
+        if unsafe:
+            own.unsafe = True
+        else:
+            before = getattr(module, tensor_name)
+            _check_kept("A parametrization", before, parametrization(before))
+        own.append(parametrization)
         return module
     store = next((each for each in (module._parameters, module._buffers) if tensor_name in each), None)
     if store is None:
         raise ValueError(
-            f"register_parametrization: {type(module).__name__} has no parameter or buffer '{tensor_name}'"
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'"
         )
-    original = store[tensor_name]
-    made = ParametrizationList([parametrization], original, unsafe)
-    if not unsafe:
-        result = made()
-        if result.dtype != original.dtype or result.shape != original.shape:
-            raise ValueError(
-                f"register_parametrization: the result must be like the tensor: {original.dtype}"
-                f"{list(original.shape)}, got {result.dtype}{list(result.shape)}"
-            )
+    made = ParametrizationList([parametrization], store[tensor_name], unsafe)
     del store[tensor_name]
     if not is_parametrized(module):
         module.__class__ = _parametrized_class(module)
@@ -141,12 +178,13 @@ def is_parametrized(module, tensor_name=None):
 def remove_parametrizations(module, tensor_name, leave_parametrized=True):
     """The tensor is a plain one again: what the parametrizations gave, or what they were applied to."""
     if not is_parametrized(module, tensor_name):
-        raise ValueError(
-            f"remove_parametrizations: '{tensor_name}' of {type(module).__name__} is not parametrized"
-        )
+        raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     made = module.parametrizations[tensor_name]
     if not leave_parametrized and not made.is_tensor:
-        raise ValueError("remove_parametrizations: leave_parametrized=False needs one original tensor")
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence of "
+            "tensors."
+        )
     is_parameter = isinstance(made._weft_originals()[0], Parameter)
     value = made().detach().clone() if leave_parametrized else made.original
     delattr(type(module), tensor_name)
@@ -168,12 +206,17 @@ def type_before_parametrizations(module):
 
 def transfer_parametrizations_and_params(from_module, to_module, tensor_name=None):
     """Gives to_module the parametrizations of from_module, and what they are applied to."""
+    if not is_parametrized(from_module):
+        return to_module
     names = list(from_module.parametrizations) if tensor_name is None else [tensor_name]
     for name in names:
+        made = from_module.parametrizations[name]
         if not hasattr(to_module, name):
-            setattr(to_module, name, Parameter(from_module.parametrizations[name]().detach().clone()))
-        for each in from_module.parametrizations[name]:
+            setattr(to_module, name, Parameter(made().detach().clone()))
+        for each in made:
             register_parametrization(to_module, name, each)
+        for original in made._weft_names():
+            setattr(to_module.parametrizations[name], original, getattr(made, original))
     return to_module
 
 

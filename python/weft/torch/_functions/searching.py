@@ -177,11 +177,11 @@ def histc(input, bins=100, min=0, max=0, *, out=None):
 def _counts_in_bins(input, bins, min, max):
     if min == max or bins <= 0 or not input.is_floating_point() or not is_compiling():
         return _weft.histc(input, bins, min, max)
-    # Of a range that is known the operators that graphs hold tell the same.
-    values = input.flatten() if input.dtype == _weft.float32 else input.flatten().double()
-    low, high = _weft.tensor(min, dtype=values.dtype), _weft.tensor(max, dtype=values.dtype)
+    # Of a range that is known the operators that graphs hold tell the same, each of them rounded to the dtype.
+    values = input.flatten()
+    low, high, size = (_weft.tensor(each, dtype=values.dtype) for each in (min, max, float(bins)))
     is_counted = (values >= low) & (values <= high)
-    position = _weft.where(is_counted, (values - low) * bins / (high - low), 0.0).long().clamp(max=bins - 1)
+    position = _weft.where(is_counted, (values - low) * size / (high - low), 0.0).long().clamp(max=bins - 1)
     return (
         _weft.zeros(bins, dtype=_weft.float64).scatter_add(0, position, is_counted.double()).to(input.dtype)
     )

@@ -320,7 +320,9 @@ def as_subclass(self, cls):
     """The same tensor as an object of a subclass of Tensor."""
     if not (isinstance(cls, type) and issubclass(cls, _weft.Tensor)):
         raise TypeError(f"as_subclass: expected a subclass of Tensor, got {cls!r}")
-    return cls(self)
+    made = _weft.Tensor.__new__(cls)  # the class's own __new__ and __init__ may take other arguments
+    _weft.Tensor.__init__(made, self)
+    return made
 
 
 def _make_wrapper_subclass(cls, size, *args, **kwargs):
@@ -417,14 +419,20 @@ def to_dense(self, dtype=None, *, masked_grad=None):
 
 
 def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
-    """The elements that are not 0, in coordinate format. NotImplementedError for other layouts."""
-    if (
-        (layout is not None and str(layout) != "torch.sparse_coo")
-        or blocksize is not None
-        or dense_dim is not None
-    ):
-        raise NotImplementedError("to_sparse: weft's sparse tensors are in coordinate format")
-    return _weft.sparse._coo.to_sparse(self, sparse_dim)
+    """The elements that are not 0, in coordinate format, CSR or CSC. NotImplementedError for other layouts."""
+    if blocksize is not None or dense_dim is not None:
+        raise NotImplementedError("to_sparse: weft's sparse tensors have no blocks and no dense dimensions")
+    return _weft.sparse._csr.to_sparse(self, sparse_dim, layout)
+
+
+def to_sparse_csr(self, dense_dim=None):
+    """The elements of a matrix that are not 0, row by row."""
+    return to_sparse(self, layout="sparse_csr", dense_dim=dense_dim)
+
+
+def to_sparse_csc(self, dense_dim=None):
+    """The same, column by column."""
+    return to_sparse(self, layout="sparse_csc", dense_dim=dense_dim)
 
 
 def is_coalesced(self):

@@ -11,8 +11,8 @@ from ._fixed import Compose, _Printed, _size_of, _torch, _uniform
 from ._modes import InterpolationMode, mode_of
 
 __all__ = [
-    "ColorJitter", "RandomAdjustSharpness", "RandomAffine", "RandomApply", "RandomAutocontrast", "RandomChoice",
-    "RandomCrop", "RandomEqualize", "RandomErasing", "RandomGrayscale", "RandomHorizontalFlip", "RandomInvert",
+    "ColorJitter", "ElasticTransform", "RandomAdjustSharpness", "RandomAffine", "RandomApply", "RandomAutocontrast",
+    "RandomChoice", "RandomCrop", "RandomEqualize", "RandomErasing", "RandomGrayscale", "RandomHorizontalFlip", "RandomInvert",
     "RandomOrder", "RandomPerspective", "RandomPosterize", "RandomResizedCrop", "RandomRotation", "RandomSolarize",
     "RandomVerticalFlip",
 ]  # fmt: skip
@@ -428,3 +428,49 @@ class RandomErasing(_Printed):
             else list(self.value)
         )
         return F.erase(img, *self.get_params(img, self.scale, self.ratio, value), self.inplace)
+
+
+def _pair(value, name):
+    """[first, second] of one float, or of two."""
+    if isinstance(value, float):
+        return [value, value]
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{name} should be float or a sequence of floats. Got {type(value)}")
+    if len(value) != 2:
+        raise ValueError(f"If {name} is a sequence its length should be 2. Got {len(value)}")
+    for each in value:
+        if not isinstance(each, float):
+            raise TypeError(f"{name} should be a sequence of floats. Got {type(each)}")
+    return value
+
+
+class ElasticTransform(Module):
+    """Pixels from beside their places: see functional.elastic_transform. alpha: how far, in x and y; sigma: how smoothly."""
+
+    def __init__(self, alpha=50.0, sigma=5.0, interpolation=InterpolationMode.BILINEAR, fill=0):
+        super().__init__()
+        self.alpha, self.sigma = _pair(alpha, "alpha"), _pair(sigma, "sigma")
+        self.interpolation = mode_of(interpolation)
+        if not isinstance(fill, (int, float, list, tuple)):
+            raise TypeError(f"fill should be int or float or a list or tuple of them. Got {type(fill)}")
+        self.fill = [float(each) for each in (fill if isinstance(fill, (list, tuple)) else [fill])]
+
+    @staticmethod
+    def get_params(alpha, sigma, size):
+        """A displacement[1, H, W, 2] of this size [height, width]."""
+        parts = []
+        for across, smooth, extent in zip(alpha, sigma, reversed(size)):
+            part = _torch().rand([1, 1, *size]) * 2 - 1
+            if smooth > 0.0:
+                part = F.gaussian_blur(part, [int(8 * smooth + 1) | 1] * 2, list(sigma))
+            parts.append(part * across / extent)
+        return weft.cat(parts, 1).permute(0, 2, 3, 1)
+
+    def forward(self, tensor):
+        _, height, width = F.get_dimensions(tensor)
+        displacement = self.get_params(self.alpha, self.sigma, [height, width])
+        return F.elastic_transform(tensor, displacement, self.interpolation, self.fill)
+
+    def __repr__(self):
+        names = ("alpha", "sigma", "interpolation", "fill")
+        return f"ElasticTransform({', '.join(f'{name}={getattr(self, name)}' for name in names)})"

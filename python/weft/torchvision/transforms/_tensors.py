@@ -261,6 +261,13 @@ def perspective_grid(coefficients, width, height):
     return weft.stack((at_x, at_y), -1).unsqueeze(0)
 
 
+def displaced_grid(displacement, height, width):
+    """Every pixel's own position, and displacement[1, H, W, 2]."""
+    y, x = (weft.linspace((1 - size) / size, (size - 1) / size, size) for size in (height, width))
+    own = weft.stack((x.expand(height, width), y.unsqueeze(1).expand(height, width)), -1)
+    return own.unsqueeze(0) + displacement
+
+
 def rotated_size(matrix, width, height):
     """(width, height) of the smallest image that the rotated one fits in."""
     # In float32, whose rounding takes away what trigonometric functions add to whole numbers.

@@ -12,18 +12,23 @@ from ._modes import PILLOW, InterpolationMode, mode_of
 
 __all__ = [
     "InterpolationMode", "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue", "adjust_saturation",
-    "adjust_sharpness", "affine", "autocontrast", "center_crop", "convert_image_dtype", "crop", "equalize", "erase", "five_crop",
+    "adjust_sharpness", "affine", "autocontrast", "center_crop", "convert_image_dtype", "crop", "elastic_transform", "equalize", "erase", "five_crop",
     "gaussian_blur", "get_dimensions", "get_image_num_channels", "get_image_size", "hflip", "invert", "normalize", "pad",
     "perspective", "pil_to_tensor", "posterize", "resize", "resized_crop", "rgb_to_grayscale", "rotate", "solarize", "ten_crop",
     "to_grayscale", "to_pil_image", "to_tensor", "vflip",
 ]  # fmt: skip
 
 _is_pil_image = is_pillow_image
+_TV_TENSORS, _OTHERS = "weft.torchvision.tv_tensors", ("BoundingBoxes", "KeyPoints", "Mask")
 
 
 def _is_tensor(img, name):
     """True for a tensor, False for one of Pillow's images."""
     if isinstance(img, Tensor):
+        if type(img).__name__ in _OTHERS and type(img).__module__ == _TV_TENSORS:
+            raise NotImplementedError(
+                f"{name}: weft changes images and videos, not {type(img).__name__}: as_subclass(torch.Tensor) is one"
+            )
         if img.ndim < 2:
             raise TypeError(f"{name}: expected a tensor[*, H, W], got {img.ndim} dimensions")
         return True
@@ -522,3 +527,19 @@ def perspective(img, startpoints, endpoints, interpolation=InterpolationMode.BIL
     if _is_tensor(img, "perspective"):
         return tensors.sample(img, tensors.perspective_grid(coefficients, width, height), mode, fill)
     return img.transform((width, height), 2, coefficients, PILLOW[mode], fillcolor=_fill_of(img, fill))
+
+
+def elastic_transform(img, displacement, interpolation=InterpolationMode.BILINEAR, fill=None):
+    """The image whose pixels come from displacement[1, H, W, 2] beside their places, in halves of the image's size."""
+    mode = mode_of(interpolation).value
+    if not isinstance(displacement, Tensor):
+        raise TypeError("Argument displacement should be a Tensor")
+    _, height, width = get_dimensions(img)
+    if displacement.shape != (1, height, width, 2):
+        raise ValueError(
+            f"Argument displacement shape should be {(1, height, width, 2)}, but given {displacement.shape}"
+        )
+    is_tensor = _is_tensor(img, "elastic_transform")
+    grid = tensors.displaced_grid(displacement, height, width)
+    result = tensors.sample(img if is_tensor else pil_to_tensor(img), grid, mode, fill)
+    return result if is_tensor else to_pil_image(result, img.mode)

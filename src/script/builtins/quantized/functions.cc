@@ -65,6 +65,8 @@ void check_alike(const char* what, const Tensor& a, const Tensor& b) {
 template <bool kRelu>
 Tensor add_quantized(const Tensor& a, const Tensor& b, double scale, int64_t zero_point) {
   check_alike("add", a, b);
+  const Tensor direct = ops::add_affine(a, b, {scale, zero_point}, kRelu);
+  if (direct.defined()) return direct;
   const Tensor added = sum(dequantize_fused(a), dequantize_fused(b));
   return quantize(kRelu ? relu(added) : added, a.dtype(), per_tensor(scale, zero_point));
 }

@@ -34,9 +34,8 @@ IValue prepack_linear_fp16(const Tensor& weight, const OptionalTensor& bias) {
 
 template <bool kRelu>
 Tensor linear_quantized(const Tensor& x, const IValue& object, double scale, int64_t zero_point) {
-  const LinearParams params = packed::linear_params(object);
-  return ops::affine_linear(x, params.weight, params.bias,
-                            {ops::RoundedTo{scale, zero_point, x.dtype()}, kRelu});
+  return packed::product_of(object)(x, packed::bias_of(object),
+                                    {ops::RoundedTo{scale, zero_point, x.dtype()}, kRelu});
 }
 
 Tensor linear_fp16(const Tensor& x, const LinearParams& params) {
@@ -45,10 +44,9 @@ Tensor linear_fp16(const Tensor& x, const LinearParams& params) {
 
 template <bool kRelu>
 Tensor linear_dynamic(const Tensor& x, const IValue& object, bool reduce_range) {
-  const LinearParams params = packed::linear_params(object);
   WEFT_CHECK_TYPE(x.dtype() == DType::F32, "quantized::linear_dynamic: expected float32, got " + describe(x));
-  return ops::affine_linear(ops::quantize_dynamic(x, DType::QU8, reduce_range), params.weight, params.bias,
-                            {std::nullopt, kRelu});
+  return packed::product_of(object)(ops::quantize_dynamic(x, DType::QU8, reduce_range),
+                                    packed::bias_of(object), {std::nullopt, kRelu});
 }
 
 template <bool kRelu>
@@ -72,7 +70,8 @@ Tensor linear_dynamic_fp16(const Tensor& x, const IValue& object) {
         schema,
         [](const IValue& object) {
           const LinearParams params = packed::linear_params(object);
-          return std::tuple(IValue(params.weight), params.bias.defined() ? IValue(params.bias) : IValue());
+          return std::tuple(IValue(packed::copy_weight(params.weight)),
+                            params.bias.defined() ? IValue(params.bias) : IValue());
         },
         false);
   builtin(
@@ -133,41 +132,36 @@ IValue prepack_conv(size_t spatial, ConvParams params) {
   WEFT_CHECK_TYPE(static_cast<size_t>(weight.dim()) == spatial + 2 && weight.dtype() == DType::QI8,
                   fmt::format("quantized::conv_prepack: expected a qint8 weight of {} dimensions, got {}",
                               spatial + 2, describe(weight)));
-  if (params.output_padding.empty()) params.output_padding.assign(spatial, 0);
-  for (const Ints* each : {&params.stride, &params.padding, &params.dilation, &params.output_padding})
+  ops::ConvSizes& sizes = params.sizes;
+  if (sizes.output_padding.empty()) sizes.output_padding.assign(spatial, 0);
+  for (const Ints* each : {&sizes.stride, &sizes.padding, &sizes.dilation, &sizes.output_padding})
     WEFT_CHECK(
         each->size() == spatial,
         fmt::format("quantized::conv_prepack: expected {} numbers for stride, padding and dilation, got {}",
                     spatial, each->size()));
   if (spatial == 1) {
     params.weight = weight_with_row(weight);
-    params.stride.insert(params.stride.begin(), 1);
-    params.padding.insert(params.padding.begin(), 0);
-    params.dilation.insert(params.dilation.begin(), 1);
-    params.output_padding.insert(params.output_padding.begin(), 0);
+    sizes.stride.insert(sizes.stride.begin(), 1);
+    sizes.padding.insert(sizes.padding.begin(), 0);
+    sizes.dilation.insert(sizes.dilation.begin(), 1);
+    sizes.output_padding.insert(sizes.output_padding.begin(), 0);
   }
   return packed::make_conv(params);
 }
 
-Tensor convolve(const Tensor& x, const ConvParams& params, const AffineFinish& finish) {
-  const ops::AffineConv conv{params.stride, params.padding, params.dilation, params.groups};
-  if (params.is_transposed)
-    return ops::affine_conv_transposed(x, params.weight, params.bias, conv, params.output_padding, finish);
-  return ops::affine_conv(x, params.weight, params.bias, conv, finish);
-}
-
-// x with 1 spatial dimension, or as many as the weight has; one image may lack its batch.
-Tensor convolve_any(const Tensor& x, size_t spatial, const ConvParams& params, const AffineFinish& finish) {
+// x with 1 spatial dimension, or as many as the weight has.
+Tensor convolve(const Tensor& x, size_t spatial, const IValue& object, const AffineFinish& finish) {
   WEFT_CHECK(
       static_cast<size_t>(x.dim()) == spatial + 2,
       fmt::format("quantized::conv{}d: expected {} dimensions, got {}", spatial, spatial + 2, describe(x)));
-  return spatial == 1 ? without_row(convolve(with_row(x), params, finish)) : convolve(x, params, finish);
+  const ops::AffineProduct& product = packed::product_of(object);
+  const Tensor bias = packed::bias_of(object);
+  return spatial == 1 ? without_row(product(with_row(x), bias, finish)) : product(x, bias, finish);
 }
 
 template <size_t kSpatial, bool kRelu>
 Tensor conv_quantized(const Tensor& x, const IValue& object, double scale, int64_t zero_point) {
-  return convolve_any(x, kSpatial, packed::conv_params(object),
-                      {ops::RoundedTo{scale, zero_point, x.dtype()}, kRelu});
+  return convolve(x, kSpatial, object, {ops::RoundedTo{scale, zero_point, x.dtype()}, kRelu});
 }
 
 template <size_t kSpatial>
@@ -176,7 +170,7 @@ Tensor conv_dynamic(const Tensor& x, const IValue& object, bool reduce_range) {
   // The result is rounded to the input's scale.
   const Tensor q = ops::quantize_dynamic(x, DType::QU8, reduce_range);
   const ops::RoundedTo to{q.quantizer()->scales[0], static_cast<int64_t>(q.quantizer()->zero_points[0])};
-  return dequantize(convolve_any(q, kSpatial, packed::conv_params(object), {to}));
+  return dequantize(convolve(q, kSpatial, object, {to}));
 }
 
 template <size_t kSpatial>
@@ -233,7 +227,7 @@ void define_conv() {
                  object),
       [](const Tensor& w, const OptionalTensor& b, const Ints& stride, const Ints& padding,
          const Ints& dilation, int64_t groups) {
-        return prepack_conv(kSpatial, {w, or_undefined(b), stride, padding, {}, dilation, groups, false});
+        return prepack_conv(kSpatial, {w, or_undefined(b), {stride, padding, {}, dilation, groups, false}});
       },
       false);
   builtin(
@@ -245,7 +239,7 @@ void define_conv() {
       [](const Tensor& w, const OptionalTensor& b, const Ints& stride, const Ints& padding,
          const Ints& output_padding, const Ints& dilation, int64_t groups) {
         return prepack_conv(kSpatial,
-                            {w, or_undefined(b), stride, padding, output_padding, dilation, groups, true});
+                            {w, or_undefined(b), {stride, padding, output_padding, dilation, groups, true}});
       },
       false);
   for (const char* name : {"conv{}d_unpack", "conv_transpose{}d_unpack"})
@@ -253,7 +247,8 @@ void define_conv() {
         schema(name, object + " packed_weights) -> (Tensor unpacked_weights, Tensor? B_origin)"),
         [](const IValue& w) {
           const ConvParams params = packed::conv_params(w);
-          return std::tuple(IValue(kSpatial == 1 ? weight_without_row(params.weight) : params.weight),
+          const Tensor weight = packed::copy_weight(params.weight);
+          return std::tuple(IValue(kSpatial == 1 ? weight_without_row(weight) : weight),
                             params.bias.defined() ? IValue(params.bias) : IValue());
         },
         false);
@@ -263,16 +258,20 @@ void define_conv() {
         return schema(prefix + std::string(what), object + " packed_weights) -> " + type);
       };
       builtin(
-          about("_stride", "int[]"), [](const IValue& w) { return packed::conv_params(w).stride; }, false);
-      builtin(
-          about("_padding", "int[]"), [](const IValue& w) { return packed::conv_params(w).padding; }, false);
-      builtin(
-          about("_dilation", "int[]"), [](const IValue& w) { return packed::conv_params(w).dilation; },
+          about("_stride", "int[]"), [](const IValue& w) { return packed::conv_params(w).sizes.stride; },
           false);
-      builtin(about("_groups", "int"), [](const IValue& w) { return packed::conv_params(w).groups; }, false);
+      builtin(
+          about("_padding", "int[]"), [](const IValue& w) { return packed::conv_params(w).sizes.padding; },
+          false);
+      builtin(
+          about("_dilation", "int[]"), [](const IValue& w) { return packed::conv_params(w).sizes.dilation; },
+          false);
+      builtin(
+          about("_groups", "int"), [](const IValue& w) { return packed::conv_params(w).sizes.groups; },
+          false);
       builtin(
           about("_transpose", "int"),
-          [](const IValue& w) { return int64_t{packed::conv_params(w).is_transposed}; }, false);
+          [](const IValue& w) { return int64_t{packed::conv_params(w).sizes.is_transposed}; }, false);
     }
   }
 }

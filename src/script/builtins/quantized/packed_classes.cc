@@ -13,7 +13,8 @@
 namespace weft::jit::packed {
 namespace {
 
-constexpr std::string_view kLinear = "__torch__.torch.classes.quantized.LinearPackedParamsBase",
+constexpr std::string_view kQuantized = "__torch__.torch.classes.quantized.",
+                           kLinear = "__torch__.torch.classes.quantized.LinearPackedParamsBase",
                            kConv2d = "__torch__.torch.classes.quantized.Conv2dPackedParamsBase",
                            kConv3d = "__torch__.torch.classes.quantized.Conv3dPackedParamsBase",
                            kEmbedding = "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase",
@@ -57,16 +58,16 @@ const Object& object_of(const IValue& value, std::string_view name) {
   return object;
 }
 
-std::shared_ptr<Object> make_object(std::string_view name, std::vector<IValue> slots) {
+std::shared_ptr<Object> make_object(std::string_view name, std::vector<IValue> slots = {}) {
   return std::make_shared<Object>(Object{classes().at(name), std::move(slots)});
 }
 
-// Packed weights have scales in float32.
+// Packed weights have scales in float32. The memory is the object's own.
 Tensor packed_weight(const Tensor& weight) {
-  if (!is_quantized(weight.dtype()) || !weight.quantizer()) return weight;
+  if (!is_quantized(weight.dtype()) || !weight.quantizer()) return weight.clone();
   auto quantizer = std::make_shared<Quantizer>(*weight.quantizer());
   for (double& scale : quantizer->scales) scale = static_cast<double>(static_cast<float>(scale));
-  return of_integers(as_integers(weight), weight.dtype(), std::move(quantizer));
+  return copy_weight(of_integers(as_integers(weight), weight.dtype(), std::move(quantizer)));
 }
 
 Tensor tensor_or_none(const IValue& value) { return value.is_none() ? Tensor() : value.to_tensor(); }
@@ -85,15 +86,15 @@ const std::vector<IValue>& parts(const Object& object, const IValue& state, size
 
 // ---- convolutions ----------------------------------------------------------------------------------------
 // dimensions, stride, padding, dilation, output padding (one for each of them), groups, is it transposed?
-std::vector<int64_t> numbers_of(const ConvParams& params) {
-  std::vector<int64_t> numbers{static_cast<int64_t>(params.stride.size())};
-  for (const auto* each : {&params.stride, &params.padding, &params.dilation, &params.output_padding})
+std::vector<int64_t> numbers_of(const ops::ConvSizes& sizes) {
+  std::vector<int64_t> numbers{static_cast<int64_t>(sizes.stride.size())};
+  for (const auto* each : {&sizes.stride, &sizes.padding, &sizes.dilation, &sizes.output_padding})
     numbers.insert(numbers.end(), each->begin(), each->end());
-  numbers.insert(numbers.end(), {params.groups, params.is_transposed});
+  numbers.insert(numbers.end(), {sizes.groups, sizes.is_transposed});
   return numbers;
 }
 
-ConvParams conv_of(const Object& object, const std::vector<int64_t>& numbers) {
+ops::ConvSizes sizes_of(const Object& object, const std::vector<int64_t>& numbers) {
   const size_t spatial = object.type->name() == kConv3d ? 3 : 2;
   if (numbers.size() != 4 * spatial + 3 || numbers[0] != static_cast<int64_t>(spatial))
     fail(object,
@@ -103,14 +104,14 @@ ConvParams conv_of(const Object& object, const std::vector<int64_t>& numbers) {
     return std::vector<int64_t>(at - static_cast<std::ptrdiff_t>(spatial), at);
   };
   auto each = next;
-  ConvParams params;
-  params.stride = each();
-  params.padding = each();
-  params.dilation = each();
-  params.output_padding = each();
-  params.groups = numbers[4 * spatial + 1];
-  params.is_transposed = (numbers[4 * spatial + 2] & 1) != 0;
-  return params;
+  ops::ConvSizes sizes;
+  sizes.stride = each();
+  sizes.padding = each();
+  sizes.dilation = each();
+  sizes.output_padding = each();
+  sizes.groups = numbers[4 * spatial + 1];
+  sizes.is_transposed = (numbers[4 * spatial + 2] & 1) != 0;
+  return sizes;
 }
 
 std::vector<int64_t> integers(const Tensor& tensor) {
@@ -130,21 +131,21 @@ ConvParams conv_of_state(const Object& object, const IValue& state) {
       for (const Tensor& size : elements[i].to_tensor_list()) numbers.push_back(size.item().to_int());
     numbers.insert(numbers.end(), elements[2].elements().size(), 0);
     numbers.insert(numbers.end(), {elements[5].to_tensor().item().to_int(), 0});
-    params = conv_of(object, numbers);
+    params.sizes = sizes_of(object, numbers);
     params.weight = elements[0].to_tensor();
     params.bias = tensor_or_none(elements[1]);
   } else if (elements[0].is_string()) {
     if (elements[0].to_string() != "2") fail(object, "unknown version " + elements[0].repr());
     const std::vector<IValue>&tensors = elements[1].elements(), &optional = elements[2].elements();
     if (tensors.size() < 2 || optional.empty()) fail(object, "its state has no weight and bias");
-    params = conv_of(object, integers(tensors[0].to_tensor()));
+    params.sizes = sizes_of(object, integers(tensors[0].to_tensor()));
     params.weight = tensors[1].to_tensor();
     params.bias = tensor_or_none(optional[0]);
   } else {
     if (elements[0].to_int() != 3) fail(object, "unknown version " + elements[0].repr());
     const std::vector<IValue>& tensors = elements[2].elements();
     if (tensors.size() < 3) fail(object, "its state has no weight and bias");
-    params = conv_of(object, elements[1].to_int_list());
+    params.sizes = sizes_of(object, elements[1].to_int_list());
     params.weight = tensors[1].to_tensor();
     params.bias = tensor_or_none(tensors[2]);
   }
@@ -153,20 +154,28 @@ ConvParams conv_of_state(const Object& object, const IValue& state) {
 
 IValue state_of_conv(const ConvParams& params) {
   std::vector<int16_t> words;
-  for (const int64_t number : numbers_of(params)) words.push_back(static_cast<int16_t>(number));
+  for (const int64_t number : numbers_of(params.sizes)) words.push_back(static_cast<int16_t>(number));
   return IValue::tuple({"2", IValue(std::vector<Tensor>{Tensor::of(words), params.weight}),
                         IValue::list(Type::optional(Type::tensor()), {none_or_tensor(params.bias)})});
 }
 
-std::vector<IValue> conv_slots(const ConvParams& params) {
-  return {packed_weight(params.weight),
-          none_or_tensor(params.bias),
-          params.stride,
-          params.padding,
-          params.output_padding,
-          params.dilation,
-          params.groups,
-          params.is_transposed};
+void set_linear(Object& object, const LinearParams& params) {
+  const Tensor weight = packed_weight(params.weight);
+  if (weight.dtype() == DType::QI8) object.native = ops::pack_affine_linear(weight);
+  object.slots = {weight, none_or_tensor(params.bias)};
+}
+
+void set_conv(Object& object, const ConvParams& params) {
+  const Tensor weight = packed_weight(params.weight);
+  object.native = ops::pack_affine_conv(weight, params.sizes);
+  object.slots = {weight,
+                  none_or_tensor(params.bias),
+                  params.sizes.stride,
+                  params.sizes.padding,
+                  params.sizes.output_padding,
+                  params.sizes.dilation,
+                  params.sizes.groups,
+                  params.sizes.is_transposed};
 }
 
 }  // namespace
@@ -180,9 +189,9 @@ void set_state(Object& object, const IValue& state) {
   const std::string& name = object.type->name();
   if (name == kLinear) {
     const std::vector<IValue>& elements = parts(object, state, 2);
-    object.slots = {packed_weight(elements[0].to_tensor()), none_or_tensor(tensor_or_none(elements[1]))};
+    set_linear(object, {elements[0].to_tensor(), tensor_or_none(elements[1])});
   } else if (name == kConv2d || name == kConv3d) {
-    object.slots = conv_slots(conv_of_state(object, state));
+    set_conv(object, conv_of_state(object, state));
   } else if (name == kEmbedding) {
     const std::vector<IValue>& tensors = parts(object, state, 2)[1].elements();
     if (tensors.empty()) fail(object, "its state has no weight");
@@ -221,22 +230,40 @@ std::string operator_of(const ClassType& type, std::string_view method) {
                               : "";
 }
 
+Tensor copy_weight(const Tensor& weight) {
+  if (!is_quantized(weight.dtype())) return weight.clone();
+  return of_integers(as_integers(weight).clone(), weight.dtype(), weight.quantizer());
+}
+
+const ops::AffineProduct& product_of(const IValue& value) {
+  const Object& object = object_of(value, kQuantized);
+  if (!object.native) fail(object, "expected a weight of qint8, got " + object.slots[0].type()->str());
+  return *static_cast<const ops::AffineProduct*>(object.native.get());
+}
+Tensor bias_of(const IValue& value) { return tensor_or_none(object_of(value, kQuantized).slots.at(1)); }
+
 LinearParams linear_params(const IValue& value) {
   const Object& object = object_of(value, kLinear);
   return {object.slots[0].to_tensor(), tensor_or_none(object.slots[1])};
 }
 std::shared_ptr<Object> make_linear(const LinearParams& params) {
-  return make_object(kLinear, {packed_weight(params.weight), none_or_tensor(params.bias)});
+  auto object = make_object(kLinear);
+  set_linear(*object, params);
+  return object;
 }
 
 ConvParams conv_params(const IValue& value) {
   constexpr std::string_view kConv = "__torch__.torch.classes.quantized.Conv";
   const std::vector<IValue>& slots = object_of(value, kConv).slots;
-  return {slots[0].to_tensor(),   tensor_or_none(slots[1]), slots[2].to_int_list(), slots[3].to_int_list(),
-          slots[4].to_int_list(), slots[5].to_int_list(),   slots[6].to_int(),      slots[7].to_bool()};
+  return {slots[0].to_tensor(),
+          tensor_or_none(slots[1]),
+          {slots[2].to_int_list(), slots[3].to_int_list(), slots[4].to_int_list(), slots[5].to_int_list(),
+           slots[6].to_int(), slots[7].to_bool()}};
 }
 std::shared_ptr<Object> make_conv(const ConvParams& params) {
-  return make_object(params.stride.size() == 3 ? kConv3d : kConv2d, conv_slots(params));
+  auto object = make_object(params.sizes.stride.size() == 3 ? kConv3d : kConv2d);
+  set_conv(*object, params);
+  return object;
 }
 
 Tensor embedding_weight(const IValue& value) { return object_of(value, kEmbedding).slots[0].to_tensor(); }

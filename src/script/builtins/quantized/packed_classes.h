@@ -1,6 +1,7 @@
 // The classes of C++ whose objects hold the weights of quantized modules, as archives name them:
 // "__torch__.torch.classes.quantized.LinearPackedParamsBase". Here they are classes without methods, whose
-// attributes are the weights as they were given.
+// attributes are the weights as they were given, in memory of their own; beside them, packed once and for
+// all, lie the weights of products.
 #pragma once
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ops/quantized/products.h"
 #include "weft/ivalue.h"
 #include "weft/jit/type.h"
 
@@ -27,6 +29,15 @@ IValue get_state(const Object& object);
 // where there is none.
 std::string operator_of(const ClassType& type, std::string_view method);
 
+// The same in memory of its own, as unpacking gives weights.
+Tensor copy_weight(const Tensor& weight);
+
+// Products of LinearPackedParamsBase, whose weight is QI8, and of Conv2dPackedParamsBase and the like.
+// ValueError where the weight is no such one.
+const ops::AffineProduct& product_of(const IValue& object);
+// Undefined where there is none.
+Tensor bias_of(const IValue& object);
+
 // LinearPackedParamsBase. The weight is QI8, or F32 whose numbers are those of float16.
 struct LinearParams {
   Tensor weight, bias;  // bias: undefined where there is none
@@ -38,9 +49,7 @@ std::shared_ptr<Object> make_linear(const LinearParams& params);
 // has size 1.
 struct ConvParams {
   Tensor weight, bias;
-  std::vector<int64_t> stride, padding, output_padding, dilation;
-  int64_t groups = 1;
-  bool is_transposed = false;
+  ops::ConvSizes sizes;
 };
 ConvParams conv_params(const IValue& object);
 std::shared_ptr<Object> make_conv(const ConvParams& params);

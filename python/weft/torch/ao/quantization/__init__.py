@@ -6,6 +6,7 @@ from .fuse_modules import fuse_known_modules, fuse_modules, fuse_modules_qat  # 
 from .observer import *  # noqa: F403
 from .observer import default_float_qparams_observer_4bit, get_observer_state_dict  # noqa: F401
 from .qconfig import *  # noqa: F403
+from .qconfig_mapping import QConfigMapping, get_default_qconfig_mapping  # noqa: F401
 from .quantize import (  # noqa: F401
     add_quant_dequant,
     convert,
@@ -30,14 +31,15 @@ def default_eval_fn(model, calib_data):
 
 
 _find = _absent.names(__name__)
-_GRAPHS = ("prepare_fx", "convert_fx", "prepare_qat_fx", "fuse_fx", "convert_to_reference_fx")
+_GRAPHS = ("prepare_qat_fx", "convert_to_reference_fx")
+_LATER = ("prepare_fx", "convert_fx", "fuse_fx")  # which need torch.fx
 
 
 def _graph_mode(name):
     def refuse(*args, **kwargs):
         raise NotImplementedError(
-            f"torch.ao.quantization.{name}: weft quantizes in eager mode (prepare, convert, quantize_dynamic); archives of "
-            "models that PyTorch quantized by FX load"
+            f"torch.ao.quantization.{name}: weft runs models and does not train them, and has no "
+            "reference modules; prepare_fx and convert_fx make quantized ones"
         )
 
     refuse.__name__ = name
@@ -45,4 +47,8 @@ def _graph_mode(name):
 
 
 def __getattr__(name):
+    if name in _LATER:
+        from . import quantize_fx
+
+        return getattr(quantize_fx, name)
     return _graph_mode(name) if name in _GRAPHS else _find(name)

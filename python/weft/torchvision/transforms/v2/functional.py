@@ -9,6 +9,7 @@ from ..functional import __all__ as _functions
 from ..functional import (
     convert_image_dtype,
     crop,
+    elastic_transform,
     get_dimensions,
     hflip,
     pil_to_tensor,
@@ -16,9 +17,9 @@ from ..functional import (
     vflip,
 )
 
-__all__ = [*_functions, "get_size", "horizontal_flip", "to_dtype", "to_image", "vertical_flip"]
+__all__ = [*_functions, "elastic", "get_size", "horizontal_flip", "to_dtype", "to_image", "vertical_flip"]
 
-horizontal_flip, vertical_flip = hflip, vflip
+horizontal_flip, vertical_flip, elastic = hflip, vflip, elastic_transform
 
 
 def to_image(inpt):
