@@ -49,7 +49,6 @@ Result run(const CacheCase& c, bool may_round) {
                values = Tensor::of(numbers(kKvHeads * kCapacity * kDim), shape).to(c.cache);
   Result result{std::vector<float>(static_cast<size_t>(c.tokens * kHeads * kDim), -1.0f), {}, {}};
   attention_with_kv_cache({.qkv = qkv.data(),
-                           .rope = rope.data(),
                            .key_cache = keys.data(),
                            .value_cache = values.data(),
                            .dtype = c.cache,
@@ -59,9 +58,11 @@ Result run(const CacheCase& c, bool may_round) {
                            .head_dim = kDim,
                            .capacity = kCapacity,
                            .position = c.position,
-                           .scale = 0.2f,
-                           .sliding_window = c.sliding_window,
-                           .rope_interleaved = false,
+                           .rule = {.rope = rope.data(),
+                                    .scale = 0.2f,
+                                    .sliding_window = c.sliding_window,
+                                    .rope_interleaved = false,
+                                    .rotary_dim = kDim},
                            .output = result.output.data(),
                            .may_round = may_round});
   for (const auto& [tensor, bytes] : {std::pair{&keys, &result.keys}, {&values, &result.values}}) {
