@@ -28,7 +28,7 @@ python_environment() {
     rm -rf "$build"
     # By .venv's pip: Debian's Pythons have none of their own.
     "$python" -m venv --without-pip "$build/venv" &&
-      .venv/bin/python -m pip --python "$build/venv/bin/python" install --quiet -r scripts/requirements.txt pip &&
+      PYTHONWARNINGS=ignore .venv/bin/python -m pip --python "$build/venv/bin/python" install --quiet -r scripts/requirements.txt pip &&
       cp scripts/requirements.txt "$build/venv/complete" || return 2
   fi
 }
