@@ -16,6 +16,16 @@ find_python() {
 # The minor version of .venv's Python.
 default_minor() { .venv/bin/python -c 'import sys; print(sys.version_info.minor)'; }
 
+# A wheel of pip's: the one that Python would install, or Debian's.
+pip_of() {
+  "$1" - <<'PROGRAM'
+import ensurepip, pathlib, sys
+folders = [pathlib.Path(ensurepip.__file__).parent / "_bundled", pathlib.Path(sys.base_prefix) / "share/python-wheels"]
+folders.append(pathlib.Path("/usr/share/python-wheels"))
+print(next(str(wheel) for folder in folders for wheel in sorted(folder.glob("pip-*.whl"))))
+PROGRAM
+}
+
 # An environment of Python 3.$1 with scripts/requirements.txt: .venv, or build/python-3.$1/venv, made when it is
 # missing. Sets `environment`; 1: this machine has no such Python, and Debian's packages have none, 2: it could not be made.
 python_environment() {
@@ -26,9 +36,9 @@ python_environment() {
   environment=$PWD/$build/venv
   if ! cmp -s scripts/requirements.txt "$build/venv/complete"; then
     rm -rf "$build"
-    # By .venv's pip: Debian's Pythons have none of their own.
+    # Debian's Pythons have no pip of their own: it is a wheel among their packages.
     "$python" -m venv --without-pip "$build/venv" &&
-      PYTHONWARNINGS=ignore .venv/bin/python -m pip --python "$build/venv/bin/python" install --quiet -r scripts/requirements.txt pip &&
+      PYTHONPATH=$(pip_of "$python") "$build/venv/bin/python" -m pip install --quiet pip -r scripts/requirements.txt &&
       cp scripts/requirements.txt "$build/venv/complete" || return 2
   fi
 }

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import sys
 import warnings
 
 import numpy as np
@@ -46,6 +47,9 @@ np.maximum(a, b)""".replace("\n", "").split(";")
 OF_SCALAR = """round(a);round(a, 2);a.item();a.round();a.round(2);a.conjugate();isinstance(a, float);isinstance(a, np.floating);
 isinstance(a, np.ndarray);isinstance(a, np.integer);np.round(a, 1);np.clip(a, 1, 2);np.sign(a);np.square(a);np.rint(a);np.fmod(a, 3);
 np.copysign(a, -1);np.logical_or(a, 0);math.erf(a);math.radians(a);np.hypot(a, 1);np.add(a, 2);np.power(a, 2);a.astype(np.float32);a.astype(int);a.real;a.imag;type(a) is np.float64;sum((a, a))""".replace("\n", "").split(";")  # fmt: skip
+# From 3.12 on sum() makes up for the rounding of floats: Python performs it.
+if sys.version_info >= (3, 12):
+    OF_FLOAT, OF_SCALAR = ([text for text in texts if "sum(" not in text] for texts in (OF_FLOAT, OF_SCALAR))
 
 
 def loop_of(text):
@@ -117,7 +121,10 @@ def test_functions_of_a_float(text):
 
 
 @pytest.mark.parametrize("text", OF_TWO_FLOATS)
-def test_functions_of_two_floats(text):
+def test_functions_of_two_floats(text, request):
+    if text == "np.power(a, b)" and np.lib.NumpyVersion(np.__version__) >= "2.5.0":
+        # The rounds behind one that leaves the loop are graphs, whose powers differ from NumPy's in the last bit.
+        request.applymarker(pytest.mark.xfail(reason="powers of rounds that are graphs", strict=False))
     check_expression(text, ALL_FLOATS[:20] + ALL_FLOATS[-4:], two=True)
 
 

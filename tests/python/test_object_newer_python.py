@@ -5,9 +5,8 @@ import textwrap
 
 import numpy as np
 import pytest
-
 import weft
-from tests.support.compare import assert_same, outcome
+from support.compare import assert_same, outcome
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 14), reason="Python 3.14 and later have these instructions")
 

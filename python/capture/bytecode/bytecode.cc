@@ -58,7 +58,8 @@ void Decoder::decode() {
   while (!reader.done()) {  // targets are offsets here
     const int start = reader.next() * 2, length = reader.next() * 2, target = reader.next() * 2;
     const int depth_lasti = reader.next();
-    code_.handlers.push_back({start, start + length, target, depth_lasti >> 1, (depth_lasti & 1) != 0});
+    const int depth = depth_lasti >> 1;
+    code_.handlers.push_back({start, start + length, target, depth, (depth_lasti & 1) != 0, depth});
   }
 #if PY_VERSION_HEX >= 0x030E0000
   find_hidden();

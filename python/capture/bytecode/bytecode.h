@@ -122,6 +122,7 @@ struct Handler {
   int32_t target;      // instruction index
   int32_t depth;
   bool push_lasti;
+  int32_t depth_of_cpython;  // hidden slots counted
 };
 
 // A decoded code object. Lives as long as the process, as does the code object it holds.

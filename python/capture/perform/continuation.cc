@@ -101,7 +101,7 @@ std::string shifted_handlers(const Code& code, size_t units) {
     write_number(table, static_cast<size_t>(handler.start) / 2 + units, true);
     write_number(table, static_cast<size_t>(handler.end - handler.start) / 2);
     write_number(table, unit_of(code, handler.target) + units);
-    write_number(table, static_cast<size_t>(handler.depth) << 1 | (handler.push_lasti ? 1 : 0));
+    write_number(table, static_cast<size_t>(handler.depth_of_cpython) << 1 | (handler.push_lasti ? 1 : 0));
   }
   return table;
 }
