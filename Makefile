@@ -19,7 +19,7 @@ setup-torch:  ## Debian's PyTorch, for test-interop and bench-torchscript alone
 build: setup  ## The library, the `weft` command and the Python package, in build/release and .venv
 	@scripts/build $(PRESET)
 
-wheel: setup  ## Wheels that carry their libraries, for Python 3.11 to 3.15, and weft-compiler; in build/wheel/dist
+wheel: setup  ## Wheels that carry their libraries, for Python 3.11 to 3.14, and weft-compiler; in build/wheel/dist
 	@scripts/wheel
 
 demo: build  ## k-means on 20 million points: NumPy beside weft, one table and build/demo/kmeans.png; a TorchScript archive

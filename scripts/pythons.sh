@@ -1,5 +1,5 @@
 # Sourced: the Pythons that weft is for.
-weft_minors="11 12 13 14 15"
+weft_minors="11 12 13 14"
 
 # A working interpreter of version 3.$1: from PATH, one of pyenv's, or one that scripts/newer_pythons has unpacked.
 find_python() {

@@ -118,7 +118,7 @@ bool Decoder::lower_variables(int opcode, int arg) {
     case DELETE_DEREF: emit(Op::DeleteDeref, arg); return true;
     case STORE_ATTR: emit(Op::StoreAttr, arg); return true;
     case DELETE_ATTR: emit(Op::DeleteAttr, arg); return true;
-    case IMPORT_NAME: emit(Op::ImportName, arg); return true;
+    case IMPORT_NAME: emit(Op::ImportName, PY_VERSION_HEX >= 0x030F0000 ? arg >> 2 : arg); return true;
     case IMPORT_FROM: emit(Op::ImportFrom, arg); return true;
 #ifdef LOAD_ASSERTION_ERROR
     case LOAD_ASSERTION_ERROR: emit(Op::LoadAssertionError); return true;
