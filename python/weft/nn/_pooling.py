@@ -190,17 +190,16 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
     return _weft.avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
+def _average(function, operator, input, how):
+    return _mean_of_integers(function, input, *how) if input.dtype == _weft.int64 else operator(input, *how)
+
+
 def avg_pool2d(
     input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None, *,
     out=None,
 ):  # fmt: skip
     how = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-    result = (
-        _mean_of_integers(avg_pool2d, input, *how)
-        if input.dtype == _weft.int64
-        else _weft.avg_pool2d(input, *how)
-    )
-    return _into(out, result)
+    return _into(out, _average(avg_pool2d, _weft.avg_pool2d, input, how))
 
 
 def avg_pool3d(
@@ -208,12 +207,7 @@ def avg_pool3d(
     out=None,
 ):  # fmt: skip
     how = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-    result = (
-        _mean_of_integers(avg_pool3d, input, *how)
-        if input.dtype == _weft.int64
-        else _weft.avg_pool3d(input, *how)
-    )
-    return _into(out, result)
+    return _into(out, _average(avg_pool3d, _weft.avg_pool3d, input, how))
 
 
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
