@@ -158,8 +158,10 @@ def test_time_in_functions_is_not_the_top_levels(tmp_path):
         tmp_path, {"s.py": "import time\ndef main():\n    time.sleep(0.2)\nfor i in range(2):\n    main()\n"}
     )
     _, text, functions, found = reported(tmp_path, "s.py")
-    assert not found["top_level"] and "outside of functions" not in text
-    assert functions["main"]["other_calls"] == 2 and functions["main"]["other_ms"] > 350
+    at_top_level = sum(one["seconds"] for one in found["top_level"])
+    in_functions = functions["main"]["other_ms"] / 1e3
+    assert in_functions > 0.35 and at_top_level + in_functions <= found["seconds"]  # no second is told twice
+    assert functions["main"]["other_calls"] == 2
     assert (
         "main (s.py:2): called 2 times without arrays" in text and "a function that takes the arrays" in text
     )
