@@ -261,6 +261,7 @@ void LoopBuilder::build_block(int id) {
   blocks_[static_cast<size_t>(id)].edges = std::move(block_edges_);
   blocks_[static_cast<size_t>(id)].has_arrays = block_has_arrays_;
   blocks_[static_cast<size_t>(id)].stores_arrays = block_stores_arrays_;
+  blocks_[static_cast<size_t>(id)].draws = block_draws_;
 }
 
 void LoopBuilder::execute_block(int id) {
@@ -271,6 +272,7 @@ void LoopBuilder::execute_block(int id) {
   block_done_ = false;
   block_has_arrays_ = false;
   block_stores_arrays_ = false;
+  block_draws_ = false;
   size_names_.clear();
   settled_indices_.clear();
   if (marks_) mark_affine(id, *marks_);

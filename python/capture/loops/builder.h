@@ -42,6 +42,7 @@ class LoopBuilder {
     std::vector<Edge> edges;
     bool has_arrays = false;  // statements on whole arrays
     bool stores_arrays = false;
+    bool draws = false;                      // random numbers, in their order
     Preheader preheader;                     // of a loop's head that has a checked version
     std::optional<loopir::Version> checked;  // of the loop it heads
     std::set<int> checked_from;              // blocks whose ways to this head go round the preheader
@@ -476,6 +477,21 @@ class LoopBuilder {
   bool call_number_method(const LoopValue& owner, const std::string& name,
                           const std::vector<LoopValue>& args);
 
+  // ---- random numbers (draws.cc) ----
+  GeneratorKind generator_kind_of(const LoopValue& value) const;
+  Expr part_of_generator(const LoopValue& generator, GeneratorPart part);
+  Expr drawn(const LibraryFunction& called, const char* type, std::vector<Expr> operands);
+  Expr drawn_integer(const LoopValue& generator, const Expr& first, const Expr& last);
+  bool draw_of_floats(const LoopValue& generator, const Draw& draw, const std::vector<LoopValue>& args);
+  bool draw_uniform(const LoopValue& generator, const std::vector<LoopValue>& args);
+  bool draw_of_range(const LoopValue& generator, bool has_end, const std::vector<LoopValue>& args);
+  bool draw_choice(const LoopValue& generator, const std::vector<LoopValue>& args);
+  bool draw_count(const LoopValue& generator, bool is_poisson, const std::vector<LoopValue>& args);
+  // False: Python performs the call.
+  bool call_draw(const LoopValue& generator, const std::string& method, std::vector<LoopValue> args,
+                 const Keywords& keywords);
+  bool has_pythons_method(const std::string& method);
+
   // ---- NumPy's functions of numbers (number_calls.cc) ----
   Expr operand(const LoopValue& value, DType dtype);
   Expr computed(const scalar::Expr& expr, const std::vector<Expr>& operands,
@@ -535,6 +551,7 @@ class LoopBuilder {
   std::vector<LoopValue> parts_;  // views in use by the instruction, which are in no frame
   bool block_has_arrays_ = false;
   bool block_stores_arrays_ = false;  // more than single elements
+  bool block_draws_ = false;
   int block_id_ = 0;
   const LoopMarks* marks_ = nullptr;  // of the version being built
   CheckedLoop* checked_ = nullptr;

@@ -10,6 +10,7 @@
 
 #include "capture/loops/team.h"
 #include "capture/loops/value.h"
+#include "capture/objects/generators.h"
 #include "scalar/expr.h"
 
 namespace weft::capture {
@@ -78,6 +79,13 @@ struct LibraryFunction {
 };
 // Of the C library, and of memory.h.
 LibraryFunction library_function(const std::string& name);
+// One of the library's own, on numbers; the result is of the type of `R`.
+template <class R, class... X>
+LibraryFunction library_function(const char* name, R (*function)(X...)) {
+  std::string types = c_type(dtype_of<R>::value);
+  ((types += ", " + c_type(dtype_of<X>::value)), ...);
+  return {name, reinterpret_cast<const void*>(function), "NumberFunction<" + types + ">"};
+}
 // Of math.cc, on one or two numbers, where has_number_function says that there is one.
 bool has_number_function(scalar::Prim prim, DType dtype);
 LibraryFunction number_function(scalar::Prim prim, DType dtype, size_t num_args);
@@ -93,6 +101,14 @@ struct LoopCode {
     size_t num_words;
   };
   std::vector<Append> appended;
+  // Of the generators that it draws from: parts whose addresses are looked up before every run.
+  struct DrawnFrom {
+    int object;     // of the entry, or -1:
+    Ref generator;  // one that a name gives
+    GeneratorPart part;
+    size_t function;  // the place of the address in `functions`
+  };
+  std::vector<DrawnFrom> drawn_from;
   std::set<int> stored_cells;                    // objects of the entry, whose contents it sets
   std::set<int> stored_lists;                    // lists of numbers whose elements it sets
   std::vector<std::shared_ptr<LoopSite>> sites;  // of loops whose rounds threads share

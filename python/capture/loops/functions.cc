@@ -132,6 +132,19 @@ void LoopBuilder::call(const Instruction& in) {
     if (second.kind != LoopKind::Null) args.insert(args.begin(), second);
     second = first;
   }
+  const bool is_of_generator =
+      second.kind == LoopKind::Method && generator_kind_of(second.items[0]) != GeneratorKind::None;
+  PyObject* const generator = second.kind == LoopKind::Const ? generator_of_method(second.object) : nullptr;
+  if (is_of_generator || generator) {
+    Keywords keywords;
+    for (Py_ssize_t i = names ? PyTuple_GET_SIZE(names) : 0; i-- > 0; args.pop_back())
+      keywords.emplace_back(PyTuple_GET_ITEM(names, i), args.back());
+    const std::string method = is_of_generator ? utf8(second.object) : plain_name(second.object);
+    if (!call_draw(is_of_generator ? second.items[0] : constant(generator), method, std::move(args),
+                   keywords))
+      unsupported(fmt::format("the draw '{}' of these arguments", method));
+    return;
+  }
   if (second.kind == LoopKind::Method && second.items[0].kind == LoopKind::Appended) {
     if (names || args.size() != 1) throw LoopUnsupported{"append() of these arguments"};
     append(second.items[0], args[0]);

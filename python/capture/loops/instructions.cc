@@ -304,7 +304,10 @@ bool LoopBuilder::execute_names(const Instruction& in) {
     }
     case Op::LoadMethod: {
       const LoopValue owner = pop();
-      if (PyObject* function = in_class(owner, frame().code->names[slot].get(), PyFunction_Type)) {
+      const bool is_generator = generator_kind_of(owner) != GeneratorKind::None;
+      PyObject* const function =
+          is_generator ? nullptr : in_class(owner, frame().code->names[slot].get(), PyFunction_Type);
+      if (function) {
         push(loop_const(function));
         push(owner);
         return true;
@@ -319,7 +322,7 @@ bool LoopBuilder::execute_names(const Instruction& in) {
                             utf8(frame().code->names[slot].get()) == "outer";
       const bool is_of_number = has_number_method(owner, utf8(frame().code->names[slot].get()));
       if (is_arraylike(owner) || is_of_number || appends || conjugates || is_outer ||
-          owner.kind == LoopKind::Resized) {
+          owner.kind == LoopKind::Resized || is_generator) {
         LoopValue method;
         method.kind = LoopKind::Method;
         method.object = frame().code->names[slot].get();

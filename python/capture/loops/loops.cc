@@ -200,6 +200,7 @@ LoopOutcome Loops::run(const Found& found, LoopEntry& entry, State& state, Ref& 
       return LoopOutcome::NotEntered;
     }
   }
+  if (!loop.finds_generators(entry)) return LoopOutcome::NotEntered;
   LoopMemory memory;
   entry.prepare_lists(loop.code.objects);
   // The clock costs as much as a small loop.

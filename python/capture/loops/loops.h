@@ -115,6 +115,8 @@ struct NativeLoop {
   double build_ms = 0;
   // Do its names still give what they gave when it was built? Looks them up where a dict has changed since.
   bool names_hold();
+  // Looks up what it draws from. False: Python has to.
+  bool finds_generators(const LoopEntry& entry);
   std::vector<std::pair<PyObject*, uint64_t>> versions;  // of the names' dicts, when they were looked up last
 
   int short_runs = 0;     // in a row, that ended with an instruction for Python

@@ -21,7 +21,8 @@ LibraryFunction number_function(Prim prim, DType dtype, size_t num_args) {
   const std::string type = c_type(dtype);
   return {fmt::format("{}_{}_{}", num_args == 1 ? "unary" : "binary", scalar::prim_name(prim), type),
           scalar::math_function(prim, dtype)->address,
-          fmt::format("NumberFunction<{}>", num_args == 1 ? type : type + ", " + type)};
+          fmt::format("NumberFunction<{}>",
+                      num_args == 1 ? type + ", " + type : type + ", " + type + ", " + type)};
 }
 
 // What NumPy looks at in integers before it computes: zero as a divisor, negative exponents.

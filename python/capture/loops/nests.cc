@@ -108,7 +108,7 @@ void LoopBuilder::drop_checked_nest(int head) {
 bool LoopBuilder::find_inner_loops(CheckedLoop& nest) const {
   for (int id : nest.blocks) {
     const Block& block = blocks_[static_cast<size_t>(id)];
-    if (block.has_arrays || block.stores_arrays) return false;
+    if (block.has_arrays || block.stores_arrays || block.draws) return false;
     const LoopFrame& frame = block.frames.back();
     const bool is_for = frame.code->instructions[static_cast<size_t>(frame.ip)].op == Op::ForIter;
     if (id == nest.head || !is_for || frame.stack.empty()) continue;

@@ -72,8 +72,13 @@ void LoopEntry::read_attributes(LoopFrame& frame) {
   // Objects are added as they are met.
   for (size_t i = 0; i < std::min(objects.size(), kMaxObjects); ++i) {
     const Ref object = objects[i];
-    if (!object || !is_plain(object.get())) continue;
+    if (!object) continue;
     PyTypeObject* type = Py_TYPE(object.get());
+    if (generator_kind(type) != GeneratorKind::None) {
+      of_objects.classes[static_cast<int>(i)] = Ref::borrow(reinterpret_cast<PyObject*>(type));
+      continue;
+    }
+    if (!is_plain(object.get())) continue;
     of_objects.classes[static_cast<int>(i)] = Ref::borrow(reinterpret_cast<PyObject*>(type));
     for (size_t n = 0; n < names.size(); ++n) {
       PyObject* found = _PyType_Lookup(type, names[n]);

@@ -97,14 +97,6 @@ double round_decimal(double x, int64_t digits) {
   return result;
 }
 
-// The result is of the type of the first argument.
-template <class R, class... X>
-LibraryFunction of(const char* name, R (*function)(R, X...)) {
-  std::string types = c_type(dtype_of<R>::value);
-  ((types += ", " + c_type(dtype_of<X>::value)), ...);
-  return {name, reinterpret_cast<const void*>(function), fmt::format("NumberFunction<{}>", types)};
-}
-
 Expr beside_number(const Expr& a, const char* symbol, const char* number) {
   return Expr::apply(op::infix(symbol), {a, Expr::constant(number)});
 }
@@ -173,8 +165,8 @@ bool LoopBuilder::call_python_round(const std::vector<LoopValue>& args) {
   if (x.kind != LoopKind::Float || digits < 0 || digits > 22) return false;
   require(Expr::apply(op::kIsFinite, {x.expr}));
   const Expr rounded =
-      temporary("f64", Expr::apply(op::kCall2, {function(of("round_decimal", round_decimal)), x.expr,
-                                                Expr::constant(integer_literal(digits))}));
+      temporary("f64", Expr::apply(op::kCall2, {function(library_function("round_decimal", round_decimal)),
+                                                x.expr, Expr::constant(integer_literal(digits))}));
   require(Expr::apply(op::kIsFinite, {rounded}));
   return push(loop_float(rounded)), true;
 }
@@ -197,10 +189,11 @@ bool LoopBuilder::call_python(const std::string& name, const std::vector<LoopVal
       std::all_of(args.begin(), args.end(), [](const LoopValue& arg) { return arg.kind == LoopKind::Int; });
   if (name == "pow" && args.size() == 3 && are_ints) {
     require(both(beside_number(args[1].expr, ">=", "0"), beside_number(args[2].expr, ">", "0")));
-    return push(
-               loop_int(temporary("i64", Expr::apply(op::kCall3, {function(of("power_modulo", power_modulo)),
-                                                                  args[0].expr, args[1].expr, args[2].expr})),
-                        true)),
+    return push(loop_int(
+               temporary("i64",
+                         Expr::apply(op::kCall3, {function(library_function("power_modulo", power_modulo)),
+                                                  args[0].expr, args[1].expr, args[2].expr})),
+               true)),
            true;
   }
   return are_ints ? call_math_of_ints(name, args) : call_math_of_floats(name, args);
@@ -212,13 +205,14 @@ bool LoopBuilder::call_math_of_ints(const std::string& name, const std::vector<L
   Expr result;
   if (args.size() == 1 && name == "math.isqrt") {
     require(beside_number(args[0].expr, ">=", "0"));
-    result = Expr::apply(op::kCall1, {function(of("integer_root", integer_root)), args[0].expr});
+    result =
+        Expr::apply(op::kCall1, {function(library_function("integer_root", integer_root)), args[0].expr});
   } else if (args.size() == 1 && name == "math.factorial") {
-    result = Expr::apply(op::kCall1, {function(of("factorial", factorial)), args[0].expr});
+    result = Expr::apply(op::kCall1, {function(library_function("factorial", factorial)), args[0].expr});
   } else if (args.size() == 2 && (name == "math.comb" || name == "math.perm" || name == "math.lcm")) {
-    const LibraryFunction called = name == "math.comb"   ? of("combinations", combinations)
-                                   : name == "math.perm" ? of("permutations", permutations)
-                                                         : of("least_multiple", least_multiple);
+    const LibraryFunction called = name == "math.comb"   ? library_function("combinations", combinations)
+                                   : name == "math.perm" ? library_function("permutations", permutations)
+                                                         : library_function("least_multiple", least_multiple);
     result = Expr::apply(op::kCall2, {function(called), args[0].expr, args[1].expr});
   } else {
     return call_math_of_floats(name, args);
@@ -235,7 +229,7 @@ bool LoopBuilder::call_math_of_floats(const std::string& name, const std::vector
     return give(Expr::apply(op::infix("*"), {as_float(args[0]), Expr::constant(float_literal(factor))}));
   }
   const auto called_1 = [&](const char* what, double (*function_of)(double), const Expr& x) {
-    return temporary("f64", Expr::apply(op::kCall1, {function(of(what, function_of)), x}));
+    return temporary("f64", Expr::apply(op::kCall1, {function(library_function(what, function_of)), x}));
   };
   if (args.size() == 1 && (name == "math.modf" || name == "math.frexp")) {
     const Expr x = temporary("f64", as_float(args[0]));
@@ -251,7 +245,8 @@ bool LoopBuilder::call_math_of_floats(const std::string& name, const std::vector
   if (name == "math.ldexp" && args[1].kind == LoopKind::Int) {
     const Expr x = temporary("f64", as_float(args[0]));
     const Expr result = temporary(
-        "f64", Expr::apply(op::kCall2, {function(of("load_exponent", load_exponent)), x, args[1].expr}));
+        "f64", Expr::apply(op::kCall2,
+                           {function(library_function("load_exponent", load_exponent)), x, args[1].expr}));
     require(Expr::apply(op::kOr, {Expr::apply(op::kIsFinite, {result}),
                                   Expr::apply(op::kNot, {Expr::apply(op::kIsFinite, {x})})}));
     return push(loop_float(result)), true;
@@ -275,8 +270,8 @@ bool LoopBuilder::call_math_of_floats(const std::string& name, const std::vector
   using F2 = double(double, double);
   const LibraryFunction called = name == "math.fmod" ? library_function("fmod")
                                  : name == "math.remainder"
-                                     ? of("remainder", static_cast<F2*>(std::remainder))
-                                     : of("nextafter", static_cast<F2*>(std::nextafter));
+                                     ? library_function("remainder", static_cast<F2*>(std::remainder))
+                                     : library_function("nextafter", static_cast<F2*>(std::nextafter));
   const Expr result = temporary("f64", Expr::apply(op::kCall2, {function(called), x, y}));
   // NaN that comes of none is an error.
   require(Expr::apply(op::kOr,

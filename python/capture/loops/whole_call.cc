@@ -35,7 +35,9 @@ LoopOutcome Loops::call(const Code& code, PyObject* function, PyObject* const* a
     if (!known.pattern->read_call(function, args, num_args, *entry)) continue;
     const Found found = known.found;  // looking names up may run code of the program
     NativeLoop& loop = *found.loop;
-    if (!found.loop->names_hold() || !loop.function || !is_of_use(loop.code, *entry)) break;
+    if (!found.loop->names_hold() || !loop.function || !is_of_use(loop.code, *entry) ||
+        !loop.finds_generators(*entry))
+      break;
     const LoopOutcome outcome = call(found, *entry, function, args, num_args, state, result);
     entry->clear_words();
     spare_ = std::move(entry);
