@@ -12,6 +12,7 @@ import time
 
 import pytest
 import weft
+from support.emulated import EMULATED
 from support.tiers import long_but
 from weft import distributed
 
@@ -174,7 +175,7 @@ def fake_nccl(tmp_path_factory):
     subprocess.run(
         ["c++", "-shared", "-fPIC", "-std=c++20", str(source), "-o", str(folder / "libnccl.so.2")], check=True
     )
-    return {"WEFT_DEVICE_EMULATE": "1", "LD_LIBRARY_PATH": str(folder)}
+    return {**EMULATED, "LD_LIBRARY_PATH": str(folder)}
 
 
 @needs_mpi

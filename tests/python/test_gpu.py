@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import weft
+from support.emulated import EMULATED
 from support.tiers import long_but
 
 CHECKS = Path(__file__).with_name("gpu_checks.py")
@@ -15,7 +16,12 @@ ASSEMBLED = Path(__file__).with_name("gpu_assembled.py")
 
 def run(*arguments, emulate="1", **variables):
     """A process of its own: whether the device is emulated is decided when it is first used."""
-    environment = {**os.environ, "WEFT_DEVICE_EMULATE": emulate, "WEFT_VERIFY": "1", **variables}
+    environment = {
+        **os.environ,
+        **(EMULATED if emulate == "1" else {"WEFT_DEVICE_EMULATE": emulate}),
+        "WEFT_VERIFY": "1",
+        **variables,
+    }
     paths = [str(Path(weft.__file__).parents[1]), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment)

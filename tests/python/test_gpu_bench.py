@@ -10,6 +10,7 @@ import types
 from pathlib import Path
 
 import pytest
+from support.emulated import EMULATED
 
 TOP = Path(__file__).resolve().parents[2]
 TORCH = os.environ.get("WEFT_TORCH_PYTHON", str(TOP / ".venv-torch/bin/python"))
@@ -24,7 +25,7 @@ def run(folder, *arguments):
     output = folder / "results" / "gpu.json"
     done = subprocess.run(
         [sys.executable, TOP / "bench/gpu.py", "--tiny", "--output", output, *arguments],
-        env={**os.environ, "WEFT_DEVICE_EMULATE": "1"},
+        env={**os.environ, **EMULATED},
         capture_output=True,
         text=True,
     )

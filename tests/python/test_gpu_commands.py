@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import serving
 import weft as package
+from support.emulated import EMULATED
 from support.tiers import long_but
 from weft.models.sam import rle_to_mask
 
@@ -29,7 +30,8 @@ TEXT = " a time, there was a little girl named"
 
 @pytest.fixture
 def emulated(monkeypatch):
-    monkeypatch.setenv("WEFT_DEVICE_EMULATE", "1")
+    for name, value in EMULATED.items():
+        monkeypatch.setenv(name, value)
 
 
 def weft(*arguments, status=0):

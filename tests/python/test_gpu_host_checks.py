@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.emulated import EMULATED
 from support.tiers import long_but
 
 
@@ -20,7 +21,7 @@ from support.tiers import long_but
 def test_emulated(check):
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("gpu_host_checks.py"), check],
-        env={**os.environ, "WEFT_DEVICE_EMULATE": "1"},
+        env={**os.environ, **EMULATED},
         capture_output=True,
         text=True,
     )

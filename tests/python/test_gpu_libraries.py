@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import weft
+from support.emulated import EMULATED
 from support.tiers import long_but
 
 HERE = Path(__file__).parent
@@ -37,7 +38,7 @@ def run(check, folder, logs="autotune,syncs", **variables):
     """What a check of gpu_library_checks.py, or gpu_assembled.py with arguments, writes to stderr."""
     paths = [str(Path(weft.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     environment = {
-        **os.environ, "WEFT_DEVICE_EMULATE": "1", "WEFT_VERIFY": "1", "WEFT_LOGS": logs,
+        **os.environ, **EMULATED, "WEFT_VERIFY": "1", "WEFT_LOGS": logs,
         "LD_LIBRARY_PATH": folder, "PYTHONPATH": os.pathsep.join(path for path in paths if path), **variables,
     }  # fmt: skip
     arguments = ["gpu_library_checks.py", check] if isinstance(check, str) else check

@@ -91,3 +91,25 @@ def test_memory_of_lists_that_nothing_refers_to():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert compiled(2000, 1 << 17) == sum(range(2000)) + 2000  # 1 MiB each
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024  # KiB
+
+
+def test_lists_of_three_constants():
+    def read(n):
+        total = 0
+        for i in range(n):
+            for value in [1, 2, 3]:
+                total += value * i
+            total += [4, 5, 6][i % 3] + max([1, 2, 3, i])
+        return total
+
+    def added_to(n):
+        found = []
+        for i in range(n):
+            items = [1, 2, 3]
+            items.append(i)
+            items[0] += i
+            found.append(items[i % 4])
+        return found
+
+    check_loop(read, (300,), (0,))
+    check_loop(added_to, (300,), (1,))

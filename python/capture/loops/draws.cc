@@ -182,16 +182,24 @@ bool LoopBuilder::draw_choice(const LoopValue& generator, const std::vector<Loop
   const GeneratorKind kind = generator_kind_of(generator);
   if (!of || (kind != GeneratorKind::Random && !has_numpy_draws())) return false;
   const bool is_number = kind != GeneratorKind::Random && is_whole_number(of);
+  const bool is_written_out = of->kind == LoopKind::List || of->kind == LoopKind::Tuple;
   const bool is_one_row = is_array(*of) && num_dims(*of) == 1;
-  if (!is_number && !is_one_row && !(kind == GeneratorKind::Random && of->kind == LoopKind::Vector))
+  if (!is_number && !is_written_out && !is_one_row &&
+      !(kind == GeneratorKind::Random && of->kind == LoopKind::Vector))
     return false;
-  const Expr count = temporary("i64", is_number ? as_index(*of) : size_text(*of, 0));
+  const Expr count = is_written_out ? Expr::constant(integer_literal(static_cast<int64_t>(of->items.size())))
+                                    : temporary("i64", is_number ? as_index(*of) : size_text(*of, 0));
   require(Expr::apply(op::kLeavesRoom, {count}));
   require(number_beside(count, ">", "0"));
   const Expr last = temporary("i64", number_beside(count, "-", "1L"));
   const LoopValue index = loop_int(drawn_integer(generator, Expr::constant("0L"), last), true);
   // In range, so that the draw is not made once more.
-  return push(is_number ? index : subscript(*of, index)), true;
+  if (!is_written_out) return push(is_number ? index : subscript(*of, index)), true;
+  std::optional<LoopValue> item = item_at(*of, index);
+  if (!item) return false;
+  // NumPy chooses from the array of them.
+  if (kind != GeneratorKind::Random && item->is_python()) item = as_numpy_scalar(std::move(*item));
+  return push(std::move(*item)), true;
 }
 
 // poisson(lam), binomial(n, p)

@@ -222,7 +222,12 @@ bool LoopBuilder::execute_building(const Instruction& in) {
     case Op::BuildTuple: {
       std::vector<LoopValue> items(frame().stack.end() - in.arg, frame().stack.end());
       frame().stack.resize(frame().stack.size() - static_cast<size_t>(in.arg));
-      if (in.op == Op::BuildList && items.empty()) return push(made_list({})), true;
+      // Of three constants and more the compiler makes a list of none, which it extends.
+      const auto& code = frame().code->instructions;
+      const auto next = static_cast<size_t>(frame().ip);
+      const bool is_extended = in.op == Op::BuildList && items.empty() && code[next].op == Op::LoadConst &&
+                               code[next + 1].op == Op::ListExtend;
+      if (in.op == Op::BuildList && items.empty() && !is_extended) return push(made_list({})), true;
       push(loop_tuple(std::move(items)));
       if (in.op == Op::BuildList) top().kind = LoopKind::List;
       return true;

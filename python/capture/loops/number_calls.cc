@@ -46,18 +46,6 @@ std::optional<int> comparison_of(std::string_view name) {
   return static_cast<int>(found - std::begin(kNames));
 }
 
-// A Python number as the NumPy scalar that a ufunc of Python numbers takes it for.
-LoopValue as_numpy_scalar(LoopValue value) {
-  if (value.kind == LoopKind::Numpy) return value;
-  value.dtype = value.kind == LoopKind::Int     ? DType::I64
-                : value.kind == LoopKind::Float ? DType::F64
-                                                : DType::Bool;
-  value.kind = LoopKind::Numpy;
-  value.affine.reset();
-  value.nonnegative = value.is_counter = false;
-  return value;
-}
-
 // NumPy refuses most functions of truth values, and widens others to a byte.
 bool takes_bools(std::string_view name) {
   constexpr std::string_view kNames[] = {"logical_and", "logical_or", "logical_xor", "logical_not",

@@ -105,6 +105,17 @@ LoopValue loop_numpy(DType dtype, Expr expr) {
   return value;
 }
 
+LoopValue as_numpy_scalar(LoopValue value) {
+  if (value.kind == LoopKind::Numpy) return value;
+  value.dtype = value.kind == LoopKind::Int     ? DType::I64
+                : value.kind == LoopKind::Float ? DType::F64
+                                                : DType::Bool;
+  value.kind = LoopKind::Numpy;
+  value.affine.reset();
+  value.nonnegative = value.is_counter = false;
+  return value;
+}
+
 LoopValue loop_const(PyObject* object) {
   LoopValue value;
   value.kind = LoopKind::Const;

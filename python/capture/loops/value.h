@@ -129,6 +129,8 @@ LoopValue loop_float(Expr expr);
 LoopValue loop_known_float(double value);
 LoopValue loop_bool(Expr expr);
 LoopValue loop_numpy(DType dtype, Expr expr);
+// A Python number as the NumPy scalar that a ufunc of Python numbers takes it for.
+LoopValue as_numpy_scalar(LoopValue value);
 LoopValue loop_either(Expr number, Expr is_numpy);
 LoopValue loop_complex(bool of_numpy, Expr real, Expr imaginary);
 // A number as the element of a complex array.
