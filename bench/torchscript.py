@@ -32,8 +32,9 @@ class Worker:
     """A child process that runs one library with so many threads, on as many cores."""
 
     def __init__(
-        self, options, name, threads: int, interop_threads: int = 1, cores: int | None = None, **variables
-    ):
+        self, options, name, threads: int, interop_threads: int = 1, cores: int | None = None,
+        script="torchscript_worker.py", **variables,
+    ):  # fmt: skip
         cores = cores or threads
         before = os.sched_getaffinity(0)
         pinned = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
@@ -45,7 +46,7 @@ class Worker:
             self.process = subprocess.Popen(
                 [
                     options.torch_python if name == "torch" else sys.executable,
-                    HERE / "torchscript_worker.py",
+                    HERE / script,
                     name,
                     str(threads),
                     str(interop_threads),

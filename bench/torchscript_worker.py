@@ -138,14 +138,15 @@ class Worker:
         return {"calls_per_second": sum(counts) / (time.perf_counter() - begin), "threads_alive": alive}
 
 
-def main():
+def serve(make):
+    """Answers the requests by the methods of make()."""
     answers = sys.stdout
     sys.stdout = sys.stderr
     worker = None
     for line in sys.stdin:
         try:
             request = json.loads(line)
-            worker = worker or Worker()
+            worker = worker or make()
             answer = getattr(worker, request.pop("do"))(**request)
         except Exception:
             answer = {"error": traceback.format_exc()}
@@ -153,4 +154,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    serve(Worker)

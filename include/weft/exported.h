@@ -66,6 +66,7 @@ class Program {
   const std::vector<SizeRange>& ranges() const;
   // As the file has it: the schema's JSON; parameters and persistent buffers; other buffers and constants.
   std::string text() const;
+  // For reading; module() gives tensors that may be written through their addresses.
   const Tensors& weights() const;
   const Tensors& constants() const;
 

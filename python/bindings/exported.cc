@@ -133,6 +133,11 @@ void bind_exported(nb::module_& parent) {
       result[function.name] = nb::str(function.builtin);
     return result;
   });
+  m.def("regions", [] {
+    nb::list result;
+    for (const std::string& name : exported::region_names()) result.append(nb::str(name.c_str()));
+    return result;
+  });
   m.def("load", [](const std::string& path, bool verify) {
     const GilRelease no_gil;
     return exported::load(path, verify);

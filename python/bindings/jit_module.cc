@@ -56,7 +56,7 @@ bool has_kind(const Module& module, const std::string& name, const std::string& 
 
 nb::object get_attribute(const Module& module, const std::string& name) {
   const UnitScope scope(module.unit());
-  return to_python(module.attribute(name));
+  return to_python(module.object()->attribute(name));
 }
 
 void set_attribute(const Module& module, const std::string& name, nb::handle object) {
@@ -75,7 +75,7 @@ void set_attribute(const Module& module, const std::string& name, nb::handle obj
 
 // Tells whether two tensors of Python are one.
 uintptr_t tensor_key(const Module& module, const std::string& name) {
-  const IValue& value = module.attribute(name);
+  const IValue& value = module.object()->attribute(name);
   return value.is_tensor() ? reinterpret_cast<uintptr_t>(value.to_tensor().impl().get()) : 0;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,9 @@ class GraphLowering {
   void bind_output(const Json& output, ir::Value* result);
 
   // --- regions.cc: operators that take graphs
+  friend std::vector<std::string> region_names();
+  struct Region;
+  static std::span<const Region> regions();
   void lower_region(const std::string& name, const std::vector<Argument>& arguments, const Json& outputs);
   // A function that torch.vmap batches stands among the nodes, between two that say so; gives the last one's place.
   size_t lower_vmap(const Json& nodes, size_t begin, size_t end);

@@ -187,7 +187,9 @@ Lowered lower(const Json& graph_module, const Tensors& weights, const Tensors& c
   lowering.refuse_missing();
 
   const std::string name = graph->name;
-  root->type->add_method(jit::function_of(name, std::move(graph)));
+  const std::shared_ptr<jit::Function> forward = jit::function_of(name, std::move(graph));
+  forward->impl().compile_at_once = true;  // as compiled modules
+  root->type->add_method(forward);
   result.module = jit::Module(root, unit);
   return result;
 }

@@ -28,6 +28,9 @@ struct PythonFunction {
 };
 std::span<const PythonFunction> python_functions();
 
+// The operators that take graphs: "cond".
+std::vector<std::string> region_names();
+
 // The schema's own numbers.
 DType dtype_of(const Json& number, const std::string& where);
 int64_t number_of(DType dtype);

@@ -57,19 +57,44 @@ Values GraphLowering::inline_graph(const Json& graph, const Values& inputs) {
   return outputs;
 }
 
-void GraphLowering::lower_region(const std::string& name, const std::vector<Argument>& arguments, const Json& outputs) {
-  const auto need = [&](size_t count) {
-    if (arguments.size() < count) fail(fmt::format("{}: expected {} arguments, got {}", where_, count, arguments.size()));
+struct GraphLowering::Region {
+  const char* name;
+  size_t least;  // arguments
+  void (*lower)(GraphLowering& self, const std::vector<Argument>& arguments, const Json& outputs);
+};
+
+std::span<const GraphLowering::Region> GraphLowering::regions() {
+  using Self = GraphLowering;
+  using Arguments = std::vector<Argument>;
+  static constexpr Region kRegions[] = {
+      {"cond", 4, [](Self& self, const Arguments& given, const Json& out) { self.lower_cond(given, out); }},
+      {"while_loop", 3, [](Self& self, const Arguments& given, const Json& out) { self.lower_while(given, out); }},
+      {"map_impl", 2, [](Self& self, const Arguments& given, const Json& out) { self.lower_map(given, out); }},
+      {"map", 2, [](Self& self, const Arguments& given, const Json& out) { self.lower_map(given, out); }},
+      {"scan", 3, [](Self& self, const Arguments& given, const Json& out) { self.lower_scan(given, out); }},
+      {"wrap_with_set_grad_enabled", 2,
+       [](Self& self, const Arguments& given, const Json& out) { self.lower_inline(given, 1, out); }},
+      {"invoke_subgraph", 2, [](Self& self, const Arguments& given, const Json& out) { self.lower_inline(given, 0, out); }},
+      {"strict_mode", 1, [](Self& self, const Arguments& given, const Json& out) { self.lower_inline(given, 0, out); }},
+      {"wrap_with_autocast", 5, [](Self& self, const Arguments& given, const Json& out) { self.lower_autocast(given, out); }},
+      {"with_effects", 2, [](Self& self, const Arguments& given, const Json& out) { self.lower_effects(given, out); }},
   };
-  if (name == "cond") return need(4), lower_cond(arguments, outputs);
-  if (name == "while_loop") return need(3), lower_while(arguments, outputs);
-  if (name == "map_impl" || name == "map") return need(2), lower_map(arguments, outputs);
-  if (name == "scan") return need(3), lower_scan(arguments, outputs);
-  if (name == "wrap_with_set_grad_enabled") return need(2), lower_inline(arguments, 1, outputs);
-  if (name == "invoke_subgraph") return need(2), lower_inline(arguments, 0, outputs);
-  if (name == "strict_mode") return need(1), lower_inline(arguments, 0, outputs);
-  if (name == "wrap_with_autocast") return need(5), lower_autocast(arguments, outputs);
-  if (name == "with_effects") return need(2), lower_effects(arguments, outputs);
+  return kRegions;
+}
+
+std::vector<std::string> region_names() {
+  std::vector<std::string> names;
+  for (const auto& region : GraphLowering::regions()) names.emplace_back(region.name);
+  return names;
+}
+
+void GraphLowering::lower_region(const std::string& name, const std::vector<Argument>& arguments, const Json& outputs) {
+  for (const Region& region : regions()) {
+    if (name != region.name) continue;
+    if (arguments.size() < region.least)
+      fail(fmt::format("{}: expected {} arguments, got {}", where_, region.least, arguments.size()));
+    return region.lower(*this, arguments, outputs);
+  }
   missing_.emplace("higher_order::" + name, "");
   bind_unknown(outputs);
 }

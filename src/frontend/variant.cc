@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "compiler/steady_graph.h"
 #include "core/profiling.h"
 #include "ir/symbols.h"
 #include "runtime/log.h"
@@ -108,7 +109,8 @@ void record(Variant& variant, ir::GraphTracer& tracer, const detail::CompiledFun
 
 std::shared_ptr<compiler::CompiledGraph> compile_graph(const ir::Graph& graph,
                                                        const std::vector<Tensor>& arguments,
-                                                       const CompileOptions& given, bool use_kernels) {
+                                                       const CompileOptions& given, bool use_kernels,
+                                                       const std::vector<size_t>& steady) {
   compiler::CompileOptions options;
   options.use_kernels = use_kernels;
   options.prepares_runs = given.mode == "reduce-overhead";
@@ -116,7 +118,15 @@ std::shared_ptr<compiler::CompiledGraph> compile_graph(const ir::Graph& graph,
   for (const Tensor& argument : arguments) {
     options.input_strides.push_back(argument.is_contiguous() ? Strides() : argument.strides());
   }
-  return compiler::compile(graph.clone(), options);
+  std::vector<Tensor> expected(arguments.size());
+  bool has_steady = false;
+  for (const size_t argument : steady) {
+    if (arguments[argument].device() != Device{}) continue;
+    expected[argument] = arguments[argument];
+    has_steady = true;
+  }
+  return has_steady ? compiler::compile_steady(graph.clone(), expected, options)
+                    : compiler::compile(graph.clone(), options);
 }
 
 // The name as generated code and the graph's text can have it.
@@ -132,7 +142,8 @@ std::string identifier(std::string name) {
 
 std::shared_ptr<const Variant> trace(const detail::CompiledFunction::Function& function,
                                      const std::vector<Tensor>& arguments, DimensionHistory& history,
-                                     const CompileOptions& options, bool use_kernels) {
+                                     const CompileOptions& options, bool use_kernels,
+                                     const std::vector<size_t>& steady) {
   history.note(arguments);
   const profiling::Span span([&] { return "trace " + options.name; }, profiling::Kind::Compile);
   auto variant = std::make_shared<Variant>();
@@ -160,7 +171,7 @@ std::shared_ptr<const Variant> trace(const detail::CompiledFunction::Function& f
   }
   variant->guards = Guards(*variant->graph, arguments);
   try {
-    variant->compiled = compile_graph(*variant->graph, arguments, options, use_kernels);
+    variant->compiled = compile_graph(*variant->graph, arguments, options, use_kernels, steady);
   } catch (const Error& error) {
     if (options.fullgraph) throw;
     variant->why_plain = error.what();

@@ -52,8 +52,10 @@ struct Variant {
   std::vector<Tensor> run(const std::vector<Tensor>& arguments) const;
 };
 
+// `steady`: arguments that are the same tensors at nearly every call (compiler/steady_graph.h).
 std::shared_ptr<const Variant> trace(const detail::CompiledFunction::Function& function,
                                      const std::vector<Tensor>& arguments, DimensionHistory& history,
-                                     const CompileOptions& options, bool use_kernels = true);
+                                     const CompileOptions& options, bool use_kernels = true,
+                                     const std::vector<size_t>& steady = {});
 
 }  // namespace weft::frontend

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 
+import exported_operators
 import numpy as np
 import pytest
 import weft
@@ -130,13 +131,8 @@ def test_files_that_are_none():
         weft.export.load(SHARED / "torchscript" / "lstm.pt")
 
 
-# What lowering makes of other builtins; gradients are none of inference's.
-LOWERED = {"_pdist_forward", "sym_storage_offset", "sym_stride.int", "sym_size.int", "sym_numel", "lift", "atan2.out"}
-
-
 def test_core_overloads():
-    text = (pathlib.Path(__file__).parent / "core_overloads.txt").read_text()
-    core = {name for line in text.splitlines() if line[0] != "#" for name in line.split()}
-    here = {schema.partition("(")[0].removeprefix("aten::") for schema in weft._C._builtin_schemas()}
-    missing = {name for name in core - here - LOWERED if not name.partition(".")[0].endswith("_backward")}
-    assert not missing and len(core) > 180
+    """Gradients are none of inference's."""
+    found = exported_operators.core()
+    assert all(is_here or name.partition(".")[0].endswith("_backward") for name, is_here in found.items())
+    assert len(found) > 180

@@ -89,7 +89,7 @@ def archive(tmp_path):
 
 def check(module, path, *given):
     for one, other in zip(load(path).module()(*given), module(*given), strict=True):
-        assert torch.equal(one, other)
+        torch.testing.assert_close(one, other)  # products of packed weights round in another order
 
 
 def test_names_and_defaults(archive, tmp_path):

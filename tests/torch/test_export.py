@@ -4,6 +4,7 @@ import io
 import json
 import os
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -16,6 +17,10 @@ from weft.torch.export import Dim, export, load, save
 from weft.torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent / "python"))
+
+import exported_operators  # noqa: E402
+
 NAMES = list(modules(torch))
 
 
@@ -340,6 +345,11 @@ def test_what_cannot_be_exported():
         of(lambda x: object(), torch.ones(2), shapes=({},))
     with pytest.raises(TypeError, match="ExportedProgram"):
         save(torch.nn.Identity(), "model.pt2")
+
+
+def test_page_of_operators():
+    page = (HERE.parents[1] / "docs" / "EXPORTED_OPERATORS.md").read_text()
+    assert page == exported_operators.page(), "make docs"
 
 
 # ---- PyTorch -------------------------------------------------------------------------------------------------

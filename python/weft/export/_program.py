@@ -12,7 +12,8 @@ class ExportedModule:
     """What an exported program does: called as the module was that it was exported from.
 
     Parameters, buffers and sub-modules have the names they had there. Sizes are held to the program's ranges at each
-    call. Calls are safe from many threads; those that write buffers are in the order in which they come.
+    call. Calls are safe from many threads; those that write buffers are in the order in which they come. Weights are
+    packed at the first call, and again after one was replaced or written to.
     """
 
     def __init__(self, program):
@@ -48,6 +49,14 @@ class ExportedModule:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self._script, name)
+
+    def __setattr__(self, name, value):
+        """Tensors of the program are replaced in it."""
+        script = self.__dict__.get("_script")
+        if script is not None and hasattr(script, name):
+            setattr(script, name, value)
+        else:
+            object.__setattr__(self, name, value)
 
     def train(self, mode=True):
         """raises: NotImplementedError; a program is what it was exported as."""

@@ -250,7 +250,7 @@ MODULES = {
     GRAPHS: {
         "export": """
             AdditionalInputs CustomDecompTable ExportBackwardSignature FlatArgsAdapter ModuleCallEntry
-            ModuleCallSignature UnflattenedModule default_decompositions draft_export unflatten""",
+            ModuleCallSignature UnflattenedModule draft_export unflatten""",
         "export.dynamic_shapes": "AdditionalInputs refine_dynamic_shapes_from_suggested_fixes",
         "onnx": """
             ExportableModule InputObserver JitScalarType ONNXProgram OnnxExporterError export

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/memory_watch.h"
 #include "weft/error.h"
 
 namespace weft::jit {
@@ -26,6 +27,12 @@ void collect_modules(const std::string& prefix, const Module& module, std::unord
   result.emplace_back(prefix, module);
   for (const auto& [name, child] : module.named_children())
     collect_modules(joined(prefix, name), child, seen, result);
+}
+
+// Who is given a tensor of a module may write through its address, unseen.
+std::vector<NamedTensor> handed_out(std::vector<NamedTensor> tensors) {
+  for (const NamedTensor& each : tensors) note_exposed(each.tensor.storage());
+  return tensors;
 }
 
 template <class Select>
@@ -175,8 +182,9 @@ const std::string& Module::type_name() const { return object_->type->name(); }
 
 // ---- attributes ------------------------------------------------------------------------------------------
 const IValue& Module::attribute(std::string_view name) const {
-  if (const IValue* constant = object_->type->find_constant(name)) return *constant;
-  return object_->attribute(name);
+  const IValue& value = object_->attribute(name);
+  if (value.is_tensor() && value.to_tensor().defined()) note_exposed(value.to_tensor().storage());
+  return value;
 }
 
 bool Module::has_attribute(std::string_view name) const {
@@ -226,17 +234,19 @@ std::vector<std::pair<std::string, Module>> Module::named_modules() const {
 }
 
 std::vector<NamedTensor> Module::named_parameters(bool recurse) const {
-  return named_tensors(*this, recurse, [](const Attribute& attribute) { return attribute.is_parameter; });
+  return handed_out(
+      named_tensors(*this, recurse, [](const Attribute& attribute) { return attribute.is_parameter; }));
 }
 
 std::vector<NamedTensor> Module::named_buffers(bool recurse) const {
-  return named_tensors(*this, recurse, [](const Attribute& attribute) { return attribute.is_buffer; });
+  return handed_out(
+      named_tensors(*this, recurse, [](const Attribute& attribute) { return attribute.is_buffer; }));
 }
 
 std::vector<NamedTensor> Module::state_dict() const {
   std::vector<NamedTensor> state;
   add_state("", *this, state);
-  return state;
+  return handed_out(std::move(state));
 }
 
 // ---- the whole module ------------------------------------------------------------------------------------

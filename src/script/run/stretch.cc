@@ -170,10 +170,11 @@ int64_t count_steps(std::string_view description) {
 }
 
 // A plan is faster than the operators where it has fewer steps, or where weights were packed.
-bool pays(const frontend::Variant& variant) {
+bool pays(const frontend::Variant& variant, const std::vector<Tensor>& tensors, const std::vector<size_t>& steady) {
   constexpr int64_t kSmall = 16;
   bool has_weights = false;
   int64_t operators = 0;
+  for (const size_t input : steady) has_weights |= tensors[input].numel() > kSmall;
   ir::for_each_node(variant.graph->body(), [&](const ir::Node& node) {
     has_weights |= node.kind == ir::NodeKind::Constant && node.constant.numel() > kSmall;
     operators += node.kind == ir::NodeKind::Op && node.op->kind != ops::OpKind::View;
@@ -363,7 +364,12 @@ void Stretch::note_failure(const std::exception& error) const {
 std::unique_ptr<const Stretch::Specialization> Stretch::compile(std::span<const IValue* const> inputs) const {
   auto made = std::make_unique<Specialization>();
   std::vector<Tensor> tensors;
-  for (const IValue* input : inputs) made->inputs.push_back(Pattern::of(*input, tensors));
+  std::vector<size_t> steady;  // among the tensors
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i]->is_tensor() && std::count(definition_.steady.begin(), definition_.steady.end(), i))
+      steady.push_back(tensors.size());
+    made->inputs.push_back(Pattern::of(*inputs[i], tensors));
+  }
   if (!is_expected(made->inputs, tensors)) return nullptr;
   if (!owned_.empty() && log::enabled(log::Channel::Recompiles)) {
     log::write(log::Channel::Recompiles,
@@ -375,9 +381,9 @@ std::unique_ptr<const Stretch::Specialization> Stretch::compile(std::span<const 
   const auto start = std::chrono::steady_clock::now();
   Trace trace(*code_, made->inputs);
   const CompileOptions options{.name = name_, .mode = definition_.mode, .fullgraph = true};
-  made->variant = frontend::trace(std::ref(trace), tensors, history_, options, has_compiler());
+  made->variant = frontend::trace(std::ref(trace), tensors, history_, options, has_compiler(), steady);
   made->outputs = std::move(trace.outputs);
-  if (!pays(*made->variant)) throw_error(ErrorKind::NotImplemented, "nothing to fuse, no constant weights");
+  if (!pays(*made->variant, tensors, steady)) throw_error(ErrorKind::NotImplemented, "nothing to fuse, no constant weights");
   if (log::enabled(log::Channel::Guards))
     log::write(log::Channel::Guards, fmt::format("{}\n{}", name_, made->variant->guards.str()));
   const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;

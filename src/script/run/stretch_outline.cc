@@ -264,11 +264,24 @@ class Outliner {
       : graph_(graph), compile_at_once_(compile_at_once), mode_(mode) {}
 
   size_t run() {
+    find_steady();
     visit(graph_.body());
     return count_;
   }
 
  private:
+  // Attributes that nothing in the graph writes or assigns.
+  void find_steady() {
+    std::unordered_set<std::string_view> assigned;
+    ir::for_each_node(graph_.body(), [&](const Node& node) {
+      if (node.script == &prim::kSetAttr) assigned.insert(node.payload->text);
+    });
+    ir::for_each_node(graph_.body(), [&](const Node& node) {
+      if (node.script == &prim::kGetAttr && is_only_read(node.outputs[0]) && !assigned.contains(node.payload->text))
+        steady_.insert(node.outputs[0]);
+    });
+  }
+
   void visit(Block& block) {
     std::vector<Node*> run;
     for (auto it = block.nodes.begin(); it != block.nodes.end();) {
@@ -420,6 +433,8 @@ class Outliner {
     auto payload = std::make_shared<StretchPayload>();
     stretch.definition.compile_at_once = compile_at_once_;
     stretch.definition.mode = mode_;
+    for (size_t i = 0; i < stretch.inputs.size(); ++i)
+      if (steady_.contains(stretch.inputs[i])) stretch.definition.steady.push_back(i);
     payload->stretch = std::make_shared<const Stretch>(std::move(stretch.definition),
                                                        fmt::format("{}_{}", graph_.name, count_++));
     Node* run = graph_.add_script_node(*stretch.block, kStretch, stretch.inputs, std::move(types),
@@ -476,6 +491,7 @@ class Outliner {
   Graph& graph_;
   const bool compile_at_once_;
   const std::string& mode_;
+  std::unordered_set<const Value*> steady_;
   size_t count_ = 0;
 };
 

@@ -9,7 +9,7 @@ from weft.jit._saving import path_of
 from .. import _absent
 from . import exported_program
 from .dynamic_shapes import Dim, ShapesCollection, dims  # noqa: F401
-from .exported_program import ExportedProgram
+from .exported_program import ExportedProgram, default_decompositions  # noqa: F401
 from .graph_signature import ExportGraphSignature  # noqa: F401
 
 

@@ -55,8 +55,15 @@ def _symbol_name(source, taken):
     return f"s{number}"
 
 
-class _Plan:
+class Plan:
     """Which sizes of the arguments are which expressions of symbols."""
+
+    @classmethod
+    def of(cls, sizes, symbols):
+        """sizes: of each leaf, None of one that is no tensor. symbols: by name."""
+        plan = cls.__new__(cls)
+        plan.sizes, plan.symbols = sizes, symbols
+        return plan
 
     def __init__(self, leaves, sources, said):
         self.symbols, self.sizes, roots = {}, [], {}
@@ -205,7 +212,12 @@ def capture(module, args, kwargs, dynamic_shapes):
     pairs = [pair for name, value in arguments.items() for pair in _paths(value, name, f"L[{name!r}]")]
     leaves, in_spec = pytree.tree_flatten((args, kwargs))
     # Positional arguments stand before keywords in both orders, so that leaves are the same.
-    plan = _Plan(leaves, [source for _, source in pairs], said)
+    plan = Plan(leaves, [source for _, source in pairs], said)
+    return capture_by(plan, module, pairs, leaves, arguments, in_spec)
+
+
+def capture_by(plan, module, pairs, leaves, arguments, in_spec):
+    """capture, by a plan. pairs: (name, source) of each leaf; in_spec.unflatten(leaves): the (args, kwargs) of a call."""
     while True:
         try:
             return _capture(module, plan, pairs, leaves, arguments, in_spec)

@@ -89,6 +89,8 @@ def _class_of(spec):
 class Writer:
     """The nodes, values and signature of a Captured."""
 
+    dialect = "TRAINING"
+
     def __init__(self, module, captured):
         self.module, self.captured, self.graph = module, captured, captured.run.graph
         self.hints = {name: symbol.hint for name, symbol in captured.symbols.items()}
@@ -469,10 +471,27 @@ class Writer:
             "custom_obj_values": {},
             "sym_float_values": {},
         }
-        signature = {
-            "input_specs": self.input_specs,
-            "output_specs": [{"user_output": {"arg": each}} for each in outputs],
+        return {
+            "graph_module": {
+                "graph": graph,
+                "signature": {"input_specs": self.input_specs, "output_specs": self._output_specs(outputs)},
+                "metadata": {},
+                **self._calls(),
+            },
+            "opset_version": {"aten": 10},
+            "range_constraints": self._ranges(),
+            "schema_version": {"major": 8, "minor": 20},
+            "verifiers": [self.dialect],
+            "torch_version": TORCH_VERSION,
+            "guards_code": self._guards(),
         }
+
+    def _output_specs(self, outputs):
+        return [{"user_output": {"arg": each}} for each in outputs]
+
+    def _calls(self):
+        """How arguments and results nest, and the names of modules."""
+        captured = self.captured
         call = {
             "inputs": [],
             "outputs": [],
@@ -482,23 +501,8 @@ class Writer:
         }
         calls = [{"fqn": "", "signature": call}]
         calls += [{"fqn": name, "signature": None} for name, _ in self.module.named_modules() if name]
-        return {
-            "graph_module": {
-                "graph": graph,
-                "signature": signature,
-                "module_call_graph": calls,
-                "metadata": {},
-                "treespec_namedtuple_fields": _named_tuples(
-                    captured.run.out_spec, _named_tuples(captured.in_spec, {})
-                ),
-            },
-            "opset_version": {"aten": 10},
-            "range_constraints": self._ranges(),
-            "schema_version": {"major": 8, "minor": 20},
-            "verifiers": ["TRAINING"],
-            "torch_version": TORCH_VERSION,
-            "guards_code": self._guards(),
-        }
+        fields = _named_tuples(captured.run.out_spec, _named_tuples(captured.in_spec, {}))
+        return {"module_call_graph": calls, "treespec_namedtuple_fields": fields}
 
     def made(self):
         """The program as weft runs it, over the module's own tensors."""

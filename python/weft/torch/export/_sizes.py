@@ -1,5 +1,6 @@
 """Sizes as polynomials of symbols, and what size a number is that was seen in several runs."""
 
+import ast
 import itertools
 
 
@@ -16,6 +17,23 @@ class Size:
     @staticmethod
     def symbol(name):
         return Size({(name,): 1})
+
+    @staticmethod
+    def parse(text):
+        """Of "2*s0 + 1", "s0//2"."""
+        return _of_tree(ast.parse(text, mode="eval").body)
+
+    def __add__(self, other):
+        terms = dict(self.terms)
+        for key, value in other.terms.items():
+            terms[key] = terms.get(key, 0) + value
+        return Size(terms)
+
+    def __mul__(self, other):
+        total = Size({})
+        for (one, factor), (two, times) in itertools.product(self.terms.items(), other.terms.items()):
+            total = total + Size({tuple(sorted((*one, *two), key=str)): factor * times})
+        return total
 
     @property
     def constant(self):
@@ -88,6 +106,32 @@ class Size:
 
     def __hash__(self):
         return hash(str(self))
+
+
+def _of_tree(tree):
+    """Of Python's syntax. raises: ValueError for what is no size."""
+    if isinstance(tree, ast.Constant) and type(tree.value) is int:
+        return Size.number(tree.value)
+    if isinstance(tree, ast.Name):
+        return Size.symbol(tree.id)
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
+        return Size.number(-1) * _of_tree(tree.operand)
+    if isinstance(tree, ast.BinOp):
+        left, right = _of_tree(tree.left), _of_tree(tree.right)
+        if isinstance(tree.op, ast.Add):
+            return left + right
+        if isinstance(tree.op, ast.Sub):
+            return left + Size.number(-1) * right
+        if isinstance(tree.op, ast.Mult):
+            return left * right
+        if isinstance(tree.op, ast.FloorDiv) and (right.constant or 0) > 0:
+            return Size({(_Quotient(left, right.constant),): 1})
+        if isinstance(tree.op, ast.Pow) and (right.constant or 0) > 0:
+            result = left
+            for _ in range(right.constant - 1):
+                result = result * left
+            return result
+    raise ValueError(f"a size that weft cannot write: {ast.unparse(tree)}")
 
 
 class _Quotient:

@@ -99,6 +99,7 @@ class Recording(Tracer):
         self.sized = {}  # those that are sizes of a tensor: its value's number; of elements: "element"
         self.questions = []
         self.functions = {}  # of (file, line): the function's name
+        self.agreed = {}  # tensors whose strides PyTorch has too, by their ids (_decompositions.note)
 
     script_place = None  # of the node of a script module that is performed
 

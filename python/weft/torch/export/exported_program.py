@@ -6,6 +6,7 @@ import io
 import json
 
 import weft
+from weft.torch.utils import _pytree as pytree
 
 from . import _graph, graph_signature
 from ._schema import tensor_meta
@@ -73,6 +74,20 @@ class ExportedProgram(weft.export.ExportedProgram):
     def state_dict(self):
         return self._program.weights()
 
+    def run_decompositions(self, decomp_table=None, decompose_custom_triton_ops=False):
+        """The program in PyTorch's core operators, without writes: what it changes is in its signature.
+
+        decomp_table: from operators to functions of their arguments (default: `torch.export.default_decompositions()`);
+        an empty one takes away writes only.
+        raises: NotImplementedError naming an operator whose decomposition weft does not know.
+        """
+        from ._decompose import decomposed
+
+        given = None
+        if self._example_inputs is not None:
+            given = pytree.tree_leaves(self._example_inputs)
+        return ExportedProgram(decomposed(self, self._json, given, decomp_table), self._example_inputs)
+
     @property
     def dialect(self):
         return self._json["verifiers"][0]
@@ -120,4 +135,11 @@ def sample_inputs(program):
     return file.getvalue()
 
 
-__all__ = ["ExportedProgram"]
+def default_decompositions():
+    """See _decompose.default_decompositions."""
+    from ._decompose import default_decompositions
+
+    return default_decompositions()
+
+
+__all__ = ["ExportedProgram", "default_decompositions"]

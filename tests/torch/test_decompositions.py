@@ -1,0 +1,123 @@
+"""run_decompositions: programs in PyTorch's core operators, without writes; they do what the module does, here and in PyTorch."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import weft.torch as torch
+from test_export import (
+    NAMES,
+    Forward,
+    answers_of_pytorch,
+    assert_equal,
+    check,
+    expected_results,
+    exported,
+    keep_results,
+)
+from weft.torch.export import Dim, default_decompositions, export, load, save
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
+
+import exported_operators
+
+SHARED = Path(os.environ.get("WEFT_SHARED_DATA") or Path(__file__).parents[3] / "shared" / "data") / "pt2"
+
+
+def operators(program):
+    return [node.target for node in program.graph.nodes if hasattr(node.target, "packet")]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_and_is_core(name):
+    program = exported(name).run_decompositions()
+    assert program.dialect == "ATEN"
+    core = exported_operators.core()
+    for operator in operators(program):
+        overload = operator.name().removeprefix("aten::")
+        # (PyTorch leaves sort.stable as it is.)
+        assert overload in {*core, "sort.stable"} and not operator.packet.endswith("_"), overload
+    check(name, program)
+    check(name, exported(name).run_decompositions().run_decompositions())
+
+
+@pytest.mark.long
+def test_pytorch_runs_the_files(tmp_path):
+    for name in NAMES:
+        save(exported(name).run_decompositions(), tmp_path / f"{name}.pt2")
+        keep_results(
+            ((result, after) for _, result, after in expected_results(name)), tmp_path / f"{name}.npz"
+        )
+    assert answers_of_pytorch(tmp_path) == dict.fromkeys(sorted(NAMES), "equal")
+
+
+class Counter(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(3))
+
+    def forward(self, x, y):
+        self.count.add_(1)
+        row = x[1]
+        row.mul_(self.count)
+        y.t()[0].zero_()
+        return row, x.sum(), y
+
+
+def test_writes_are_in_the_signature():
+    args = (torch.ones(2, 3), torch.ones(3, 2))
+    program = export(Counter(), args).run_decompositions()
+    signature = program.graph_signature
+    assert list(signature.buffers_to_mutate.values()) == ["count"]
+    assert list(signature.user_inputs_to_mutate.values()) == ["x", "y"]
+    module, own = program.module(), Counter()
+    for _ in range(3):
+        one, other = ((torch.ones(2, 3) * 2, torch.ones(3, 2)) for _ in range(2))
+        assert_equal((module(*one), one), (own(*other), other), "")
+    assert module.count.tolist() == [3.0] * 3
+
+
+def test_sizes_stay_symbols(tmp_path):
+    module = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
+    program = export(module, (torch.ones(3, 2, 4),), dynamic_shapes=({0: Dim("rows", min=2, max=9)},))
+    save(program, tmp_path / "model.pt2")
+    for each in (program, load(tmp_path / "model.pt2")):
+        core = each.run_decompositions()
+        assert str(core.range_constraints) == str(program.range_constraints)
+        for rows in (2, 9):
+            x = torch.randn(rows, 2, 4)
+            assert_equal(core.module()(x), module(x), "")
+        with pytest.raises(ValueError, match="<= 9"):
+            core.module()(torch.ones(10, 2, 4))
+
+
+def test_the_table_may_be_changed():
+    program = export(Forward(lambda x: torch.nn.functional.silu(x) + 1), (torch.ones(3),))
+    table = default_decompositions()
+    del table[torch.ops.aten.silu.default]
+    with pytest.raises(NotImplementedError, match=r"aten::silu[^_]"):
+        program.run_decompositions(table)
+    table["aten::silu"] = lambda x: torch.neg(x)
+    assert program.run_decompositions(table).module()(torch.ones(3)).tolist() == [0.0] * 3
+    assert "aten.silu.default" in str(program.run_decompositions({}))
+
+
+def test_what_is_not_known_is_refused():
+    program = export(Forward(lambda x: torch.cov(x)), (torch.ones(3, 4),))
+    with pytest.raises(NotImplementedError, match="run_decompositions: weft does not know"):
+        program.run_decompositions()
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the programs are not there")
+@pytest.mark.parametrize("name", sorted(path.stem for path in SHARED.glob("*.pt2")))
+def test_programs_of_pytorch(name):
+    import test_exported
+
+    program = load(SHARED / f"{name}.pt2")
+    try:
+        core = program.run_decompositions()
+    except NotImplementedError as error:
+        assert "run_decompositions" in str(error) or "torch.export" in str(error)
+        pytest.skip(str(error).partition("\n")[0])
+    test_exported.check(name, core.module())
