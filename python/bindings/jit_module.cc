@@ -11,6 +11,7 @@
 #include "jit.h"
 #include "jit_type.h"
 #include "script/archive/python_print.h"
+#include "script/builtins/quantized/packed_classes.h"
 #include "script/optimize/graph_passes.h"
 #include "weft/error.h"
 
@@ -225,6 +226,7 @@ void bind_module_class(nb::module_& m) {
              const jit::Attribute* attribute = find_attribute(self, name);
              return !attribute || attribute->is_persistent;
            })
+      .def("packed_state", [](const Module& self) { return to_python(jit::packed::get_state(*self.object())); })
       .def("clone",
            [](const Module& self) {
              const GilRelease no_gil;
@@ -250,6 +252,10 @@ void bind_jit_module(nb::module_& m) {
         return jit::optimize_for_inference(module, preserved, wanted, mode);
       },
       nb::arg("module"), nb::arg("preserved"), nb::arg("dtype").none(), nb::arg("mode"));
+  m.def("packed_object", [](const std::string& name, nb::handle state) {
+    const IValue value = to_ivalue(state, jit::packed::state_type(name));
+    return script_to_python(IValue(jit::packed::object_of_state(name, value)));
+  });
   m.def("module_of_function", &module_of_function);
   m.def("set_profiling_executor", &jit::set_profiling_executor);
   m.def("profiling_executor", &jit::profiling_executor);

@@ -190,6 +190,14 @@ Tensor cut_out(const Tensor& scores, const Tensor& keep) {
 // (softmax(scale * query key^T + mask) value, the weights)
 std::vector<Tensor> math_attention(const OpDef& op, const OpArgs& args) {
   const Tensor& query = args.tensors[0];
+  if (query.dtype() == DType::F16 || query.dtype() == DType::BF16) {  // rounded once, at the end
+    OpArgs wide = args;
+    for (Tensor& tensor : wide.tensors)
+      if (tensor.defined() && tensor.dtype() == query.dtype()) tensor = build::cast(tensor, DType::F32);
+    std::vector<Tensor> results = math_attention(op, wide);
+    for (Tensor& result : results) result = build::cast(result, query.dtype());
+    return results;
+  }
   Tensor key = args.tensors[1], value = args.tensors[2];
   const Tensor& mask = args.tensors[3];
   std::vector<TensorType> types;

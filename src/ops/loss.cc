@@ -276,11 +276,17 @@ Tensors cosine_similarity(const OpDef& op, const OpArgs& args) {
                   fmt::format("{}: expected floating operands{}", op.name, describe_operands(op, args)));
   const int64_t dim = normalize_dim(op.name, int_arg(args.attrs, "dim"), static_cast<int64_t>(shape.size()));
   const Scalar eps(float_arg(args.attrs, "eps"));
-  const auto unit = [&](const Tensor& given) {
-    const Tensor x = build::expand(build::cast(given, compute_dtype(dtype)), shape);
-    return invoke("true_divide", {x, invoke("maximum", {norm_along(x, 2, Sym(dim), true), eps})});
+  // 16 bits hold norms, quotients and products, as PyTorch's do.
+  const auto rounded = [&](const Tensor& x) {
+    return build::cast(build::cast(x, dtype), compute_dtype(dtype));
   };
-  return {build::cast(build::sum(build::mul(unit(args.tensors[0]), unit(args.tensors[1])), {dim}), dtype)};
+  const auto unit = [&](const Tensor& given) {
+    const Tensor x = build::expand(rounded(given), shape);
+    const Tensor norm = rounded(norm_along(x, 2, Sym(dim), true));
+    return rounded(invoke("true_divide", {x, invoke("maximum", {norm, eps})}));
+  };
+  const Tensor products = rounded(build::mul(unit(args.tensors[0]), unit(args.tensors[1])));
+  return {build::cast(build::sum(products, {dim}), dtype)};
 }
 
 Tensors pairwise_distance(const OpDef&, const OpArgs& args) {

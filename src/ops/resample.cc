@@ -188,6 +188,20 @@ Resize<T> resize_of(const Attrs& attrs, const Tensor& x, const std::vector<int64
   return {x.shape()[2 + d], size[d], attrs.get_bool("align_corners"), factor};
 }
 
+// Modes 'linear' and 'trilinear' have the weights of 16-bit inputs in 16 bits, as PyTorch's; 'bilinear' has float32's.
+void round_weights(Taps& taps, DType dtype) {
+  if (taps.number() != 2) return;
+  const auto rounded = [dtype](double weight) {
+    const float x = static_cast<float>(weight);
+    return static_cast<double>(dtype == DType::F16 ? static_cast<float>(Half(x)) : static_cast<float>(BFloat16(x)));
+  };
+  for (size_t i = 0; i < static_cast<size_t>(taps.count); ++i) {
+    double& high = taps.weight[static_cast<size_t>(taps.count) + i];
+    high = rounded(high);
+    taps.weight[i] = rounded(1 - high);
+  }
+}
+
 template <class T>
 Tensor upsample_as(const OpDef& op, const Tensor& x, const Attrs& attrs) {
   const size_t rank = x.shape().size() - 2;
@@ -199,10 +213,13 @@ Tensor upsample_as(const OpDef& op, const Tensor& x, const Attrs& attrs) {
       maps[2 + d] = resize_of<T>(attrs, x, size, d).nearest(mode.kind == ResizeMode::NearestExact);
     return kernels::read_through(x, maps);
   }
+  const bool is_16_bit = x.dtype() == DType::F16 || x.dtype() == DType::BF16;
   kernels::TapDims dims;
   Shape shape(x.shape().begin(), x.shape().begin() + 2);
   for (size_t d = 0; d < rank; ++d) {
-    dims[3 - rank + d] = resize_of<T>(attrs, x, size, d).taps(mode.kind, attrs.get_bool("antialias"));
+    Taps& taps = dims[3 - rank + d];
+    taps = resize_of<T>(attrs, x, size, d).taps(mode.kind, attrs.get_bool("antialias"));
+    if (is_16_bit && mode.kind == ResizeMode::Linear && rank != 2) round_weights(taps, x.dtype());
     shape.push_back(size[d]);
   }
   return run_in_compute_dtype(x, shape, [&](const Tensor& input, const Tensor& result) {

@@ -224,6 +224,27 @@ def test_ladder_beside_what_has_no_pytorch(capsys, tmp_path):
     assert "none has no torch, torchvision and segment-anything" in capsys.readouterr().err
 
 
+def test_ladder_of_the_package(monkeypatch, tmp_path):
+    """Its own steps, on weft and on PyTorch, whose masks are compared with weft's."""
+    options = ladder.parser().parse_args(
+        ["--ladder", "--checkpoint", str(CHECKPOINT), "--batch", "1", "--fast", "FOLDER", "--torch", "PYTHON"]
+    )
+    asked = []
+
+    def measure(self, name, what, command, environment=None, beside=None):
+        asked.append((name, command[0], beside))
+        assert environment["PYTHONPATH"].split(":")[0] == "FOLDER"
+        assert environment["SEGMENT_ANYTHING_FAST_USE_FLASH_4"] == "0"
+        return None if name == "fast int8, weft" else {"step": name}
+
+    monkeypatch.setattr(ladder.Ladder, "measure", measure)
+    ladder.Ladder(options, [], tmp_path).fast_steps()
+    steps = ["fp32", "bf16", "compile", "nested", "int8", "sparse"]
+    assert [name for name, *_ in asked] == [f"fast {step}, {on}" for step in steps for on in ("weft", "torch")]
+    assert [python for _, python, _ in asked[:2]] == [sys.executable, "PYTHON"]
+    assert asked[1][2] == {"step": "fast fp32, weft"} and asked[9][2] is None
+
+
 def test_overlap_of_masks():
     bits = np.packbits([[1, 1, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]], axis=1)
     assert ladder.iou_of(bits, bits) == 1

@@ -64,6 +64,36 @@ SAMPLES = {
     "trapz.dx": [(X, 0.5, -1)],
     "cumulative_trapezoid.x": [(X, numbers(5), -1), (X, numbers(3, 5), 0)],
     "cumulative_trapezoid.dx": [(X, 0.5, -1), (X, 2, 0)],
+    "diff": [(X, n, dim, None, None) for n in (0, 1, 2) for dim in (0, -1)] + [(X, 1, 1, X[:, :1], X[:, :2]), (X, 1, 0, None, X)],
+    "aminmax": [(X, dim, keep) for dim in (None, 0, -1) for keep in (False, True)] + [(numbers(), 0, True), (labels(3, 5), 1, True)],
+    "median": [(X,), (labels(4, 5),), (X[:0],), (labels(0),), (numbers(),)],
+    "nanmedian": [(weft.where(X > 0.8, math.nan, X),), (labels(4, 5),), (X[:0],)],
+    "median.dim": [(X, 0, True), (X, -1, False), (numbers(), 0, False)],
+    "nanmedian.dim": [(weft.where(X > 0.8, math.nan, X), 0, True), (X, -1, False), (numbers(), 0, True)],
+    "complex": [(X, X + 1), (X, X[0]), (X.to(weft.float64), numbers().to(weft.float64))],
+    "polar": [(X.abs(), X), (X[:, :1], X)],
+    "frexp.Tensor": [(X * scale,) for scale in (1.0, 1e30, 1e-42, math.inf)] + [(X.to(dtype),) for dtype in (weft.float16, weft.float64)],
+    "heaviside": [(weft.round(X), X), (labels(3, 5) - 1, labels(5)), (X > 0, X > 1), (X * math.nan, X)],
+    "mvlgamma": [(X.abs() + 3, p) for p in (1, 2, 5)] + [(labels(4) + 4, 2)],
+    "special_multigammaln": [(X.abs() + 3, 2)],
+    "fill.Scalar": [(X, 2.5), (labels(3, 5), 4)],
+    "fill.Tensor": [(X, weft.tensor(3)), (labels(2, 2), weft.tensor(2.0))],
+    "nan_to_num": [(X / labels(3, 5), *values) for values in ((None, None, None), (1.0, 2.0, -3.0), (None, None, 7.0))],
+    "adjoint": [(X,), (numbers(2, 3, 4).to(weft.complex64) * 1j,), (numbers(),)],
+    "mH": [(X,), (numbers(2, 3, 4).to(weft.complex64) * 1j,), (numbers(),)],
+    "sum_to_size": [(X, [5]), (X, [1, 5]), (X, [3, 1]), (X, [3, 5]), (X, []), (numbers(), [])],
+    "tensordot": [(X, numbers(5, 4), [1], [0]), (numbers(2, 3, 4), numbers(4, 3), [1, 2], [1, 0]), (X[:, :1], X, [1], [1]), (X, X[:1], [0], [0])],
+    "fill_diagonal_": [(numbers(3, 4), 2.5, False), (numbers(7, 3), 1, True), (numbers(2, 2, 2), -1.0, False)],
+    "cdist": [(X, numbers(2, 5), p, None) for p in (0.0, 1.0, 2.0, math.inf)],
+    "searchsorted.Tensor": [
+        (weft.sort(X)[0], X, int32, side == "right", side, None)
+        for int32 in (False, True)
+        for side in (None, "left", "right")
+    ]
+    + [(X, X + 0.1, False, True, None, weft.argsort(X))],
+    "searchsorted.Scalar": [(weft.sort(X[0])[0], value, False, right, None, None) for value in (0.2, 1) for right in (False, True)],
+    "bucketize.Tensor": [(X, weft.tensor([-0.5, 0.0, 0.5]), int32, right) for int32 in (False, True) for right in (False, True)],
+    "bucketize.Scalar": [(0.0, weft.tensor([-0.5, 0.0, 0.5]), False, right) for right in (False, True)],
     "mode": [(labels(4, 5), -1, False), (labels(4, 5), 0, True), (numbers(), 0, False)],
     "margin_ranking_loss": [(X, X[:, :1], weft.sign(X), 0.5, r) for r in (0, 1, 2)],
     "hinge_embedding_loss": [(X, weft.sign(X), 0.5, r) for r in (0, 1, 2)] + [(labels(3, 5), weft.sign(X), 1.5, 2)],
@@ -275,10 +305,8 @@ def test_scripts_have_pytorchs_answers():
 # Builtins that are composed in C++, of which weft.torch or weft.nn has a function of eight lines or more: each of these
 # is to become one.
 TWICE = """
-    _int_mm _softmax addr adjoint aminmax batch_norm cdist complex diff einsum embedding empty_strided fill
-    fill_diagonal_ frexp gather heaviside index index_fill instance_norm mH masked_fill mean median mvlgamma
-    nan_to_num nanmedian nll_loss polar range repeat_interleave resize_ result_type rsub scatter searchsorted
-    softmax sort split sum_to_size tensor_split tensordot view_as_complex
+    _softmax addr batch_norm einsum embedding empty_strided gather index index_fill instance_norm masked_fill mean
+    nll_loss range repeat_interleave resize_ result_type rsub scatter softmax sort split tensor_split view_as_complex
 """.split()  # fmt: skip
 
 DEFINITION = re.compile(r'\b(?:define|with_inplace)\(\s*"(\w+)')

@@ -131,3 +131,28 @@ def test_unknown_operators_are_named():
     module = weft.jit.load(buffer)
     with pytest.raises(Exception, match="quantized.*conv2d_add_relu"):
         module(torch.zeros(1))
+
+
+def test_whole_modules():
+    """Pickled with their packed weights; PyTorch's own files have them so."""
+    torch.manual_seed(0)
+    linear = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.LSTM(4, 3))
+    quantized = torch.ao.quantization.quantize_dynamic(linear, {torch.nn.Linear, torch.nn.LSTM})
+    convolution = torch.ao.nn.quantized.Conv2d(3, 2, 3, padding=1)
+    weight = torch.quantize_per_tensor(torch.randn(2, 3, 3, 3), 0.05, 0, torch.qint8)
+    convolution.set_weight_bias(weight, torch.tensor([0.5, -1.0]))
+    convolution.scale, convolution.zero_point = 0.1, 3
+    x = torch.quantize_per_tensor(torch.randn(1, 3, 5, 5), 0.05, 128, torch.quint8)
+    for module, given in ((quantized, torch.randn(5, 1, 4)), (convolution.eval(), x)):
+        file = io.BytesIO()
+        torch.save(module, file)
+        assert b"torch\nScriptObject" in file.getvalue() or module is convolution
+        file.seek(0)
+        again = torch.load(file, weights_only=False)
+        first, second = module(given), again(given)
+        first, second = (first[0], second[0]) if isinstance(first, tuple) else (first, second)
+        equal = torch.equal if first.dtype == torch.float32 else lambda a, b: torch.equal(a.int_repr(), b.int_repr())
+        assert equal(first, second) and type(again) is type(module)
+    assert (again.scale, again.zero_point, again.training, again.padding) == (0.1, 3, False, (1, 1))
+    with pytest.raises(ValueError, match="no class"):
+        weft._C._jit.packed_object("__torch__.torch.classes.quantized.Other", (1,))

@@ -59,3 +59,11 @@ def dimension(function: str, dim: int, rank: int) -> int:
 def refuse_empty(function: str, input: Tensor, dim: int) -> None:
     if input.dim() > 0 and input.shape[dim] == 0:
         raise IndexError(f"{function}(): Expected reduction dim {dim} to have non-zero size.")
+
+
+def refuse_nothing(function: str, input: Tensor) -> None:
+    if input.numel() == 0:
+        raise RuntimeError(
+            f"{function}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+            "reduction dim with the 'dim' argument."
+        )

@@ -268,3 +268,68 @@ def nonzero_static(input: Tensor, size: int, fill_value: int) -> Tensor:
     found = _weft.nonzero(input)[:size]
     missing = _weft.full([size - found.shape[0], input.dim()], fill_value, dtype=_weft.int64)
     return _weft.cat([found, missing], 0)
+
+
+@aten("cdist(Tensor x1, Tensor x2, float p=2.0, int? compute_mode=None) -> Tensor")
+def cdist(x1: Tensor, x2: Tensor, p: float) -> Tensor:
+    """The p-norm distances between the rows of two (batches of) matrices."""
+    return _weft.cdist(x1, x2, p)
+
+
+# ---- places in sorted sequences ------------------------------------------------------------------------------
+@aten(
+    "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, "
+    "Tensor? sorter=None) -> Tensor"
+)
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Tensor,
+    out_int32: bool,
+    right: bool,
+    side: Optional[str],
+    sorter: Optional[Tensor],
+) -> Tensor:
+    if side is not None:
+        if side != "left" and side != "right":
+            raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side}")
+        if side == "left" and right:
+            raise RuntimeError(
+                "searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+            )
+        right = side == "right"
+    if sorter is not None:
+        if list(sorter.shape) != list(sorted_sequence.shape):
+            raise RuntimeError("searchsorted(): boundary and sorter must have the same size")
+        sorted_sequence = _weft.gather(sorted_sequence, -1, sorter)
+    found = _weft.searchsorted(sorted_sequence, input, right=right)
+    return found.to(_weft.int32) if out_int32 else found
+
+
+@aten(
+    "searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, "
+    "Tensor? sorter=None) -> Tensor"
+)
+def searchsorted_number(
+    sorted_sequence: Tensor,
+    input: number,
+    out_int32: bool,
+    right: bool,
+    side: Optional[str],
+    sorter: Optional[Tensor],
+) -> Tensor:
+    return searchsorted(sorted_sequence, _weft.full([], input), out_int32, right, side, sorter)
+
+
+@aten("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor")
+def bucketize(input: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
+    """The number of the bucket between boundaries that each value falls in."""
+    if boundaries.dim() != 1:
+        raise RuntimeError(
+            f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})"
+        )
+    return searchsorted(boundaries, input, out_int32, right, None, None)
+
+
+@aten("bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor")
+def bucketize_number(input: number, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
+    return bucketize(_weft.full([], input), boundaries, out_int32, right)

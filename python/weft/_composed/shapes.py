@@ -5,7 +5,7 @@ from typing import List
 import weft as _weft
 from weft import Tensor
 
-from . import aten
+from . import aten, number
 from .checks import dimension, need_tensor
 
 
@@ -131,3 +131,79 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         places += row
     chosen = _weft.index_select(input, 0, _weft.tensor(places, dtype=_weft.int64))
     return chosen.reshape([len(rows), r])
+
+
+# ---- matrices seen otherwise, sums to a shape, diagonals in place -------------------------------------------
+@aten("adjoint(Tensor(a) self) -> Tensor(a)")
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dimensions swapped, conjugated; of no dimension the input itself."""
+    need_tensor("adjoint", input)
+    if input.dim() == 1:
+        raise RuntimeError(
+            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
+        )
+    turned = input if input.dim() == 0 else input.transpose(-2, -1)
+    return _weft.conj(turned) if input.is_complex() else turned
+
+
+@aten("mH(Tensor(a) self) -> Tensor(a)")
+def mH(input: Tensor) -> Tensor:
+    """The conjugate transpose of the last two dimensions."""
+    if input.dim() == 0:
+        return input
+    if input.dim() < 2:
+        raise RuntimeError(
+            f"tensor.mH is a matrix's or those of a batch: expected 2 dimensions or more, got {input.dim()}"
+        )
+    return adjoint(input)
+
+
+@aten("sum_to_size(Tensor self, int[] size) -> Tensor")
+def sum_to_size(input: Tensor, size: List[int]) -> Tensor:
+    """The sum over the dimensions that broadcasting to this tensor's shape would stretch in a tensor of shape `size`."""
+    lead = input.dim() - len(size)
+    fits = lead >= 0
+    dims = list(range(lead))
+    for at, wanted in enumerate(size):
+        if fits and wanted != input.shape[lead + at]:
+            dims.append(lead + at)
+            fits = wanted == 1
+    if not fits:
+        raise RuntimeError(f"sum_to_size: size {list(size)} does not broadcast to {list(input.shape)}")
+    if len(dims) == 0:
+        return input if input.dim() > 0 else input.sum()
+    return input.sum(dims, keepdim=True).reshape(size)
+
+
+@aten("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor")
+def tensordot(a: Tensor, b: Tensor, first: List[int], second: List[int]) -> Tensor:
+    """The sum of products over dimensions of each."""
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"tensordot: both inputs should have one dtype, got {a.dtype} and {b.dtype}")
+    # A dimension of size 1 goes with every other: what is beside it is summed.
+    for left, right in zip(first, second):
+        if a.shape[left] == 1 and b.shape[right] != 1:
+            b = b.sum([right], keepdim=True, dtype=b.dtype)
+        elif b.shape[right] == 1 and a.shape[left] != 1:
+            a = a.sum([left], keepdim=True, dtype=a.dtype)
+    return _weft.tensordot(a, b, dims_x=first, dims_y=second)
+
+
+@aten("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)")
+def fill_diagonal_(input: Tensor, fill_value: number, wrap: bool) -> Tensor:
+    """The main diagonal set to a value; wrap: again after every square of a tall matrix."""
+    sizes = list(input.shape)
+    if len(sizes) < 2:
+        raise RuntimeError(f"fill_diagonal_: expected at least 2 dimensions, got {len(sizes)}")
+    if len(sizes) > 2 and min(sizes) != max(sizes):
+        raise RuntimeError(f"fill_diagonal_: expected dimensions of one length, got {sizes}")
+    if wrap and len(sizes) == 2 and sizes[0] > sizes[1] + 1:
+        # In the order of rows, every (columns + 1)th element.
+        places = _weft.arange(0, sizes[0] * sizes[1], sizes[1] + 1, device=input.device)
+        input[places // sizes[1], places % sizes[1]] = fill_value
+        return input
+    diagonal = input
+    for _ in range(len(sizes) - 1):
+        diagonal = diagonal.diagonal(0, 0, 1)
+    diagonal.fill_(fill_value)
+    return input

@@ -1,12 +1,22 @@
 """Covariances, integrals, what is most frequent."""
 
-from typing import Optional, Tuple
+import math
+from typing import List, Optional, Tuple
 
 import weft as _weft
 from weft import Tensor
 
 from . import aten, aten_, number
-from .checks import dimension, is_half, is_inexact, need_tensor, refuse_bool, refuse_complex, refuse_empty
+from .checks import (
+    dimension,
+    is_half,
+    is_inexact,
+    need_tensor,
+    refuse_bool,
+    refuse_complex,
+    refuse_empty,
+    refuse_nothing,
+)
 
 
 # ---- covariances ---------------------------------------------------------------------------------------------
@@ -152,7 +162,73 @@ def cumulative_trapezoid_by(y: Tensor, dx: number, dim: int) -> Tensor:
     return _weft.cumsum((_low(y, dim) + _high(y, dim)) * (dx / 2.0), dim)
 
 
+@aten("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor")
+def diff(
+    input: Tensor, n: int, dim: int, prepend: Optional[Tensor], append: Optional[Tensor]
+) -> Tensor:
+    need_tensor("diff", input)
+    if n == 0:
+        return input
+    parts: List[Tensor] = []
+    if prepend is not None:
+        parts.append(prepend)
+    parts.append(input)
+    if append is not None:
+        parts.append(append)
+    x = input if len(parts) == 1 else _weft.cat(parts, dim)
+    if x.dim() == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    return _weft.diff(x, n, dim)
+
+
 # ---- order ---------------------------------------------------------------------------------------------------
+@aten("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)")
+def aminmax(input: Tensor, dim: Optional[int], keepdim: bool) -> Tuple[Tensor, Tensor]:
+    refuse_complex("aminmax", input)
+    axes = list(range(input.dim()))
+    if dim is None:
+        refuse_nothing("aminmax", input)
+    else:
+        axes = [dimension("aminmax", dim, input.dim())]
+        refuse_empty("aminmax", input, axes[0])
+    if input.dim() == 0:
+        return input.clone(), input.clone()
+    return _weft.amin(input, axes, keepdim=keepdim), _weft.amax(input, axes, keepdim=keepdim)
+
+
+def _no_median(input: Tensor) -> Tensor:
+    """What PyTorch gives for no elements: NaN, or the least integer."""
+    if input.is_floating_point():
+        return _weft.full([], math.nan, dtype=input.dtype)
+    return _weft.full([], -9223372036854775807 - 1, dtype=_weft.int64).to(input.dtype)
+
+
+@aten("median(Tensor self) -> Tensor")
+def median(input: Tensor) -> Tensor:
+    return _weft.median_dim(input.reshape(-1), 0)[0] if input.numel() > 0 else _no_median(input)
+
+
+@aten("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
+def median_along(input: Tensor, dim: int, keepdim: bool) -> Tuple[Tensor, Tensor]:
+    dim = dimension("median", dim, input.dim())
+    if input.dim() == 0:
+        return input.clone(), _weft.zeros([], dtype=_weft.int64)
+    return _weft.median_dim(input, dim, keepdim)
+
+
+@aten("nanmedian(Tensor self) -> Tensor")
+def nanmedian(input: Tensor) -> Tensor:
+    return _weft.nanmedian_dim(input.reshape(-1), 0)[0] if input.numel() > 0 else _no_median(input)
+
+
+@aten("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
+def nanmedian_along(input: Tensor, dim: int, keepdim: bool) -> Tuple[Tensor, Tensor]:
+    dim = dimension("nanmedian", dim, input.dim())
+    if input.dim() == 0:
+        return input.clone(), _weft.zeros([], dtype=_weft.int64)
+    return _weft.nanmedian_dim(input, dim, keepdim)
+
+
 @aten("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)")
 def mode(input: Tensor, dim: int, keepdim: bool) -> Tuple[Tensor, Tensor]:
     refuse_complex("mode", input)

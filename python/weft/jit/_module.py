@@ -187,6 +187,14 @@ class ScriptObject:
             return self  # packed weights, which do not change
         raise TypeError(f"deepcopy: an object of {self._c.type_name} belongs to its program")
 
+    def __getstate__(self):
+        if not _is_packed(self._c):
+            raise TypeError(f"pickle: an object of {self._c.type_name} belongs to its program")
+        return self._c.packed_state(), self._c.type_name  # as PyTorch pickles it
+
+    def __setstate__(self, state):
+        object.__setattr__(self, "_c", _jit.packed_object(state[1], state[0])._c)
+
     def __repr__(self):
         return f"<weft.jit.ScriptObject of {self._c.type_name}>"
 

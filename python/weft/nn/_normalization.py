@@ -5,6 +5,8 @@ from typing import List, Optional
 import weft as _weft
 from weft import Tensor
 
+from ._pooling import avg_pool2d
+
 
 def batch_norm(
     input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
@@ -12,6 +14,8 @@ def batch_norm(
     """training: with the batch's statistics; the running ones are updated in place where given."""
     if eps < 0:
         raise ValueError(f"batch_norm: eps must not be negative, got {eps}")
+    if input.dim() == 1 and input.numel() == 0:  # no channels: nothing to normalize
+        return input.clone()
     result = _weft.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if training and running_mean is not None:
         mean, var = _weft.batch_norm_update_stats(input, running_mean, running_var, momentum)
@@ -87,4 +91,11 @@ def group_norm(input: Tensor, num_groups: int, weight: Optional[Tensor] = None, 
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    if input.dtype == _weft.int64 and input.dim() > 2:
+        if input.numel() == 0:
+            return input
+        squares = (input * input).flatten(2).unsqueeze(1)
+        squares = _weft.pad(squares, [0, 0, size // 2, (size - 1) // 2])
+        means = avg_pool2d(squares, (size, 1), 1).reshape(input.shape)
+        return input / (means * alpha + k) ** beta
     return _weft.local_response_norm(input, size, alpha, beta, k)

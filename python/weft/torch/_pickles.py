@@ -25,6 +25,7 @@ _NAMED = (
         "torch.Size": weft.Size,
         "torch.nn.parameter.Parameter": weft.nn.Parameter,
         "torch.nn.parameter.UninitializedParameter": weft.nn.UninitializedParameter,
+        "torch.ScriptObject": weft.jit.ScriptObject,
     }
     | {repr(scheme): scheme for scheme in vars(_kinds).values() if isinstance(scheme, _kinds.qscheme)}
 )
@@ -44,7 +45,7 @@ def _found_in_torch(module, name):
     """torch's name as weft.torch has it."""
     if module.startswith("torch.nn.modules") and hasattr(weft.nn, name):
         return getattr(weft.nn, name)
-    found = importlib.import_module(f"weft.{module}")
+    found = importlib.import_module(_places.own_module(module))
     for part in name.split("."):
         found = getattr(found, part)
     return found

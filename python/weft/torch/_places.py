@@ -69,7 +69,13 @@ _ELSEWHERE = {
 }  # fmt: skip
 _PLACES = {name: f"torch.{module}" for module, names in _ELSEWHERE.items() for name in names.split()}
 # What stands for a package under PyTorch's name for it; the longest that fits counts.
-_PACKAGES = {"weft.torch": "torch", "weft.nn": "torch.nn", "weft.torchvision": "torchvision"}
+_PACKAGES = {
+    "weft.torch.ao.nn.quantized.dynamic": "torch.ao.nn.quantized.dynamic.modules",
+    "weft.torch.ao.nn.quantized": "torch.ao.nn.quantized.modules",
+    "weft.torch": "torch",
+    "weft.nn": "torch.nn",
+    "weft.torchvision": "torchvision",
+}
 
 
 def _package_of(module):
@@ -90,6 +96,14 @@ def place_of(cls):
         return _PLACES[cls.__name__]
     rest = cls.__module__[len(own) :]
     return None if "._" in rest else name + rest
+
+
+def own_module(module):
+    """weft's module for one of PyTorch's."""
+    for own, name in _PACKAGES.items():
+        if own.startswith("weft.torch") and (module == name or module.startswith(name + ".")):
+            return own + module[len(name) :]
+    return f"weft.{module}"
 
 
 def name_classes(module):

@@ -197,7 +197,38 @@ void average_planes(const PoolDims& dims, int64_t divisor, const Tensor& input, 
                });
 }
 
+template <class Storage>
+float mean_rounded(const PoolDims& dims, const std::array<size_t, 3>& window, const float* plane) {
+  const auto rounded = [](float x) { return static_cast<float>(Storage(x)); };
+  const auto& [d, h, w] = window;
+  float sum = 0;
+  for (int64_t z = dims[0].begin[d]; z < dims[0].end[d]; ++z)
+    for (int64_t y = dims[1].begin[h]; y < dims[1].end[h]; ++y)
+      for (int64_t x = dims[2].begin[w]; x < dims[2].end[w]; ++x)
+        sum = rounded(sum + plane[(z * dims[1].size + y) * dims[2].size + x]);
+  for (size_t i = 0; i < 3; ++i) sum = rounded(sum / rounded(static_cast<float>(dims[i].extent[window[i]])));
+  return sum;
+}
+
 }  // namespace
+
+void avg_pool_rounded(const PoolDims& dims, DType dtype, const Tensor& input, const Tensor& result) {
+  const size_t depth = dims[0].begin.size(), height = dims[1].begin.size(), width = dims[2].begin.size();
+  const int64_t windows = static_cast<int64_t>(depth * height * width), size = plane_size(dims);
+  if (result.numel() == 0) return;
+  parallel_for(0, result.numel() / windows, std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, size)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t plane = begin; plane < end; ++plane) {
+                   const float* from = input.data_as<float>() + plane * size;
+                   float* to = result.data_as<float>() + plane * windows;
+                   for (size_t d = 0; d < depth; ++d)
+                     for (size_t h = 0; h < height; ++h)
+                       for (size_t w = 0; w < width; ++w)
+                         *to++ = dtype == DType::F16 ? mean_rounded<Half>(dims, {d, h, w}, from)
+                                                     : mean_rounded<BFloat16>(dims, {d, h, w}, from);
+                 }
+               });
+}
 
 void avg_pool(const PoolDims& dims, int64_t divisor, const Tensor& input, const Tensor& result) {
   if (is_whole_plane(dims)) {

@@ -1,5 +1,4 @@
 // Elementwise functions of two and three tensors, arithmetic and comparisons.
-#include "ops/torch_rules.h"
 #include "script/builtins/aten.h"
 
 namespace weft::jit::aten {
@@ -81,10 +80,6 @@ void python_operator() {
   binary_functions<"atan2", "gcd", "lcm", "hypot", "nextafter", "logical_and", "logical_or", "logical_xor">();
   binary_functions_only<"maximum", "minimum", "fmax", "fmin", "logaddexp", "logaddexp2">();
   same_with_inplace<"atan2">("arctan2(Tensor self, Tensor other) -> Tensor");
-  with_inplace("heaviside(Tensor self, Tensor values) -> Tensor", [](const Tensor& x, const Tensor& values) {
-    const Operand operands[] = {x, values};
-    return promoted(ops::torch_overload(op<"heaviside">(), operands, {}), {x, values});
-  });
   same_with_inplace<"ldexp">("ldexp.Tensor(Tensor self, Tensor other) -> Tensor");
   same<"maximum">("max.other(Tensor self, Tensor other) -> Tensor");
   same<"minimum">("min.other(Tensor self, Tensor other) -> Tensor");

@@ -10,17 +10,6 @@
 namespace weft::jit::aten::forms {
 namespace {
 
-// log of the multivariate gamma function.
-Tensor mvlgamma(const Tensor& x, int64_t p) {
-  constexpr int64_t kMostDimensions = 1 << 16;  // each is a pass over x
-  WEFT_CHECK(p >= 1 && p <= kMostDimensions,
-             fmt::format("mvlgamma: expected 1 <= p <= {}, got {}", kMostDimensions, p));
-  Tensor sum = promoted(op<"lgamma">(), {x});
-  for (int64_t j = 1; j < p; ++j)
-    sum = add(sum, promoted(op<"lgamma">(), {add(x, Scalar(-0.5 * static_cast<double>(j)))}));
-  return add(sum, Scalar(0.25 * static_cast<double>(p * (p - 1)) * std::log(std::numbers::pi)));
-}
-
 // Convolution along time[T, N, C] with weight[K, C, O].
 Tensor conv_tbc(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t padding) {
   const auto permuted = [](const Tensor& y, const Ints& dims) {
@@ -73,10 +62,6 @@ void ends_as_tensors(const char* name, const char* middle) {
 [[maybe_unused]] const bool kElements = [] {
   same_with_inplace<"igamma">("igamma(Tensor self, Tensor other) -> Tensor");
   same_with_inplace<"igammac">("igammac(Tensor self, Tensor other) -> Tensor");
-  with_inplace("mvlgamma(Tensor self, int p) -> Tensor",
-               [](const Tensor& x, int64_t p) { return mvlgamma(x, p); });
-  define("special_multigammaln(Tensor self, int p) -> Tensor",
-         [](const Tensor& x, int64_t p) { return mvlgamma(x, p); });
   define("conj_physical_(Tensor(a!) self) -> Tensor(a!)", [](const Tensor& x) {
     x.copy_from(call(op<"conj">(), {x}));
     return x;
@@ -112,9 +97,7 @@ void ends_as_tensors(const char* name, const char* middle) {
          [](const Tensor& x, const Tensor& y, DType dtype) {
            return call(op<"bmm">(), {cast(x, dtype), cast(y, dtype)});
          });
-  define("_int_mm(Tensor self, Tensor mat2) -> Tensor", [](const Tensor& x, const Tensor& y) {
-    return call(op<"_int_mm">(), {x, y});
-  });
+  same<"_int_mm">("_int_mm(Tensor self, Tensor mat2) -> Tensor");
   define("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
          [](const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t pad) {
            return conv_tbc(x, weight, bias, pad);

@@ -196,14 +196,6 @@ Tensor replaced(const Tensor& x, const Tensor& src, View view) {
                          {{"offset", number(offset)}, {"dim1", number(dim1)}, {"dim2", number(dim2)}});
            });
          });
-  define("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
-         [](const Tensor& x, Scalar value, bool wrap) {
-           WEFT_CHECK(x.dim() == 2 && !wrap,
-                      "fill_diagonal_: expected a matrix and wrap=False, got " + describe(x));
-           const Tensor diagonal = call(op<"diagonal">(), {x});
-           diagonal.copy_from(full_of(x, value, diagonal));
-           return x;
-         });
   return true;
 }();
 

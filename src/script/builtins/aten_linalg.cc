@@ -81,10 +81,6 @@ Tensor no_errors(const Tensor& matrices) {
       [](const Tensor& self, const Tensor& x, const Tensor& y, Scalar beta, Scalar alpha) {
         return accumulate(self, over(op<"sum">(), call(op<"bmm">(), {x, y}), {0}, false), beta, alpha);
       });
-  define("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
-         [](const Tensor& x, const Tensor& y, const Ints& dims_x, const Ints& dims_y) {
-           return call(op<"tensordot">(), {x, y}, {{"dims_x", sizes(dims_x)}, {"dims_y", sizes(dims_y)}});
-         });
   define("einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
          [](const std::string& equation, const Tensors& tensors, const IValue&) {
            return call(op<"einsum">(), tensors, {{"equation", equation}});
@@ -103,10 +99,6 @@ Tensor no_errors(const Tensor& matrices) {
   define("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
          [](const Tensor& x, const Tensor& y, int64_t dim) {
            return over(op<"sum">(), mul(call(op<"conj">(), {x}), y), {dim}, false);
-         });
-  define("cdist(Tensor x1, Tensor x2, float p=2.0, int? compute_mode=None) -> Tensor",
-         [](const Tensor& x, const Tensor& y, double p, OptionalInt) {
-           return call(op<"cdist">(), {x, y}, {{"p", p}});
          });
   return true;
 }();

@@ -46,20 +46,6 @@ std::tuple<Tensor, Tensor> extreme(const Tensor& x, int64_t dim, bool keepdim) {
           call(op<kPosition>(), {x}, {{"dim", number(dim)}, {"keepdim", keepdim}})};
 }
 
-std::tuple<Tensor, Tensor> aminmax(const Tensor& x, OptionalInt dim, bool keepdim) {
-  const Attr dims = dim ? sizes(Ints{*dim}) : Attr();
-  return {call(op<"amin">(), {x}, {{"dim", dims}, {"keepdim", keepdim}}),
-          call(op<"amax">(), {x}, {{"dim", dims}, {"keepdim", keepdim}})};
-}
-
-template <Name kName>
-std::tuple<Tensor, Tensor> median(const Tensor& x, int64_t dim, bool keepdim) {
-  const Tensors found = call_all(op<kName>(), {x}, {{"dim", number(dim)}, {"keepdim", keepdim}});
-  return {found.at(0), found.at(1)};
-}
-
-Tensor flat(const Tensor& x) { return call(op<"reshape">(), {x}, {{"shape", sizes(Ints{-1})}}); }
-
 // ---- variance
 // ----------------------------------------------------------------------------------------------
 template <Name kName>
@@ -113,23 +99,6 @@ std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending) {
 
 // ---- searching
 // ---------------------------------------------------------------------------------------------
-Tensor searchsorted(Tensor sequence, const Tensor& values, bool int32, bool right,
-                    const std::optional<std::string>& side, const OptionalTensor& sorter) {
-  WEFT_CHECK(!side || *side == "left" || *side == "right",
-             "searchsorted: side must be 'left' or 'right', got '" + side.value_or("") + "'");
-  if (sorter) sequence = call(op<"gather">(), {sequence, *sorter}, {{"dim", number(-1)}});
-  const Tensor found = call(op<"searchsorted">(), {sequence, values}, {{"right", right || side == "right"}});
-  return int32 ? cast(found, DType::I32) : found;
-}
-
-Tensor scalar_tensor(Scalar value) {
-  const DType dtype = value.is_float()     ? DType::F32
-                      : value.is_bool()    ? DType::Bool
-                      : value.is_complex() ? DType::C64
-                                           : DType::I64;
-  return call(op<"full">(), {}, {{"shape", sizes(Ints{})}, {"value", value}, {"dtype", dtype}});
-}
-
 [[maybe_unused]] const bool kReductions = [] {
   define("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
          [](const Tensor& x, OptionalDType dtype) { return reduce_all<"sum">(x, dtype); });
@@ -161,18 +130,8 @@ Tensor scalar_tensor(Scalar value) {
   define(
       "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
       [](const Tensor& x, int64_t dim, bool keepdim) { return extreme<"amin", "argmin">(x, dim, keepdim); });
-  define("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
-         [](const Tensor& x, OptionalInt dim, bool keepdim) { return aminmax(x, dim, keepdim); });
   same<"argmax">("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor");
   same<"argmin">("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor");
-  define("median(Tensor self) -> Tensor",
-         [](const Tensor& x) { return std::get<0>(median<"median_dim">(flat(x), 0, false)); });
-  define("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-         [](const Tensor& x, int64_t dim, bool keepdim) { return median<"median_dim">(x, dim, keepdim); });
-  define("nanmedian(Tensor self) -> Tensor",
-         [](const Tensor& x) { return std::get<0>(median<"nanmedian_dim">(flat(x), 0, false)); });
-  define("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-         [](const Tensor& x, int64_t dim, bool keepdim) { return median<"nanmedian_dim">(x, dim, keepdim); });
   spread_functions<"var">();
   spread_functions<"std">();
   return true;
@@ -184,17 +143,6 @@ Tensor scalar_tensor(Scalar value) {
   same<"cummax">("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)");
   same<"cummin">("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)");
   same<"logcumsumexp">("logcumsumexp(Tensor self, int dim) -> Tensor");
-  define("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
-         [](const Tensor& x, int64_t n, int64_t dim, const OptionalTensor& prepend,
-            const OptionalTensor& append) {
-           Tensors parts;
-           if (prepend) parts.push_back(*prepend);
-           parts.push_back(x);
-           if (append) parts.push_back(*append);
-           const Tensor joined =
-               parts.size() == 1 ? x : call(op<"concatenate">(), std::move(parts), {{"dim", number(dim)}});
-           return call(op<"diff">(), {joined}, {{"n", number(n)}, {"dim", number(dim)}});
-         });
   return true;
 }();
 
@@ -220,30 +168,6 @@ Tensor scalar_tensor(Scalar value) {
       "indices)");
   same<"bincount">("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor");
   same<"histc">("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor");
-  define(
-      "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, "
-      "str? side=None, Tensor? sorter=None) -> Tensor",
-      [](const Tensor& sequence, const Tensor& values, bool int32, bool right,
-         const std::optional<std::string>& side, const OptionalTensor& sorter) {
-        return searchsorted(sequence, values, int32, right, side, sorter);
-      });
-  define(
-      "searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, "
-      "str? side=None, Tensor? sorter=None) -> Tensor",
-      [](const Tensor& sequence, Scalar value, bool int32, bool right, const std::optional<std::string>& side,
-         const OptionalTensor& sorter) {
-        return searchsorted(sequence, scalar_tensor(value), int32, right, side, sorter);
-      });
-  define(
-      "bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-      [](const Tensor& x, const Tensor& boundaries, bool int32, bool right) {
-        return searchsorted(boundaries, x, int32, right, {}, {});
-      });
-  define(
-      "bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-      [](Scalar x, const Tensor& boundaries, bool int32, bool right) {
-        return searchsorted(boundaries, scalar_tensor(x), int32, right, {}, {});
-      });
   return true;
 }();
 

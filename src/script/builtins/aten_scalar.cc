@@ -312,9 +312,6 @@ IValue nested_list(const Tensor& x) {
     self.copy_from(Tensor::scalar(Scalar(0), self.dtype()));
     return self;
   });
-  define("fill.Scalar(Tensor self, Scalar value) -> Tensor", [](const Tensor& x, Scalar value) {
-    return call(op<"full_like">(), {x}, {{"value", value}, {"dtype", x.dtype()}});
-  });
   return true;
 }();
 

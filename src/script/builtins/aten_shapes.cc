@@ -229,10 +229,6 @@ void copying(std::string_view schema) {
   define("numpy_T.a(Tensor(a) self) -> Tensor(a)", [](const Tensor& x) { return reverse_dims(x); });
   define("mT(Tensor(a) self) -> Tensor(a)", [](const Tensor& x) { return transpose(x, -2, -1); });
   define("mT.a(Tensor(a) self) -> Tensor(a)", [](const Tensor& x) { return transpose(x, -2, -1); });
-  define("mH(Tensor(a) self) -> Tensor(a)",
-         [](const Tensor& x) { return call(op<"conj">(), {transpose(x, -2, -1)}); });
-  define("adjoint(Tensor(a) self) -> Tensor(a)",
-         [](const Tensor& x) { return call(op<"conj">(), {transpose(x, -2, -1)}); });
   define("movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
          [](const Tensor& x, int64_t from, int64_t to) { return movedim(x, {from}, {to}); });
   define("movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",

@@ -26,12 +26,6 @@ Tensor elu(const Tensor& x, Scalar alpha, Scalar scale, Scalar input_scale) {
   return promoted(op<"where">(), {is_positive, promoted(op<"mul">(), {x, scale}), negative});
 }
 
-Tensor nan_to_num(const Tensor& x, std::optional<double> nan, std::optional<double> posinf,
-                  std::optional<double> neginf) {
-  return call(op<"nan_to_num">(), {x},
-              {{"nan", nan.value_or(0.0)}, {"posinf", optional(posinf)}, {"neginf", optional(neginf)}});
-}
-
 // One slope, or one for each channel: dimension 1.
 Tensor prelu(const Tensor& x, const Tensor& weight) {
   Tensor slope = weight;
@@ -62,19 +56,6 @@ Tensor sgn(const Tensor& x) {
   const Tensor size = promoted(op<"abs">(), {x});
   const Tensor is_zero = promoted(op<"eq">(), {size, Scalar(0)});
   return promoted(op<"where">(), {is_zero, Scalar(0), promoted(op<"true_divide">(), {x, size})});
-}
-
-Tensor frexp_exponent(const Tensor& x) {
-  const Tensor magnitude = promoted(op<"abs">(), {x});
-  const Tensor is_zero = promoted(op<"eq">(), {x, Scalar(0)});
-  const Tensor safe = promoted(op<"where">(), {is_zero, Scalar(0.5), magnitude});
-  const Tensor guess = cast(promoted(op<"floor">(), {promoted(op<"log2">(), {safe})}), DType::I32);
-  const Tensor exponent = promoted(op<"add">(), {guess, Scalar(1)});
-  // log2 rounds: the mantissa decides.
-  const Tensor mantissa = promoted(op<"ldexp">(), {safe, promoted(op<"neg">(), {exponent})});
-  const Tensor above = cast(promoted(op<"ge">(), {mantissa, Scalar(1)}), DType::I32);
-  const Tensor below = cast(promoted(op<"lt">(), {mantissa, Scalar(0.5)}), DType::I32);
-  return promoted(op<"sub">(), {promoted(op<"add">(), {exponent, above}), below});
 }
 
 [[maybe_unused]] const bool kUnary = [] {
@@ -122,9 +103,6 @@ Tensor frexp_exponent(const Tensor& x) {
                [](const Tensor& x, Scalar alpha, Scalar scale, Scalar input_scale) {
                  return elu(x, alpha, scale, input_scale);
                });
-  with_inplace("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
-               [](const Tensor& x, std::optional<double> nan, std::optional<double> posinf,
-                  std::optional<double> neginf) { return nan_to_num(x, nan, posinf, neginf); });
   define("prelu(Tensor self, Tensor weight) -> Tensor",
          [](const Tensor& x, const Tensor& weight) { return prelu(x, weight); });
   define("_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
@@ -142,18 +120,6 @@ Tensor frexp_exponent(const Tensor& x) {
   for (const char* schema :
        {"resolve_conj(Tensor(a) self) -> Tensor(a)", "resolve_neg(Tensor(a) self) -> Tensor(a)"})
     define(schema, [](const Tensor& x) { return x; });
-  define("complex(Tensor real, Tensor imag) -> Tensor", [](const Tensor& real, const Tensor& imag) {
-    const Tensor turned = promoted(op<"mul">(), {imag, Scalar(std::complex<double>(0, 1))});
-    return promoted(op<"add">(), {real, turned});
-  });
-  define("polar(Tensor abs, Tensor angle) -> Tensor", [](const Tensor& size, const Tensor& angle) {
-    const Tensor turned = promoted(op<"mul">(), {angle, Scalar(std::complex<double>(0, 1))});
-    return promoted(op<"mul">(), {size, promoted(op<"exp">(), {turned})});
-  });
-  define("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", [](const Tensor& x) {
-    const Tensor exponent = frexp_exponent(x);
-    return std::tuple(promoted(op<"ldexp">(), {x, promoted(op<"neg">(), {exponent})}), exponent);
-  });
   return true;
 }();
 

@@ -70,22 +70,6 @@ Tensor softmax_or_zeros(const Tensor& x, int64_t dim, OptionalDType dtype) {
   return promoted(op<"where">(), {none, Scalar(0), call(op<"softmax">(), {scores}, {{"dim", number(dim)}})});
 }
 
-Tensor sum_to(const Tensor& x, const Ints& shape) {
-  const int64_t extra = x.dim() - static_cast<int64_t>(shape.size());
-  WEFT_CHECK(extra >= 0,
-             fmt::format("sum_to_size: {} has no more dimensions than {}", describe(x), str(shape)));
-  Ints summed;
-  for (int64_t d = 0; d < x.dim(); ++d) {
-    const bool is_given = d >= extra && shape[static_cast<size_t>(d - extra)] == x.size(d);
-    WEFT_CHECK(is_given || d < extra || shape[static_cast<size_t>(d - extra)] == 1,
-               fmt::format("sum_to_size: {} cannot be summed to {}", describe(x), str(shape)));
-    if (!is_given) summed.push_back(d);
-  }
-  if (summed.empty()) return x;
-  const Tensor sums = call(op<"sum">(), {x}, {{"dim", sizes(summed)}, {"keepdim", true}});
-  return call(op<"reshape">(), {sums}, {{"shape", sizes(shape)}});
-}
-
 Ints broadcast(const Ints& a, const Ints& b) {
   Ints result(std::max(a.size(), b.size()), 1);
   for (size_t i = 0; i < result.size(); ++i) {
@@ -306,11 +290,6 @@ std::tuple<Tensor, Tensor> fractional_max_pool(const Tensor& input, size_t rank,
       });
   define("_is_all_true(Tensor self) -> Tensor", [](const Tensor& x) { return call(op<"all">(), {x}); });
   define("_is_any_true(Tensor self) -> Tensor", [](const Tensor& x) { return call(op<"any">(), {x}); });
-  define("sum_to_size(Tensor self, int[] size) -> Tensor",
-         [](const Tensor& x, const Ints& size) { return sum_to(x, size); });
-  define("fill.Tensor(Tensor self, Tensor value) -> Tensor", [](const Tensor& x, const Tensor& value) {
-    return call(op<"expand">(), {cast(value, x.dtype())}, {{"shape", ops::sym_shape(x)}}).clone();
-  });
   define("zero(Tensor self) -> Tensor", [](const Tensor& x) {
     return call(op<"full_like">(), {x}, {{"value", Scalar(0)}, {"dtype", x.dtype()}});
   });

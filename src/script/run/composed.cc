@@ -222,6 +222,10 @@ void own(std::string_view signature) {
       "(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, "
       "bool training=False, "
       "float momentum=0.1, float eps=1e-5) -> Tensor");
+  own<"bitcast">("(Tensor x, ScalarType dtype) -> Tensor");
+  own<"cdist">("(Tensor x, Tensor y, float p=2.0) -> Tensor");
+  own<"complex">("(Tensor real, Tensor imag) -> Tensor");
+  own<"diff">("(Tensor x, int n=1, int dim=-1) -> Tensor");
   own<"eigh">("(Tensor x, bool upper=False) -> (Tensor, Tensor)");
   own<"eigvalsh">("(Tensor x, bool upper=False) -> Tensor");
   own<"embedding_bag">(
@@ -234,12 +238,19 @@ void own(std::string_view signature) {
   own<"index_put">("(Tensor x, Tensor values, Tensor[] indices, *, bool accumulate=False) -> Tensor");
   own<"lu_factor">("(Tensor x, bool check=False) -> (Tensor, Tensor, Tensor)");
   own<"lu_solve">("(Tensor factors, Tensor pivots, Tensor b, bool adjoint=False) -> Tensor");
+  own<"median_dim">("(Tensor x, int dim, bool keepdim=False) -> (Tensor, Tensor)");
+  own<"nan_to_num">(
+      "(Tensor x, float nan=0.0, float? posinf=None, float? neginf=None) -> Tensor");
+  own<"nanmedian_dim">("(Tensor x, int dim, bool keepdim=False) -> (Tensor, Tensor)");
   own<"pad">("(Tensor input, int[] pad, str mode='constant', Scalar? value=None) -> Tensor");
   own<"require">("(Tensor x, Tensor condition, *, str error) -> Tensor");
   own<"scatter_combine">("(Tensor x, int dim, Tensor index, Tensor src, str reduce) -> Tensor");
+  own<"searchsorted">("(Tensor sorted_sequence, Tensor values, *, bool right=False) -> Tensor");
   own<"solve_triangular">("(Tensor a, Tensor b, bool upper, bool unitriangular=False) -> Tensor");
   own<"svd">("(Tensor x, bool full_matrices=True) -> (Tensor, Tensor, Tensor)");
   own<"svdvals">("(Tensor x) -> Tensor");
+  own<"tensordot">(
+      "(Tensor x, Tensor y, int dims=2, *, int[]? dims_x=None, int[]? dims_y=None) -> Tensor");
   own<"vector_norm">(
       "(Tensor x, float ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor");
   return true;

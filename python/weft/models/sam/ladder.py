@@ -18,9 +18,18 @@ import numpy as np
 import weft
 
 from .command import bounded, device, fail
-from .ladder_steps import BEST, STEPS, run_step, seeded_model
+from .ladder_steps import BEST, STEPS, pictures, points_of, run_step, seeded_model
 
 TORCH_WORKER = pathlib.Path(__file__).with_name("ladder_torch.py")
+FAST_WORKER = pathlib.Path(__file__).with_name("ladder_fast.py")
+FAST_STEPS = {
+    "fp32": "segment-anything-fast as it is, float32",
+    "bf16": "all of it in bfloat16",
+    "compile": "torch.compile of the encoder, max-autotune",
+    "nested": "prompts of all images as nested tensors",
+    "int8": "torchao's apply_dynamic_quant of the encoder",
+    "sparse": "instead of that, WeightNormSparsifier and to_sparse_semi_structured",
+}
 TORCH_STEPS = [
     ("float32", False, "PyTorch, eager, float32"),
     ("float32", True, "PyTorch, torch.compile, float32"),
@@ -61,6 +70,8 @@ def parser():
     add("--device", default="cpu", type=device, help="where to compute: cpu (default), cuda or cuda:1")
     add("--torch", metavar="PYTHON", default=os.environ.get("WEFT_TORCH_PYTHON"),
         help="with --ladder: a Python that has PyTorch and segment-anything, which runs beside (default: WEFT_TORCH_PYTHON)")  # fmt: skip
+    add("--fast", metavar="FOLDER",
+        help="with --ladder: segment-anything-fast's folder, whose own steps run on weft and, with --torch, on PyTorch")  # fmt: skip
     add("--seed", type=bounded(int, 0, 2**63), default=0, help=argparse.SUPPRESS)
     add("--json", action="store_true", help="print JSON")
     add("--step", type=bounded(int, 0, len(STEPS) - 1), help=argparse.SUPPRESS)
@@ -76,10 +87,13 @@ class Ladder:
         self.options, self.arguments, self.folder = options, arguments, pathlib.Path(folder)
         self.rows, self.first = [], None
 
-    def measure(self, name, what, command):
-        """Runs what prints a row, of whose masks it is told the file. The row, or None where it failed."""
+    def measure(self, name, what, command, environment=None, beside=None):
+        """Runs what prints a row, of whose masks it is told the file. The row, or None where it failed; `beside` is the row
+        whose masks should be the same."""
         masks = self.folder / f"{len(self.rows)}.npy"
-        done = subprocess.run([*command, "--masks", str(masks)], stdout=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            [*command, "--masks", str(masks)], stdout=subprocess.PIPE, text=True, env=environment
+        )
         if done.returncode != 0:
             return None
         row = {**json.loads(done.stdout.splitlines()[-1]), "step": name}
@@ -87,6 +101,9 @@ class Ladder:
         self.first = bits if self.first is None else self.first
         row["iou"] = iou_of(bits, self.first) if self.options.ladder else 1.0
         row["seconds"] = row["encoder"] + row["decoder"]
+        if beside is not None:
+            row["iou_of_weft"] = iou_of(bits, np.load(self.folder / f"{self.rows.index(beside)}.npy"))
+            what += f"; IoU with weft's masks {row['iou_of_weft']:.5f}"
         self.rows.append(row)
         if not self.options.json:
             self._print(row, what)
@@ -106,27 +123,51 @@ class Ladder:
             print(f"weft: bench sam: {self.options.torch} has no torch, torchvision and segment-anything",
                   file=sys.stderr)  # fmt: skip
             return
-        from .ladder_steps import pictures, points_of
-
-        inputs, checkpoint = self.folder / "inputs.npz", self.options.checkpoint
-        images = pictures(self.options)
-        points, _ = points_of(images)
-        np.savez(inputs, *images, **{f"points_{i}": x for i, x in enumerate(points)})
-        if not checkpoint:
-            checkpoint = self.folder / f"{self.options.shape}.pth"
-            weft.save(seeded_model(self.options).state_dict(), str(checkpoint))
         for dtype, compiled, what in TORCH_STEPS:
             name = f"torch {dtype}{', compiled' if compiled else ''}"
-            command = [self.options.torch, str(TORCH_WORKER), str(checkpoint), str(inputs), "--dtype", dtype,
-                       "--shape", self.options.shape, "--repetitions", str(self.options.repetitions),
+            command = [self.options.torch, str(TORCH_WORKER), *self.given(), "--dtype", dtype,
                        "--device", str(self.options.device)]  # fmt: skip
             command += ["--compile"] * compiled
-            command += ["--threads", str(self.options.threads)] if self.options.threads else []
             if self.options.points_per_side and not compiled and dtype == "float32":
                 command += ["--points-per-side", str(self.options.points_per_side)]
                 command += ["--open-wide"] * (not self.options.checkpoint)
             if self.measure(name, what, command) is None:
                 print(f"weft: bench sam: '{name}' failed", file=sys.stderr)
+
+    def given(self):
+        """What the programs written for PyTorch are told: weights, pixels and points in files, and how often."""
+        inputs, checkpoint = self.folder / "inputs.npz", self.options.checkpoint
+        if not inputs.exists():
+            images = pictures(self.options)
+            points, _ = points_of(images)
+            np.savez(inputs, *images, **{f"points_{i}": x for i, x in enumerate(points)})
+        if not checkpoint:
+            checkpoint = self.folder / f"{self.options.shape}.pth"
+            if not checkpoint.exists():
+                weft.save(seeded_model(self.options).state_dict(), str(checkpoint))
+        told = [str(checkpoint), str(inputs), "--shape", self.options.shape]
+        told += ["--repetitions", str(self.options.repetitions)]
+        return told + (["--threads", str(self.options.threads)] if self.options.threads else [])
+
+    def fast_steps(self):
+        """The package's own steps, unmodified, on weft and on PyTorch."""
+        folders = [self.options.fast, os.environ.get("PYTHONPATH")]
+        # Without this the package asks for its Triton kernel, which no CPU has.
+        environment = {**os.environ, "SEGMENT_ANYTHING_FAST_USE_FLASH_4": "0",
+                       "PYTHONPATH": os.pathsep.join(filter(None, folders))}  # fmt: skip
+        for step, what in FAST_STEPS.items():
+            command = [str(FAST_WORKER), *self.given(), "--step", step]
+            row = None
+            for on, python in (
+                ("weft", [sys.executable, "-m", "weft.torch"]),
+                ("torch", [self.options.torch]),
+            ):
+                if not python[0]:
+                    continue
+                found = self.measure(f"fast {step}, {on}", what, [*python, *command], environment, row)
+                if found is None:
+                    print(f"weft: bench sam: 'fast {step}, {on}' failed", file=sys.stderr)
+                row = found if row is None else row
 
     def _print(self, row, what):
         first = self.rows[0]
@@ -168,6 +209,8 @@ def main(arguments=None):
                 return fail(f"bench sam: the step '{STEPS[index].name}' failed", 1)
         if options.ladder and options.torch:
             ladder.torch_steps()
+        if options.ladder and options.fast:
+            ladder.fast_steps()
     if options.json:
         print(json.dumps({"shape": options.shape, "batch": options.batch, "steps": ladder.rows}, indent=1))
     else:

@@ -11,7 +11,6 @@ import time
 
 import numpy as np
 import torch
-from segment_anything import SamAutomaticMaskGenerator, SamPredictor, sam_model_registry
 
 
 def main():
@@ -34,11 +33,26 @@ def main():
         print(json.dumps(measure(options)))
 
 
-def measure(options):
-    inputs = np.load(options.inputs)
+def read_inputs(path):
+    """Images [H, W, 3], and the points [prompts, 1, 2] of each."""
+    inputs = np.load(path)
     count = sum(name.startswith("arr_") for name in inputs.files)
-    images = [inputs[f"arr_{i}"] for i in range(count)]
-    points = [inputs[f"points_{i}"] for i in range(count)]
+    return [inputs[f"arr_{i}"] for i in range(count)], [inputs[f"points_{i}"] for i in range(count)]
+
+
+def peak_bytes(device):
+    """The most memory that the process ever had, or its tensors on a GPU."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated()
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
+
+
+def measure(options):
+    from segment_anything import SamPredictor, sam_model_registry
+
+    images, points = read_inputs(options.inputs)
+    count = len(images)
     sam = sam_model_registry[options.shape](options.checkpoint).eval().to(options.device)
     is_gpu = sam.device.type == "cuda"
     dtype = getattr(torch, options.dtype)
@@ -69,11 +83,7 @@ def measure(options):
            "processor": statistics.median(processor)}  # fmt: skip
     if options.points_per_side:
         row["everything"] = everything(options, sam, images[0])
-    if is_gpu:
-        row["peak"] = torch.cuda.max_memory_allocated()
-        return row
-    with open("/proc/self/status") as file:
-        row["peak"] = next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
+    row["peak"] = peak_bytes(sam.device)
     return row
 
 
@@ -86,6 +96,8 @@ def masks_of(predictor, points, image):
 
 def everything(options, sam, image):
     """Seconds of the parts of everything mode."""
+    from segment_anything import SamAutomaticMaskGenerator
+
     open_wide = {"pred_iou_thresh": -1e9, "stability_score_thresh": 0.0} if options.open_wide else {}
     generator = SamAutomaticMaskGenerator(
         sam, points_per_side=options.points_per_side, output_mode="uncompressed_rle", **open_wide

@@ -6,6 +6,7 @@ import weft as _weft
 from weft import Tensor as _Tensor
 from weft import _autocast
 from weft import return_types as _types
+from weft._composed import elements
 from weft.torch._kinds import iinfo
 
 from ._support import DTypeError, all_written, into, is_inexact, need_floating, need_tensor, promoted, written
@@ -230,63 +231,18 @@ def clamp_max(input, max, *, out=None):
 
 def frexp(input, *, out=None):
     """mantissa and exponent: input == mantissa * 2**exponent, 0.5 <= |mantissa| < 1."""
-    need_tensor("frexp", input)
-    if not input.is_floating_point():
-        raise DTypeError(f"torch.frexp() only supports floating-point dtypes, but got {input.dtype}")
-    is_double = input.dtype == _weft.float64
-    word, fraction, bias, scale = (
-        (_weft.int64, 52, 1022, 2.0**54) if is_double else (_weft.int32, 23, 126, 2.0**25)
-    )
-    x = input if is_double else input.to(_weft.float32)
-    # Subnormal numbers have their exponent in the fraction's leading zeros.
-    smallest = 2.0 ** (1 - bias - 1)
-    is_small = (_weft.abs(x) < smallest) & (x != 0)
-    bits = _weft.bitcast(_weft.where(is_small, x * scale, x), word)
-    mask = 0x7FF if is_double else 0xFF
-    field = _weft.bitwise_and(_weft.bitwise_right_shift(bits, fraction), mask)
-    special = (x == 0) | (field == mask)
-    shift = 54 if is_double else 25
-    exponent = _weft.where(special, 0, field - bias - _weft.where(is_small, shift, 0))
-    cleared = _weft.bitwise_and(bits, -1 - (mask << fraction) if is_double else ~(mask << fraction))
-    mantissa = _weft.bitcast(_weft.bitwise_or(cleared, bias << fraction), x.dtype)
-    return all_written(
-        out, _types.frexp(_weft.where(special, x, mantissa).to(input.dtype), exponent.to(_weft.int32))
-    )
+    return all_written(out, _types.frexp(*elements.frexp(input)))
 
 
 @_autocast.float32
 def polar(abs, angle, *, out=None):
     """The complex numbers of absolute values and angles."""
-    need_tensor("polar", abs, "abs")
-    need_tensor("polar", angle, "angle", 2)
-    _check_parts("polar", abs, angle)
-    return written(out, complex(abs * _weft.cos(angle), abs * _weft.sin(angle)))
+    return written(out, elements.polar(abs, angle))
 
 
 def complex(real, imag, *, out=None):
     """The complex numbers of real and imaginary parts."""
-    need_tensor("complex", real, "real")
-    need_tensor("complex", imag, "imag", 2)
-    _check_parts("complex", real, imag)
-    if tuple(real.shape) != tuple(imag.shape):
-        from .shapes import broadcast_tensors
-
-        real, imag = broadcast_tensors(real, imag)
-    if real.dtype == _weft.float16:
-        raise NotImplementedError("complex: weft has no complex numbers of float16 parts")
-    return written(out, _weft.complex(real, imag), own_dtype=True)
-
-
-def _check_parts(function, real, imag):
-    names = [str(each.dtype).rsplit(".", 1)[-1] for each in (real, imag)]
-    if any(name not in ("float16", "float32", "float64") for name in names):
-        raise DTypeError(
-            f"Expected both inputs to be Half, Float or Double tensors but got {real.dtype} and {imag.dtype}"
-        )
-    if names[0] != names[1]:
-        raise RuntimeError(
-            f"Expected object of scalar type {real.dtype} but got scalar type {imag.dtype} for second argument"
-        )
+    return written(out, elements.complex_of(real, imag), own_dtype=True)
 
 
 def angle(input, *, out=None):
@@ -488,18 +444,7 @@ def logaddexp(input, other, *, out=None):
 
 def heaviside(input, values, *, out=None):
     """0 below zero, 1 above it, and the values at zero."""
-    need_tensor("heaviside", input)
-    need_tensor("heaviside", values, "values", 2)
-    if input.is_complex() or values.is_complex():
-        raise DTypeError("heaviside is not yet implemented for complex tensors.")
-    if input.dtype != values.dtype:
-        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-    if input.dtype == _weft.bool:
-        return written(out, input | values, parts_of=(input, values))
-    # Zero for NaN.
-    return written(
-        out, _weft.where(input == 0, values, (input > 0).to(input.dtype)), parts_of=(input, values)
-    )
+    return written(out, elements.heaviside(input, values), parts_of=(input, values))
 
 
 # ---- comparison ----------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import weft as _weft
 from weft import Tensor as _Tensor
 from weft import _autocast
-from weft._composed import layers, losses
+from weft._composed import elements, layers, losses
 from weft.nn import functional as _F
 
 from ._numeric import all_written
@@ -329,11 +329,4 @@ def segment_reduce(
 
 def fill(input, value):
     """A tensor of the input's shape and dtype filled with one value."""
-    need_tensor("fill", input)
-    if isinstance(value, _Tensor):
-        if value.dim():
-            raise RuntimeError(
-                f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
-            )
-        return _weft.broadcast_to(value.to(input.dtype), tuple(input.shape)).clone()
-    return _weft.full_like(input, value)
+    return elements.fill_by(input, value) if isinstance(value, _Tensor) else elements.fill(input, value)

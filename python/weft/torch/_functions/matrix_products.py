@@ -3,6 +3,7 @@
 import weft as _weft
 from weft import Tensor as _Tensor
 from weft import _autocast
+from weft._composed import indexing
 
 from ._numeric import HALF
 from ._support import is_inexact, need_tensor, promoted, written
@@ -202,7 +203,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     for each in (x1, x2):
         if not each.is_floating_point():
             raise RuntimeError(f"cdist only supports floating-point dtypes, got {each.dtype}")
-    return _weft.cdist(x1, x2, float(p))
+    return indexing.cdist(x1, x2, float(p))
 
 
 def vander(x, N=None, increasing=False):

@@ -200,10 +200,6 @@ def vander(x, *, N=None):
     return _weft.cat([ones, powers.to(base.dtype)], -1)
 
 
-# So many products of two int8 add up to 2^24 at most, which float32 holds exactly in any order of the sum.
-_EXACT = 1024
-
-
 def _int_mm(self, mat2):
     """int8 x[m, k] @ y[k, n] as int32, exactly."""
     for name, one in (("self", self), ("mat2", mat2)):
@@ -215,8 +211,4 @@ def _int_mm(self, mat2):
         raise RuntimeError(
             f"self.size(1) needs to match mat2.size(0), but got {self.shape[1]} and {mat2.shape[0]}"
         )
-    x, y, total = self.to(_weft.float32), mat2.to(_weft.float32), None
-    for start in range(0, max(1, self.shape[1]), _EXACT):
-        part = _weft.matmul(x[:, start : start + _EXACT], y[start : start + _EXACT]).to(_weft.int32)
-        total = part if total is None else total + part
-    return total
+    return _weft._int_mm(self, mat2)

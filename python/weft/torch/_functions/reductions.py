@@ -5,6 +5,7 @@ from weft import Tensor as _Tensor
 from weft import _autocast
 from weft import return_types as _types
 from weft._composed import statistics
+from weft._composed.checks import refuse_empty, refuse_nothing
 
 from ._support import (
     all_written,
@@ -23,13 +24,9 @@ from .arithmetic import logaddexp
 
 def _refuse_empty(function, input, dim=None):
     if dim is None:
-        if input.numel() == 0:
-            raise RuntimeError(
-                f"{function}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-                "reduction dim with the 'dim' argument."
-            )
-    elif input.dim() > 0 and input.shape[dim] == 0:
-        raise IndexError(f"{function}(): Expected reduction dim {dim} to have non-zero size.")
+        refuse_nothing(function, input)
+    else:
+        refuse_empty(function, input, dim)
 
 
 # ---- truth ---------------------------------------------------------------------------------------------------
@@ -100,29 +97,15 @@ def min(input, dim=None, keepdim=False, *, other=None, out=None, axis=None, keep
 def aminmax(input, *, dim=None, keepdim=False, out=None):
     """Smallest and largest element, of all or along a dimension."""
     need_tensor("aminmax", input)
-    refuse_complex("aminmax", input)
     if dim is not None:
         dim = dimension("aminmax", dim, input.dim())
-    _refuse_empty("aminmax", input, dim)
     if out is not None and may_overlap(*out):
         raise ValueError("aminmax(): the `min` and `max` out= tensors must not overlap.")
-    if input.dim() == 0:
-        return all_written(
-            out, _types.aminmax(input.clone(), input.clone()), parts_of=(input,), own_dtype=True
-        )
-    axes = dim if dim is not None else list(range(input.dim()))
-    least, greatest = _weft.amin(input, axes, keepdim=keepdim), _weft.amax(input, axes, keepdim=keepdim)
-    return all_written(out, _types.aminmax(least, greatest), parts_of=(input,), own_dtype=True)
+    found = _types.aminmax(*statistics.aminmax(input, dim, keepdim))
+    return all_written(out, found, parts_of=(input,), own_dtype=True)
 
 
 # ---- order statistics ----------------------------------------------------------------------------------------
-
-
-def _no_median(input):
-    """What PyTorch gives for no elements: NaN, or the least integer."""
-    if input.is_floating_point():
-        return _weft.full((), float("nan"), dtype=input.dtype)
-    return _weft.full((), -(2**63), dtype=_weft.int64).to(input.dtype)
 
 
 def sort(input, dim=-1, descending=False, stable=False, *, out=None, axis=None):
@@ -145,43 +128,27 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
     return all_written(out, _types.kthvalue(values.contiguous(), indices.contiguous()), input, own_dtype=True)
 
 
+def _middle(whole, along, named, input, dim, keepdim, out):
+    need_tensor(named.__name__, input)
+    refuse_complex(named.__name__, input)
+    refuse_bool(named.__name__, input)
+    if dim is None:
+        return written(out, whole(input))
+    dim = dimension(named.__name__, dim, input.dim())
+    return all_written(out, named(*along(input, dim, keepdim)), parts_of=(input,), own_dtype=True)
+
+
 def nanmedian(input, dim=None, keepdim=False, *, out=None):
     """The median of what is no NaN, the lower of two; along `dim` with its index."""
-    need_tensor("nanmedian", input)
-    refuse_complex("nanmedian", input)
-    refuse_bool("nanmedian", input)
-    if dim is None:
-        flat = input.reshape(-1)
-        if flat.numel() == 0:
-            return written(out, _no_median(input))
-        return written(out, _weft.nanmedian_dim(flat, 0)[0])
-    dim = dimension("nanmedian", dim, input.dim())
-    if input.dim() == 0:
-        values, indices = input.clone(), _weft.zeros((), dtype=_weft.int64)
-    else:
-        values, indices = _weft.nanmedian_dim(input, dim, keepdim)
-    return all_written(out, _types.nanmedian(values, indices), parts_of=(input,), own_dtype=True)
+    return _middle(
+        statistics.nanmedian, statistics.nanmedian_along, _types.nanmedian, input, dim, keepdim, out
+    )
 
 
 def median(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=False):
     """The median, the lower of two; along `dim` with its index."""
     dim, keepdim = dim if axis is None else axis, keepdim or keepdims
-    need_tensor("median", input)
-    refuse_complex("median", input)
-    refuse_bool("median", input)
-    if dim is None:
-        return written(out, _weft.median(input) if input.numel() else _no_median(input))
-    dim = dimension("median", dim, input.dim())
-    if input.dim() == 0:
-        return all_written(
-            out,
-            _types.median(input.clone(), _weft.zeros((), dtype=_weft.int64)),
-            parts_of=(input,),
-            own_dtype=True,
-        )
-    return all_written(
-        out, _types.median(*_weft.median(input, dim, keepdim)), parts_of=(input,), own_dtype=True
-    )
+    return _middle(statistics.median, statistics.median_along, _types.median, input, dim, keepdim, out)
 
 
 def mode(input, dim=-1, keepdim=False, *, out=None):
@@ -357,14 +324,7 @@ def logcumsumexp(input, dim, *, out=None):
 
 def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
     """Differences of neighbours along `dim`, taken n times, of the input between `prepend` and `append`."""
-    need_tensor("diff", input)
-    parts = [part for part in (prepend, input, append) if part is not None]
-    if n == 0:
-        return written(out, input, own_dtype=False)
-    x = input if len(parts) == 1 else _weft.cat(parts, dim)
-    if x.dim() == 0:
-        raise RuntimeError("diff expects input to be at least one-dimensional")
-    return written(out, _weft.diff(x, n, dim), own_dtype=False)
+    return written(out, statistics.diff(input, n, dim, prepend, append), own_dtype=False)
 
 
 def hash_tensor(input, dim=(), keepdim=False, *, mode=0, out=None):

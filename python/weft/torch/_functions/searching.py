@@ -95,36 +95,18 @@ def msort(input, *, out=None):
 # ---- searching and counting ----------------------------------------------------------------------------------
 
 
-def _side(function, right, side):
-    if side not in (None, "left", "right"):
-        raise RuntimeError(f"{function}(): side can only be 'left' or 'right' but got {side}")
-    if side == "left" and right:
-        raise RuntimeError(
-            f"{function}(): side and right can't be set to opposites, got side of left while right was True"
-        )
-    return right or side == "right"
-
-
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
     """Positions at which values would keep the last dimension of a sequence sorted."""
     need_tensor("searchsorted", sorted_sequence, "sorted_sequence")
     values = input if isinstance(input, _Tensor) else of_number(input)
-    if sorter is not None:
-        if sorter.shape != sorted_sequence.shape:
-            raise RuntimeError("searchsorted(): boundary and sorter must have the same size")
-        sorted_sequence = _weft.gather(sorted_sequence, -1, sorter)
-    found = _weft.searchsorted(sorted_sequence, values, right=_side("searchsorted", right, side))
-    return written(out, found.to(_weft.int32) if out_int32 else found)
+    return written(out, indexing.searchsorted(sorted_sequence, values, out_int32, right, side, sorter))
 
 
 def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
     """The number of the bucket between boundaries that each value falls in."""
     need_tensor("bucketize", boundaries, "boundaries", 2)
-    if boundaries.dim() != 1:
-        raise RuntimeError(
-            f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})"
-        )
-    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
+    values = input if isinstance(input, _Tensor) else of_number(input)
+    return written(out, indexing.bucketize(values, boundaries, out_int32, right))
 
 
 def bincount(input, weights=None, minlength=0):

@@ -3,7 +3,9 @@
 import weft as _weft
 from weft import Tensor as _Tensor
 from weft import _autocast
+from weft._composed import shapes
 from weft._composed.shapes import (
+    adjoint,  # noqa: F401
     block_diag_of,
     cartesian_prod_of,
     combinations,  # noqa: F401
@@ -157,19 +159,6 @@ def _triangle(function, row, col, dtype, condition):
 # ---- views ---------------------------------------------------------------------------------------------------
 
 
-def adjoint(input):
-    """The last two dimensions swapped, conjugated; of fewer the input itself."""
-    need_tensor("adjoint", input)
-    if input.dim() == 0:
-        return _weft.conj(input) if input.is_complex() else input
-    if input.dim() == 1:
-        raise RuntimeError(
-            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
-        )
-    turned = input.transpose(-2, -1)
-    return _weft.conj(turned) if input.is_complex() else turned
-
-
 def detach(input):
     """The same tensor over the same memory."""
     need_tensor("detach", input)
@@ -195,26 +184,19 @@ def unflatten(input, dim, sizes):
 
 def tensordot(a, b, dims=2, out=None):
     """The sum of products over dimensions: the last and first `dims`, or a list of each."""
-    if isinstance(a, _Tensor) and isinstance(b, _Tensor) and a.dtype != b.dtype:
-        raise RuntimeError(f"tensordot: both inputs should have one dtype, got {a.dtype} and {b.dtype}")
     if isinstance(dims, _Tensor):
         dims = dims.tolist()
     if isinstance(dims, (tuple, list)):
         if len(dims) > 2:
             raise RuntimeError(f"tensordot expects dims to be a tuple of two lists, got {dims}")
         first, second = dims if len(dims) == 2 else (dims[0], dims[0])
-        first = [first] if is_integer(first) else list(first)
-        second = [second] if is_integer(second) else list(second)
-        # A dimension of size 1 goes with every other: what is beside it is summed.
-        for left, right in zip(first, second):
-            if a.shape[left] == 1 and b.shape[right] != 1:
-                b = b.sum(right, keepdim=True, dtype=b.dtype)
-            elif b.shape[right] == 1 and a.shape[left] != 1:
-                a = a.sum(left, keepdim=True, dtype=a.dtype)
-        return written(out, _weft.tensordot(a, b, dims_x=first, dims_y=second))
-    if dims < 0:
+    elif dims < 0:
         raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-    return written(out, _weft.tensordot(a, b, dims))
+    else:
+        first, second = range(-dims, 0), range(dims)
+    first = [first] if is_integer(first) else list(first)
+    second = [second] if is_integer(second) else list(second)
+    return written(out, shapes.tensordot(a, b, first, second))
 
 
 def meshgrid(*tensors, indexing=None):

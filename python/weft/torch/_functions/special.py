@@ -1,8 +1,8 @@
 """Special functions whose arguments differ from those of weft's operators, or that are made of several."""
 
-import math
 
 import weft as _weft
+from weft._composed import elements
 
 from ._numeric import HALF, inexact, is_inexact, need_tensor, written
 
@@ -35,18 +35,7 @@ def polygamma_into(self, n):
 
 def mvlgamma(input, p, *, out=None):
     """log of the multivariate gamma function of dimension p."""
-    need_tensor("mvlgamma", input)
-    if input.dtype is _weft.bool or input.is_complex():
-        raise RuntimeError("mvlgamma: expected integers or floating point numbers, got " + str(input.dtype))
-    if p < 1:
-        raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, got {p}")
-    if p > 1 << 16:  # each is a pass over the input
-        raise RuntimeError(f"mvlgamma: p has to be at most {1 << 16}, got {p}")
-    x = inexact(input)
-    result = p * (p - 1) * math.log(math.pi) / 4
-    for j in range(p):
-        result = _weft.lgamma(x - j / 2) + result
-    return written(out, result, own_dtype=False)
+    return written(out, elements.mvlgamma(input, p), own_dtype=False)
 
 
 def mvlgamma_into(self, p):

@@ -5,6 +5,7 @@ import math
 
 import weft as _weft
 from weft._C import _storage_bytes
+from weft._composed import shapes
 
 from .. import _kinds
 from .. import storage as _storage
@@ -62,16 +63,8 @@ def dsplit(self, *sections):
 
 def sum_to_size(self, *size):
     """The sum over the dimensions that broadcasting to this tensor's shape would stretch in a tensor of shape `size`."""
-    size = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
-    lead = self.ndim - len(size)
-    fits = lead >= 0 and all(wanted in (1, have) for wanted, have in zip(size, self.shape[max(lead, 0) :]))
-    if not fits:
-        raise RuntimeError(f"sum_to_size: size {list(size)} does not broadcast to {list(self.shape)}")
-    dims = [*range(lead)]
-    dims += [lead + i for i, wanted in enumerate(size) if wanted == 1 and self.shape[lead + i] != 1]
-    if not dims:
-        return self if self.ndim else self.sum()
-    return self.sum(dims, keepdim=True).reshape(size)
+    size = list(size[0]) if len(size) == 1 and not isinstance(size[0], int) else list(size)
+    return shapes.sum_to_size(self, size)
 
 
 def _matrix(self, name):
@@ -92,14 +85,7 @@ def H(self):
 @property
 def mH(self):
     """The conjugate transpose of the last two dimensions."""
-    if self.ndim == 0:
-        return self
-    if self.ndim < 2:
-        raise RuntimeError(
-            f"tensor.mH is a matrix's or those of a batch: expected 2 dimensions or more, got {self.ndim}"
-        )
-    transposed = self.transpose(-2, -1)
-    return transposed.conj() if self.dtype.is_complex else transposed
+    return shapes.mH(self)
 
 
 # ---- shapes and memory, changed in place ----------------------------------------------------------------------------
@@ -205,22 +191,7 @@ def _contiguous_strides(shape):
 
 def fill_diagonal_(self, fill_value, wrap=False):
     """The main diagonal set to a value; wrap: again after every square of a tall matrix."""
-    if self.ndim < 2:
-        raise RuntimeError(f"fill_diagonal_: expected at least 2 dimensions, got {self.ndim}")
-    if self.ndim > 2 and len(set(self.shape)) != 1:
-        raise RuntimeError(f"fill_diagonal_: expected dimensions of one length, got {list(self.shape)}")
-    if wrap and self.ndim == 2 and self.shape[0] > self.shape[1] + 1:
-        # In the order of rows, every (columns + 1)th element.
-        rows, columns = self.shape
-        places = _weft.arange(0, rows * columns, columns + 1)
-        self[places // columns, places % columns] = fill_value
-        return self
-    if self.ndim == 2:
-        self.diagonal().fill_(fill_value)
-    else:
-        places = _weft.arange(self.shape[0], device=self.device)
-        self[(places,) * self.ndim] = fill_value
-    return self
+    return shapes.fill_diagonal_(self, fill_value, wrap)
 
 
 def apply_(self, callable):

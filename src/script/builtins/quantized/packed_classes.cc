@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 
+#include "core/printable.h"
 #include "core/quantized.h"
 #include "weft/error.h"
 #include "weft/jit/module.h"
@@ -214,6 +215,23 @@ IValue get_state(const Object& object) {
                           IValue(std::vector<int64_t>{bits})});
   }
   return IValue::tuple(object.slots);
+}
+
+TypePtr state_type(std::string_view name) {
+  WEFT_CHECK(find_class(name), fmt::format("packed weights: there is no class '{}'", printable(name)));
+  const TypePtr tensor = Type::tensor(), tensors = Type::list(tensor), ints = Type::list(Type::integer());
+  if (name == kLinear) return Type::tuple({tensor, Type::optional(tensor)});
+  if (name == kConv2d || name == kConv3d)
+    return Type::tuple({Type::string(), tensors, Type::list(Type::optional(tensor))});
+  const TypePtr floats = Type::list(Type::floating());
+  if (name == kEmbedding) return Type::tuple({Type::integer(), tensors, floats, ints});
+  return Type::tuple({Type::string(), tensors, floats, ints, Type::list(find_class(kLinear))});
+}
+
+std::shared_ptr<Object> object_of_state(std::string_view name, const IValue& state) {
+  auto object = make_object(name);
+  set_state(*object, state);
+  return object;
 }
 
 std::string operator_of(const ClassType& type, std::string_view method) {

@@ -24,6 +24,9 @@ TypePtr find_class(std::string_view qualified_name);
 // that again in the one that PyTorch writes. ValueError for other states.
 void set_state(Object& object, const IValue& state);
 IValue get_state(const Object& object);
+// What get_state gives for objects of the class; and such an object of it. ValueError for other classes.
+TypePtr state_type(std::string_view qualified_name);
+std::shared_ptr<Object> object_of_state(std::string_view qualified_name, const IValue& state);
 
 // The operator that does what a method of such a class does: "quantized::conv2d_unpack" for unpack; empty
 // where there is none.

@@ -20,6 +20,10 @@ class _Conv(WeightedQuantizedModule):
     _weft_dimensions = 0
     _weft_transposed = False
     _weft_relu = False
+    _STATE = (
+        "in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "transposed", "output_padding",
+        "groups", "padding_mode",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -112,6 +116,18 @@ class _Conv(WeightedQuantizedModule):
         if self.groups != 1:
             text += f", groups={self.groups}"
         return text + (", bias=False" if self.bias() is None else "")
+
+    # What PyTorch pickles.
+    def __getstate__(self):
+        sizes = [getattr(self, name) for name in self._STATE]
+        return (*sizes, *self._weight_bias(), self.scale, self.zero_point, self.training)
+
+    def __setstate__(self, state):
+        nn.Module.__init__(self)
+        for name, value in zip(self._STATE, state, strict=False):
+            setattr(self, name, value)
+        self.set_weight_bias(*state[10:12])
+        self.scale, self.zero_point, self.training = state[12:15]
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         super()._save_to_state_dict(destination, prefix, keep_vars)
