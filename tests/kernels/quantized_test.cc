@@ -435,6 +435,7 @@ TEST(QuantizedKernels, IntegerProducts) {
                                    .planes = planes,
                                    .offset = int4 ? 8 : 128,
                                    .for_tiles = false,
+                                   .has_scales = int4,
                                    .groups_stride = 1,
                                    .values = values.data() + i * 2 * inputs,
                                    .scales = scales.data() + i * groups,
@@ -509,6 +510,7 @@ TEST(QuantizedKernels, TilesOfManyRows) {
                                  .planes = planes,
                                  .offset = int4 ? 8 : 128,
                                  .for_tiles = false,
+                                 .has_scales = int4,
                                  .groups_stride = 1,
                                  .values = plain.data(),
                                  .scales = scales.data(),
@@ -528,6 +530,7 @@ TEST(QuantizedKernels, TilesOfManyRows) {
                                                .k = inputs,
                                                .group = group,
                                                .weights = panel.bytes.data(),
+                                               .scales = nullptr,
                                                .y = expected.data() + i * k::kPanel});
           }
           row.for_tiles = true, row.step = line, row.plane = 4, row.groups_stride = rows;
