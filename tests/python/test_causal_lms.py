@@ -322,6 +322,37 @@ def test_quantized_folders_of_other_configurations(name, changes, windows, rope,
     quantized_folder_says_the_same(folder, tmp_path / "quantized")
 
 
+WITHOUT_GPTQ = {"lfm2", "deepseek_v3", "gpt_oss", "llama4_text", "mixtral", "olmoe", "qwen3_moe"}
+
+
+@pytest.mark.parametrize(
+    "folder", [f for f in FOLDERS if f.name not in LIE_ON_THEIR_SIDE and f.name not in WITHOUT_GPTQ], **by_name
+)
+def test_gptq(folder, tmp_path):
+    """Outputs of the text that it was given are closer than those of weights rounded to nearest."""
+    text = "the cat sat on the mat and the dog said again that the train was late " * 8
+    (tmp_path / "text").write_text(text)
+    options = ["--scheme", "int4-g32", "--gptq", "--calibration", tmp_path / "text"]
+    command = [sys.executable, "-m", "weft", "quantize", folder, tmp_path / "quantized", *options]
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    load_model = weft.models.CausalModel.from_pretrained
+    exact, rounded = load_model(folder), load_model(folder, quantize="int4-g32", activations="float32")
+    quantized = load_model(tmp_path / "quantized", activations="float32")
+    ids = exact.tokenizer.encode(text)[:60]
+    logits = [model(ids, model.make_cache(), all_logits=True).numpy() for model in (exact, rounded, quantized)]
+    assert np.square(logits[2] - logits[0]).mean() < np.square(logits[1] - logits[0]).mean()
+
+
+@pytest.mark.parametrize("name", sorted(WITHOUT_GPTQ - {"gpt_oss", "llama4_text"}))
+def test_gptq_is_not_for_experts(name, tmp_path):
+    (tmp_path / "text").write_text("the cat sat")
+    options = ["--scheme", "int4-g32", "--gptq", "--calibration", tmp_path / "text"]
+    command = [sys.executable, "-m", "weft", "quantize", FAMILIES / name, tmp_path / "quantized", *options]
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    assert result.returncode != 0 and "GPTQ is for models of attention and an MLP" in result.stderr
+
+
 # ---- what the generation's configuration adds --------------------------------------------------------------
 def test_end_tokens_of_the_generation_config(tmp_path):
     folder = copy_of(FAMILIES / "qwen2", tmp_path / "model", {"eos_token_id": None})
