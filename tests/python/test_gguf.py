@@ -91,7 +91,9 @@ np.savez(out, **rows)
 def test_other_instruction_sets(vector_bytes, tmp_path):
     out = tmp_path / "rows.npz"
     environment = os.environ | {"WEFT_VECTOR_BYTES": vector_bytes}
-    subprocess.run([sys.executable, "-c", ON_OTHER_VECTORS, str(FILES), str(out)], env=environment, check=True)
+    subprocess.run(
+        [sys.executable, "-c", ON_OTHER_VECTORS, str(FILES), str(out)], env=environment, check=True
+    )
     rows = np.load(out)
     for name in NAMES:
         ids = (EXPECTED[name]["ids"] * 4)[:24]
