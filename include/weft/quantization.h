@@ -1,12 +1,13 @@
-// Linear layers whose weights are packed once for the vector unit: float32, float16, bfloat16, and
-// weight-only int8 and int4. The operators quantize_int8, quantize_int4 (weft/ops.h) make the quantized
-// weights.
+// Linear layers whose weights are packed once for the vector unit: float32, float16, bfloat16, weight-only
+// int8 and int4, and blocks of GGUF files. The operators quantize_int8, quantize_int4 (weft/ops.h) make the
+// quantized weights.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "weft/block_format.h"
 #include "weft/tensor.h"
 
 namespace weft {
@@ -18,11 +19,17 @@ class PackedMatrix;
 // What linear layers take, in the order in which checkpoints have it.
 struct LinearWeight {
   Tensor weight;  // f32, f16, bf16 [out, in]; int8: i8 [out, in]; int4: u8 [out, in / 2], the even input in
-                  // the high bits
-  Tensor scales =
-      {};  // int8: f32 [out]; int4: bf16 [groups, out, 2], scale and zero; undefined for floating weights
-  int64_t group_size = 0;  // int4: 32, 64, 128 or 256
+                  // the high bits; blocks: u8 [out, bytes of a row]; float8_e4m3fn [out, in]
+  // int8: f32 [out]; int4: bf16 [groups, out, 2], scale and zero; int8, int4 and float8 in groups: f32 of
+  // that shape; undefined for floating weights and blocks
+  Tensor scales = {};
+  int64_t group_size = 0;  // int4: 32, 64, 128 or 256; with float32 scales also 16
   Tensor bias = {};        // floating [out], or undefined
+  BlockFormat blocks = BlockFormat::None;
+  Tensor table = {};  // int4 in groups: f32 [16], what its codes stand for in place of q - 8
+  Tensor order = {};  // i64 [in]: which of x's columns each of these is multiplied with; undefined: its own
+
+  int64_t in_features() const;
 };
 
 enum class LinearActivation : uint8_t { None, Relu, Silu, GeluTanh };
@@ -54,12 +61,17 @@ class PackedLinear {
  public:
   PackedLinear() = default;
   explicit PackedLinear(const LinearWeight& weight);
-  // One after another in the output: query, key and value, for example. All of one kind.
+  // One after another in the output: query, key and value, for example. Those of one kind are packed
+  // together.
   explicit PackedLinear(const std::vector<LinearWeight>& weights);
-  // out = activation(x @ gate.T) * (x @ up.T) + residual: SwiGLU in one pass over both.
+  // out = activation(x @ gate.T) * (x @ up.T) + residual: SwiGLU in one pass over both, which are of one
+  // kind.
   static PackedLinear gated(const LinearWeight& gate, const LinearWeight& up);
 
-  bool defined() const { return matrix_ != nullptr; }
+  // Are these of one kind?
+  static bool may_be_gated(const LinearWeight& gate, const LinearWeight& up);
+
+  bool defined() const { return !parts_.empty(); }
   int64_t in_features() const;
   int64_t out_features() const;
   // Rows of one call, of this dtype, up to which a row gives the same, to the bit, whatever their number:
@@ -75,7 +87,11 @@ class PackedLinear {
   Tensor operator()(const Tensor& x, const LinearEpilogue& epilogue = {}) const;
 
  private:
-  std::shared_ptr<const kernels::PackedMatrix> matrix_;
+  struct Part {
+    std::shared_ptr<const kernels::PackedMatrix> matrix;
+    std::vector<int64_t> order;  // of its inputs; empty: x's
+  };
+  std::vector<Part> parts_;
 };
 
 }  // namespace weft

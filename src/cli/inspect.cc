@@ -11,6 +11,7 @@
 #include "io/arguments.h"
 #include "io/pickle.h"
 #include "models/checkpoint.h"
+#include "models/gguf.h"
 #include "weft/error.h"
 #include "weft/exported.h"
 #include "weft/jit.h"
@@ -186,13 +187,12 @@ void print_values(const Json& all) {
                 other["value"].get<std::string>().c_str());
 }
 
-// A folder with a language model: its description.
-int inspect_folder(const InspectOptions& options) {
-  WEFT_CHECK(
-      !options.verify && !options.code,
-      fmt::format("inspect: '{}' is a folder with a language model: it has no code, and its checksums are "
-                  "compared when it is loaded (weft generate --verify)",
-                  options.model));
+// A folder or a GGUF file with a language model: its description.
+int inspect_language_model(const InspectOptions& options) {
+  WEFT_CHECK(!options.verify && !options.code,
+             fmt::format("inspect: '{}' is a language model: it has no code, and its checksums are "
+                         "compared when it is loaded (weft generate --verify)",
+                         options.model));
   const auto checkpoint = models::Checkpoint::open(options.model);
   Json description = Json::array();
   std::string text;
@@ -203,10 +203,10 @@ int inspect_folder(const InspectOptions& options) {
   if (options.json)
     print_json({{"model", options.model},
                 {"kind", "language model"},
-                {"quantization", checkpoint->quantization()},
+                {"quantization", checkpoint->stored_as()},
                 {"description", description}});
   else
-    std::printf("language model, quantization %s\n\n%s", checkpoint->quantization().c_str(), text.c_str());
+    std::printf("language model, quantization %s\n\n%s", checkpoint->stored_as().c_str(), text.c_str());
   return 0;
 }
 
@@ -214,7 +214,8 @@ int inspect_folder(const InspectOptions& options) {
 
 int inspect(const InspectOptions& options) {
   std::error_code error;
-  if (std::filesystem::is_directory(options.model, error)) return inspect_folder(options);
+  if (std::filesystem::is_directory(options.model, error) || models::is_gguf(options.model))
+    return inspect_language_model(options);
   if (options.model.ends_with(".safetensors"))
     throw_error(ErrorKind::Value,
                 fmt::format("inspect: '{}' is no archive: inspect reads .pt and .pth files{}", options.model,

@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/ranks.h"
 #include "cli/usage.h"
+#include "models/gguf_writer.h"
 #include "runtime/files.h"
 #include "weft/error.h"
 #include "weft/models/tokenizer.h"
@@ -106,8 +107,9 @@ ModelCommands::ModelCommands(CLI::App& app, CLI::App& bench) {
   generate_command_ = app.add_subcommand("generate", "Write text with a language model");
   CLI::App* generate = generate_command_;
   generate
-      ->add_option("--model,-m", generate_.model.folder,
-                   "Model folder: Hugging Face's or Meta's files, or what weft quantize wrote")
+      ->add_option(
+          "--model,-m", generate_.model.folder,
+          "Model folder: Hugging Face's or Meta's files, or what weft quantize wrote; or a GGUF file")
       ->required();
   generate->add_option("--prompt,-p", generate_.prompt,
                        "What the text begins with (default: standard input)");
@@ -159,13 +161,17 @@ ModelCommands::ModelCommands(CLI::App& app, CLI::App& bench) {
   generate->add_flag("--json", generate_.json, "Print text and figures as JSON at the end");
   generate_.model.add_to(generate);
 
-  quantize_command_ = app.add_subcommand("quantize", "Write a model's folder with quantized weights");
+  quantize_command_ =
+      app.add_subcommand("quantize", "Write a model's folder, or a GGUF file, with quantized weights");
   quantize_command_->add_option("input", quantize_.input, "Model folder")->required();
-  quantize_command_->add_option("output", quantize_.output, "Folder to make")->required();
+  quantize_command_->add_option("output", quantize_.output, "Folder to make, or a file NAME.gguf")
+      ->required();
   quantize_command_
-      ->add_option("--scheme", quantize_.scheme,
-                   "int8, int4-g32, int4-g64, int4-g128 or int4-g256 (default: int8)")
-      ->check(one_of(quantization_schemes()));
+      ->add_option(
+          "--scheme", quantize_.scheme,
+          "int8, int4-g32, int4-g64, int4-g128 or int4-g256 (default: int8); of a GGUF file q8_0 (default), "
+          "q4_0, bf16, f16 or f32")
+      ->check(one_of(schemes_and(models::gguf_schemes())));
   quantize_command_->add_flag(
       "--gptq", quantize_.gptq,
       "Round int4 weights for the inputs that a text gives, error by error (slower, more exact)");

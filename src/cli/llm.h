@@ -45,7 +45,7 @@ struct GenerateArguments {
 int generate(const GenerateArguments& arguments);
 
 struct QuantizeArguments {
-  std::string input, output, scheme = "int8", calibration;
+  std::string input, output, scheme, calibration;  // scheme "": int8, or q8_0 of a GGUF file
   bool gptq = false;
   int64_t calibration_tokens = 16384;
   int threads = 0;

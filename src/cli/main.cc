@@ -44,7 +44,9 @@ CLI::App* add_run(CLI::App& app, weft::cli::RunOptions& options) {
 CLI::App* add_inspect(CLI::App& app, weft::cli::InspectOptions& options) {
   CLI::App* inspect = app.add_subcommand(
       "inspect", "Methods, parameters, buffers and sizes of an archive; what a language model is made of");
-  inspect->add_option("model", options.model, "The archive (.pt), or a folder with a language model")
+  inspect
+      ->add_option("model", options.model,
+                   "The archive (.pt), or a folder or GGUF file with a language model")
       ->required();
   inspect->add_flag("--code", options.code, "Also forward's code");
   inspect->add_flag("--verify", options.verify,

@@ -12,6 +12,8 @@
 #include "cli/progress.h"
 #include "cli/usage.h"
 #include "models/checkpoint.h"
+#include "models/gguf.h"
+#include "models/gguf_writer.h"
 #include "models/gptq.h"
 #include "models/tensor_names.h"
 #include "models/weight_source.h"
@@ -108,6 +110,20 @@ std::vector<std::vector<int64_t>> calibration_ids(const QuantizeArguments& argum
   return pieces;
 }
 
+int quantize_to_gguf(const QuantizeArguments& arguments) {
+  if (arguments.gptq || !arguments.calibration.empty())
+    throw UsageError("quantize: --gptq is for weft's own folders, not for GGUF files (weft quantize --help)");
+  if (arguments.threads > 0) set_num_threads(arguments.threads);
+  std::error_code error;
+  WEFT_CHECK(!fs::exists(arguments.output, error), fmt::format("'{}': is there already", arguments.output));
+  Progress progress("writing layer");
+  write_gguf(arguments.input, Checkpoint::open(arguments.input),
+             arguments.scheme.empty() ? "q8_0" : arguments.scheme, arguments.output,
+             [&](int64_t done, int64_t all) { progress.update(done, all); });
+  fmt::print("{} {}\n", arguments.output, bytes_text(static_cast<double>(fs::file_size(arguments.output))));
+  return 0;
+}
+
 struct Layer {
   double error = 0, before = 0, after = 0;
   int count = 0;
@@ -116,7 +132,11 @@ struct Layer {
 }  // namespace
 
 int quantize(const QuantizeArguments& arguments) {
-  const QuantizationScheme scheme = QuantizationScheme::parse(arguments.scheme);
+  WEFT_CHECK(!is_gguf(arguments.input),
+             fmt::format("'{}': weft quantize reads folders, and this is a GGUF file", arguments.input));
+  if (arguments.output.ends_with(".gguf")) return quantize_to_gguf(arguments);
+  const QuantizationScheme scheme =
+      QuantizationScheme::parse(arguments.scheme.empty() ? "int8" : arguments.scheme);
   if (arguments.gptq == arguments.calibration.empty())
     throw UsageError("quantize: --gptq and --calibration go together (weft quantize --help)");
   if (arguments.gptq && scheme.kind != QuantizationScheme::Kind::Int4)

@@ -30,9 +30,9 @@ ServeCommand::ServeCommand(CLI::App& app)
 
 void ServeCommand::add_model_options() {
   constexpr int64_t kMostTokens = int64_t{1} << 24;
-  CLI::Option* model =
-      command_->add_option("--model,-m", model_.folder,
-                           "Model folder: Hugging Face's or Meta's files, or what weft quantize wrote");
+  CLI::Option* model = command_->add_option(
+      "--model,-m", model_.folder,
+      "Model folder: Hugging Face's or Meta's files, or what weft quantize wrote; or a GGUF file");
   command_->add_option("--name", name_, "What clients call the model (default: the folder's or file's name)")
       ->check(not_empty());
   model_.add_weights_to(command_);

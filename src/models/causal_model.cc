@@ -16,16 +16,6 @@ namespace {
 
 constexpr int64_t kMostPositionsByDefault = 8192;
 
-// Token ids to rows; float32.
-template <class T>
-void gather_rows(const Tensor& table, std::span<const int64_t> tokens, float* out) {
-  const int64_t hidden = table.size(1);
-  const T* rows = table.data_as<T>();
-  for (const int64_t token : tokens) {
-    for (int64_t i = 0; i < hidden; ++i) *out++ = static_cast<float>(rows[token * hidden + i]);
-  }
-}
-
 InputPrecision parse_precision(const std::string& name) {
   if (name.empty() || name == "auto") return InputPrecision::Auto;
   if (name == "float32") return InputPrecision::Float32;
@@ -156,12 +146,7 @@ void CausalModel::check_cache(const KVCache& cache, int64_t new_tokens, Executio
 
 void CausalModel::embed(std::span<const int64_t> tokens, const std::function<int64_t(int64_t row)>& position,
                         float* out) const {
-  const Tensor& table = weights_->embedding;
-  switch (table.dtype()) {
-    case DType::F32: gather_rows<float>(table, tokens, out); break;
-    case DType::F16: gather_rows<Half>(table, tokens, out); break;
-    default: gather_rows<BFloat16>(table, tokens, out);
-  }
+  weights_->embedding.gather(tokens, out);
   const int64_t hidden = config_.hidden_size, rows = static_cast<int64_t>(tokens.size());
   if (config_.embedding_scale != 1) {
     const auto scale = static_cast<float>(config_.embedding_scale);
@@ -170,7 +155,8 @@ void CausalModel::embed(std::span<const int64_t> tokens, const std::function<int
   if (!weights_->positions.defined()) return;
   const Tensor row = Tensor::empty({1, hidden}, DType::F32);
   for (int64_t i = 0; i < rows; ++i) {
-    row.copy_from(slice(weights_->positions, 0, position(i), position(i) + 1));
+    const int64_t number[] = {position(i)};
+    weights_->positions.gather(number, row.data_as<float>());
     for (int64_t d = 0; d < hidden; ++d) out[i * hidden + d] += row.data_as<float>()[d];
   }
 }

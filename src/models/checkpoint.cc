@@ -10,8 +10,10 @@
 #include <set>
 
 #include "core/printable.h"
-#include "io/pickle.h"
 #include "io/json.h"
+#include "io/pickle.h"
+#include "models/gguf_model.h"
+#include "models/hub_weights.h"
 #include "models/weight_source.h"
 #include "weft/error.h"
 #include "weft/models/safetensors.h"
@@ -61,7 +63,10 @@ void check_index(const std::string& folder, const std::string& tensor, const std
 
 class SafetensorsCheckpoint : public Checkpoint {
  public:
-  SafetensorsCheckpoint(const std::string& folder, const DecoderConfig& config) : folder_(folder) {
+  // `hub`: of weights that another program quantized; null where none did.
+  SafetensorsCheckpoint(const std::string& folder, const DecoderConfig& config,
+                        std::unique_ptr<HubWeights> hub)
+      : folder_(folder), hub_(std::move(hub)) {
     config_ = config;
     const fs::path single = fs::path(folder) / "model.safetensors",
                    index = fs::path(folder) / "model.safetensors.index.json";
@@ -93,6 +98,23 @@ class SafetensorsCheckpoint : public Checkpoint {
   std::string file_of(const std::string& name) const override {
     return has(name) ? file_of_.at(name)->path() : folder_;
   }
+  std::optional<LinearWeight> quantized_rows(const MatrixName& matrix, int64_t rows,
+                                             int64_t in) const override {
+    if (!hub_) return std::nullopt;
+    const HubTensors tensors{.where = folder_,
+                             .has = [this](const std::string& name) { return has(name); },
+                             .read =
+                                 [this](const std::string& name) {
+                                   const std::string stored =
+                                       name.starts_with(base_) ? name.substr(base_.size()) : name;
+                                   return file_of_.at(name)->tensor(stored);
+                                 }};
+    return hub_->matrix(tensors, matrix, rows, in);
+  }
+  std::vector<std::string> suffixes() const override {
+    return hub_ ? hub_->suffixes() : std::vector<std::string>();
+  }
+  std::string stored_as() const override { return hub_ ? hub_->name() : quantization_; }
   std::vector<std::string> names() const override {
     std::vector<std::string> result;
     for (const auto& item : file_of_) result.push_back(item.first);
@@ -112,6 +134,7 @@ class SafetensorsCheckpoint : public Checkpoint {
   }
 
   std::string folder_, base_;
+  std::unique_ptr<HubWeights> hub_;
   std::map<std::string, std::shared_ptr<SafetensorsFile>> file_of_;
 };
 
@@ -246,18 +269,31 @@ std::vector<std::string> consolidated_files(const std::string& folder) {
 std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& folder, bool verify) {
   const fs::path root = folder;
   std::error_code ignored;
+  if (fs::is_regular_file(root, ignored) && is_gguf(folder)) {
+    WEFT_CHECK(!verify,
+               fmt::format("'{}': GGUF files hold no checksums, so that nothing can be verified", folder));
+    return gguf_checkpoint(folder);
+  }
   if (!fs::is_directory(root, ignored))
-    throw_error(ErrorKind::Runtime, fmt::format("'{}': not a folder", folder));
+    throw_error(ErrorKind::Runtime, fmt::format("'{}': not a folder, and no GGUF file", folder));
   if (fs::exists(root / "config.json")) {
     DecoderConfig config = read_config_json(root / "config.json");
     if (fs::exists(root / "generation_config.json"))
       read_generation_config(root / "generation_config.json", config);
+    const Json json = read_json(root / "config.json");
+    const auto quantization = json.find("quantization_config");
+    std::unique_ptr<HubWeights> hub;
+    if (quantization != json.end() && !quantization->is_null() && !quantization->empty())
+      hub = HubWeights::make(*quantization, fmt::format("'{}'", (root / "config.json").string()));
     if (fs::exists(root / "model.safetensors") || fs::exists(root / "model.safetensors.index.json")) {
       WEFT_CHECK(
           !verify,
           fmt::format("'{}': safetensors files hold no checksums, so that nothing can be verified", folder));
-      return std::make_unique<SafetensorsCheckpoint>(folder, config);
+      return std::make_unique<SafetensorsCheckpoint>(folder, config, std::move(hub));
     }
+    WEFT_CHECK(!hub,
+               fmt::format("'{}': quantized checkpoints are read from safetensors files, and there are none",
+                           folder));
     if (fs::exists(root / "pytorch_model.bin.index.json")) {
       std::map<std::string, std::string> file_of;
       const std::set<std::string> files = shards_of(folder, root / "pytorch_model.bin.index.json", file_of);

@@ -8,8 +8,8 @@
 
 #include "core/printable.h"
 #include "core/suggest.h"
-#include "models/irrelevant_keys.h"
 #include "models/families/family.h"
+#include "models/irrelevant_keys.h"
 #include "models/json_fields.h"
 #include "models/weight_source.h"
 #include "weft/error.h"
@@ -200,6 +200,7 @@ DecoderConfig read_config_json(const std::string& path) {
              fmt::format("'{}': {} must be {}, got '{}'{}", path, dtype_key, fmt::join(dtypes, ", "),
                          printable(config.torch_dtype), did_you_mean(config.torch_dtype, dtypes)));
   fields.pass_over("dtype");                                   // torch_dtype goes before it
+  fields.pass_over("quantization_config");                     // Checkpoint::open reads it
   QuantizationScheme::parse(fields.text("quantization", ""));  // the weights' file says it as well
   fields.check_all_understood(irrelevant_config_keys());
   config.check(fmt::format("'{}'", path));

@@ -234,9 +234,9 @@ Tensor CausalModel::embed_functions(std::span<const int64_t> tokens,
     return embedding(Tensor::of<int64_t>({numbers.begin(), numbers.end()}).to(options_.device), table)
         .to(DType::F32);
   };
-  Tensor x = rows(weights_->embedding, tokens);
+  Tensor x = rows(weights_->embedding.rows, tokens);
   if (config_.embedding_scale != 1) x = x * config_.embedding_scale;
-  return weights_->positions.defined() ? x + rows(weights_->positions, positions) : x;
+  return weights_->positions.defined() ? x + rows(weights_->positions.rows, positions) : x;
 }
 
 Tensor CausalModel::run_layer(size_t index, const Tensor& x, FunctionCache& cache,

@@ -1,4 +1,6 @@
 // Norms, products and activations, each as kernel call and as tensor functions.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -122,9 +124,15 @@ Product::Product(std::vector<LinearWeight> weights, Device device, bool is_gated
     packed_ = is_gated ? PackedLinear::gated(weights[0], weights[1]) : PackedLinear(weights);
     return;
   }
-  for (LinearWeight& weight : weights)
+  for (LinearWeight& weight : weights) {
+    WEFT_CHECK(
+        weight.blocks == BlockFormat::None && !(weight.group_size > 0 && weight.scales.dtype() == DType::F32),
+        fmt::format("weights in blocks, or with scales of their own, run on the CPU, not on {}; load the "
+                    "model with quantize=\"int8\" or \"int4-g32\" there",
+                    device.str()));
     for (Tensor* part : {&weight.weight, &weight.scales, &weight.bias})
       if (part->defined()) *part = part->contiguous().to(device);
+  }
   parts_ = std::move(weights);
 }
 
@@ -181,8 +189,11 @@ Tensor activate(const Mlp& mlp, const Tensor& in) {
       const Tensor up = minimum(maximum(slice(in, 1, size, 2 * size), -mlp.limit), mlp.limit);
       return low * sigmoid(low * static_cast<double>(kSlope)) * (up + 1.0);
     }
-    default: WEFT_ASSERT(false, "an activation that products compute");
+    case MlpActivation::Silu: return gated(silu(gate));
+    case MlpActivation::GeluTanh: return gated(gelu(gate, "tanh"));
+    case MlpActivation::Relu: return gated(relu(gate));
   }
+  WEFT_ASSERT(false, "an activation without a function");
 }
 
 }  // namespace weft::models

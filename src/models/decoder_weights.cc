@@ -38,10 +38,12 @@ class Loader {
     }
     prefix_.clear();
     weights->norm = norm(names.final_norm, hidden);
-    weights->embedding = here(source_.embedding(names.embedding + ".weight", config_.vocab_size, hidden));
+    weights->embedding =
+        source_.embedding(names.embedding + ".weight", config_.vocab_size, hidden).to(options_.device);
     if (config_.has_learned_positions)
       weights->positions =
-          here(source_.embedding(names.positions + ".weight", config_.max_position_embeddings, hidden));
+          source_.embedding(names.positions + ".weight", config_.max_position_embeddings, hidden)
+              .to(options_.device);
     const MatrixPart words = rows(vocab_range(config_, share_.rank, share_.size));
     LinearWeight head =
         config_.tie_word_embeddings
@@ -119,6 +121,8 @@ class Loader {
     std::vector<LinearWeight> in;
     if (config_.is_gated) in.push_back(linear(gate, rows(between), expert));
     in.push_back(linear(up, rows(between), expert));
+    // What lies in two formats is computed by two products, and activated behind them.
+    if (config_.is_gated && !PackedLinear::may_be_gated(in[0], in[1])) result.fused.reset();
     result.in = product(std::move(in), config_.is_gated && result.fused.has_value());
     result.down = product({linear(down, columns(between), expert)});
     return result;

@@ -98,8 +98,8 @@ struct DecoderLayer {
 };
 
 struct DecoderWeights {
-  Tensor embedding;  // [vocab, hidden] of the checkpoint's dtype
-  Tensor positions;  // learned ones
+  RowTable embedding;  // [vocab, hidden] of the checkpoint's dtype
+  RowTable positions;  // learned ones
   std::vector<DecoderLayer> layers;
   Norm norm;
   Product head;

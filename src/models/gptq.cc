@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "kernels/cpu/int4_range.h"
+#include "models/decoder_weights.h"
+#include "models/tensor_names.h"
 #include "weft/error.h"
 #include "weft/ops.h"
 #include "weft/parallel.h"
@@ -108,45 +111,48 @@ double output_energy(const Tensor& a, const Tensor& moments) {
 // A model of one layer of the checkpoint, some of whose weights are given.
 class OneLayerWeights : public WeightSource {
  public:
-  OneLayerWeights(WeightSource& source, int64_t layer, const std::map<std::string, GptqWeight>& quantized)
-      : source_(source), layer_(layer), quantized_(quantized) {}
+  OneLayerWeights(WeightSource& source, const TensorNames& names, int64_t layer,
+                  const std::map<std::string, GptqWeight>& quantized)
+      : source_(source),
+        first_(layer_prefix(names, 0)),
+        own_(layer_prefix(names, layer)),
+        quantized_(quantized) {}
   Tensor vector(const std::string& name, const Shape& shape) override {
-    return name.starts_with(kFirst) ? source_.vector(own(name), shape) : Tensor::full(shape, 1.0, DType::F32);
+    return name.starts_with(first_) ? source_.vector(own(name), shape) : Tensor::full(shape, 1.0, DType::F32);
   }
   LinearWeight linear(const MatrixName& matrix, int64_t out, int64_t in, bool bias,
                       const MatrixPart& part) override {
-    LinearWeight weight = source_.linear(MatrixName{.name = own(matrix.name)}, out, in, bias, part);
-    if (const auto found = quantized_.find(own(matrix.name)); found != quantized_.end())
-      weight.weight = dequantize(found->second.weight);
+    MatrixName name = matrix;
+    name.name = own(matrix.name);
+    if (!matrix.bias.empty()) name.bias = own(matrix.bias);
+    LinearWeight weight = source_.linear(name, out, in, bias, part);
+    if (const auto found = quantized_.find(name.name); found != quantized_.end())
+      weight.weight = rows_of_matrix(dequantize(found->second.weight), 0, name, out);
     return weight;
   }
-  Tensor embedding(const std::string&, int64_t rows, int64_t columns) override {
-    return Tensor::full({rows, columns}, 0.0, DType::F32);
+  RowTable embedding(const std::string&, int64_t rows, int64_t columns) override {
+    return {.rows = Tensor::full({rows, columns}, 0.0, DType::F32), .columns = columns};
   }
   LinearWeight tied_head(const std::string&, const std::string&, int64_t rows, int64_t columns,
                          const MatrixPart&) override {
-    return {.weight = embedding("", rows, columns)};
+    return {.weight = embedding("", rows, columns).rows};
   }
 
  private:
-  static constexpr std::string_view kFirst = "model.layers.0.";
-  std::string own(const std::string& name) const {
-    return fmt::format("model.layers.{}.{}", layer_, name.substr(kFirst.size()));
-  }
+  std::string own(const std::string& name) const { return own_ + name.substr(first_.size()); }
 
   WeightSource& source_;
-  int64_t layer_;
+  std::string first_, own_;  // what a name begins with in the model of one layer, and in the checkpoint
   const std::map<std::string, GptqWeight>& quantized_;
 };
 
 struct CalibratedProduct {
-  const char* name;
+  Role role;
   const char* input;  // as CausalModel's observers are told
 };
-constexpr CalibratedProduct kProducts[] = {{"self_attn.q_proj", "qkv"},  {"self_attn.k_proj", "qkv"},
-                                           {"self_attn.v_proj", "qkv"},  {"self_attn.o_proj", "output"},
-                                           {"mlp.gate_proj", "gate_up"}, {"mlp.up_proj", "gate_up"},
-                                           {"mlp.down_proj", "down"}};
+constexpr CalibratedProduct kProducts[] = {
+    {Role::Query, "qkv"},    {Role::Key, "qkv"},    {Role::Value, "qkv"}, {Role::Output, "output"},
+    {Role::Gate, "gate_up"}, {Role::Up, "gate_up"}, {Role::Down, "down"}};
 
 }  // namespace
 
@@ -181,20 +187,22 @@ Gptq::Gptq(std::shared_ptr<const Checkpoint> checkpoint, const QuantizationSchem
     : checkpoint_(std::move(checkpoint)), scheme_(scheme), config_(checkpoint_->config()) {
   WEFT_CHECK(scheme.kind == QuantizationScheme::Kind::Int4,
              fmt::format("GPTQ is for int4 schemes, got '{}'", scheme.name()));
-  const TensorNames names;
-  bool is_plain = config_.norm == NormKind::Rms && config_.norm_offset == 0 && config_.embedding_scale == 1 &&
-                  config_.head_norm == HeadNorm::None && !config_.is_parallel && !config_.experts &&
-                  config_.residual_scale == 1;
-  for (const auto& [own, usual] : {std::pair{&config_.names.query, &names.query},
-                                   {&config_.names.gate, &names.gate},
-                                   {&config_.names.down, &names.down}})
-    is_plain = is_plain && own->name == usual->name && own->block == 0;
-  WEFT_CHECK(is_plain && config_.names.attention_post_norm.empty(),
-             fmt::format("GPTQ is for models of the Llama and Qwen2 families, not '{}'", config_.model_type));
+  const bool is_mixed = std::any_of(config_.layers.begin(), config_.layers.end(), [](const LayerKind& layer) {
+    return layer.has_experts || layer.is_convolution;
+  });
+  WEFT_CHECK(!is_mixed && !config_.latent,
+             fmt::format(
+                 "GPTQ is for models of attention and an MLP, not for '{}' with experts, latent attention or "
+                 "convolutions",
+                 config_.model_type));
   ModelOptions options = float32_options();
   weights_ = checkpoint_weights(checkpoint_, options);
-  const Tensor table =
-      weights_->embedding("model.embed_tokens.weight", config_.vocab_size, config_.hidden_size);
+  const RowTable table =
+      weights_->embedding(config_.names.embedding + ".weight", config_.vocab_size, config_.hidden_size);
+  RowTable positions;
+  if (config_.has_learned_positions)
+    positions = weights_->embedding(config_.names.positions + ".weight", config_.max_position_embeddings,
+                                    config_.hidden_size);
   for (const std::vector<int64_t>& ids : sequences) {
     if (ids.empty()) continue;
     for (const int64_t id : ids)
@@ -202,10 +210,16 @@ Gptq::Gptq(std::shared_ptr<const Checkpoint> checkpoint, const QuantizationSchem
           id >= 0 && id < config_.vocab_size,
           fmt::format("GPTQ: token id {} is outside the vocabulary of {}", id, config_.vocab_size));
     const int64_t count = static_cast<int64_t>(ids.size());
-    const Tensor x = Tensor::empty({count, config_.hidden_size}, DType::F32);
-    for (int64_t i = 0; i < count; ++i)
-      std::copy_n(table.data_as<float>() + ids[static_cast<size_t>(i)] * config_.hidden_size,
-                  config_.hidden_size, x.data_as<float>() + i * config_.hidden_size);
+    Tensor x = Tensor::empty({count, config_.hidden_size}, DType::F32);
+    table.gather(ids, x.data_as<float>());
+    if (config_.embedding_scale != 1) x = x * config_.embedding_scale;
+    if (positions.defined()) {
+      std::vector<int64_t> numbers(ids.size());
+      std::iota(numbers.begin(), numbers.end(), 0);
+      const Tensor of_places = Tensor::empty(x.shape(), DType::F32);
+      positions.gather(numbers, of_places.data_as<float>());
+      x = x + of_places;
+    }
     hidden_.push_back(x);
     longest_ = std::max(longest_, count);
   }
@@ -221,9 +235,10 @@ std::shared_ptr<const CausalModel> Gptq::one_layer(const std::map<std::string, G
   config.bos_token_id.reset();
   config.eos_token_ids.clear();
   config.tie_word_embeddings = true;
+  config.head_bias = config.has_learned_positions = false;  // what enters has them
   ModelOptions options = float32_options();
   options.max_positions = longest_;
-  OneLayerWeights weights(*weights_, layer_, quantized);
+  OneLayerWeights weights(*weights_, config_.names, layer_, quantized);
   return std::shared_ptr<const CausalModel>(new CausalModel(config, options, weights));
 }
 
@@ -245,21 +260,17 @@ std::map<std::string, GptqWeight> Gptq::next_layer() {
   const std::shared_ptr<const CausalModel> exact = one_layer({});
   for (const Tensor& x : hidden_)
     run(*exact, x, [&](const char* products, const Tensor& input) { add_moments(moments[products], input); });
-  const int64_t hidden = config_.hidden_size, heads = config_.num_heads * config_.head_dim,
-                kv = config_.num_kv_heads * config_.head_dim;
-  const std::map<std::string, std::pair<int64_t, int64_t>> sizes = {
-      {"self_attn.q_proj", {heads, hidden}},
-      {"self_attn.k_proj", {kv, hidden}},
-      {"self_attn.v_proj", {kv, hidden}},
-      {"self_attn.o_proj", {hidden, heads}},
-      {"mlp.gate_proj", {config_.intermediate_size, hidden}},
-      {"mlp.up_proj", {config_.intermediate_size, hidden}},
-      {"mlp.down_proj", {hidden, config_.intermediate_size}}};
   std::map<std::string, GptqWeight> result;
   for (const CalibratedProduct& product : kProducts) {
-    const std::string name = fmt::format("model.layers.{}.{}", layer_, product.name);
-    const auto [out, in] = sizes.at(product.name);
-    result[name] = quantized(weights_->linear(name, out, in).weight, moments[product.input]);
+    if (product.role == Role::Gate && !config_.is_gated) continue;
+    const NamedMatrix matrix = named_matrix(config_, layer_, product.role);
+    // All rows of the tensor, whose matrices have one input.
+    const std::string& name = matrix.name.name;
+    if (result.contains(name)) continue;
+    MatrixName whole = matrix.name;
+    whole.first = whole.block = whole.period = whole.rows = 0;
+    const int64_t rows = matrix.name.rows > 0 ? matrix.name.rows : matrix.out;
+    result[name] = quantized(weights_->linear(whole, rows, matrix.in).weight, moments[product.input]);
   }
   const std::shared_ptr<const CausalModel> rounded = one_layer(result);
   for (Tensor& x : hidden_) x = run(*rounded, x, nullptr);
@@ -269,14 +280,18 @@ std::map<std::string, GptqWeight> Gptq::next_layer() {
 
 GptqWeight Gptq::head() {
   WEFT_CHECK(layer_ == config_.num_layers, "GPTQ: the head comes after all layers");
-  const Tensor norm = weights_->vector("model.norm.weight", {config_.hidden_size});
+  const TensorNames& names = config_.names;
+  const int64_t hidden = config_.hidden_size;
+  Norm norm{.kind = config_.norm, .eps = config_.norm_eps, .size = hidden};
+  norm.weight = weights_->vector(names.final_norm + ".weight", {hidden});
+  if (config_.norm_offset != 0) norm.weight = norm.weight + config_.norm_offset;
+  if (config_.norm_bias) norm.bias = weights_->vector(names.final_norm + ".bias", {hidden});
   Tensor moments;
-  for (const Tensor& x : hidden_)
-    add_moments(moments, rms_norm(x, {config_.hidden_size}, norm, config_.norm_eps));
-  const LinearWeight weight = config_.tie_word_embeddings
-                                  ? weights_->tied_head("model.embed_tokens.weight", "lm_head",
-                                                        config_.vocab_size, config_.hidden_size)
-                                  : weights_->linear("lm_head", config_.vocab_size, config_.hidden_size);
+  for (const Tensor& x : hidden_) add_moments(moments, norm(x));
+  const LinearWeight weight =
+      config_.tie_word_embeddings
+          ? weights_->tied_head(names.embedding + ".weight", names.head, config_.vocab_size, hidden)
+          : weights_->linear(names.head, config_.vocab_size, hidden);
   return quantized(weight.weight, moments);
 }
 

@@ -110,8 +110,6 @@ constexpr IrrelevantKey kConfigAlone[] = {
     {"prefix", kText, "\"\""},
     {"model_max_length", "max_position_embeddings says it"},
     {"max_sequence_length", "max_position_embeddings says it"},
-    {"quantization_config", "weights of other programs' quantization are not read; weft quantizes itself",
-     "{}"},
 };
 
 // source: the fields of transformers' GenerationConfig, versions 4.31 to 5.

@@ -34,7 +34,9 @@ struct YarnRange {
   }
 };
 
-std::vector<float> frequencies_of(const Rope& rope, bool in_long_text) {
+}  // namespace
+
+std::vector<float> rope_frequencies(const Rope& rope, bool in_long_text) {
   std::vector<float> frequencies;
   const YarnRange yarn(rope);
   const std::vector<double>& factors = in_long_text ? rope.long_factors : rope.short_factors;
@@ -58,10 +60,8 @@ std::vector<float> frequencies_of(const Rope& rope, bool in_long_text) {
   return frequencies;
 }
 
-}  // namespace
-
 Tensor rope_table(const Rope& rope, int64_t positions, bool in_long_text) {
-  const std::vector<float> frequencies = frequencies_of(rope, in_long_text);
+  const std::vector<float> frequencies = rope_frequencies(rope, in_long_text);
   const auto factor = static_cast<float>(rope.attention_factor);
   Tensor table = Tensor::empty({positions, rope.dim / 2, 2}, DType::F32);
   float* out = table.data_as<float>();

@@ -15,7 +15,6 @@
 namespace weft {
 namespace {
 
-
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 constexpr size_t kLengthBytes = 8, kAlignment = 8;
 
@@ -23,7 +22,7 @@ struct DTypeName {
   const char* name;
   DType dtype;
 };
-constexpr std::array<DTypeName, 14> kDTypes = {{{"BOOL", DType::Bool},
+constexpr std::array<DTypeName, 17> kDTypes = {{{"BOOL", DType::Bool},
                                                 {"U8", DType::U8},
                                                 {"I8", DType::I8},
                                                 {"U16", DType::U16},
@@ -36,7 +35,10 @@ constexpr std::array<DTypeName, 14> kDTypes = {{{"BOOL", DType::Bool},
                                                 {"U64", DType::U64},
                                                 {"I64", DType::I64},
                                                 {"F64", DType::F64},
-                                                {"C64", DType::C64}}};
+                                                {"C64", DType::C64},
+                                                {"F8_E4M3", DType::F8E4M3FN},
+                                                {"F8_E5M2", DType::F8E5M2},
+                                                {"F8_E8M0", DType::F8E8M0FNU}}};
 
 // What is wrong with one tensor of a file.
 class Problem {

@@ -166,6 +166,7 @@ void check_tensors(const Checkpoint& checkpoint) {
     for_each_matrix(config, i, [&](const NamedMatrix& matrix) {
       known.insert(tensor_of(matrix.name));
       known.insert(matrix.name.name + ".scales");
+      for (const std::string& suffix : checkpoint.suffixes()) known.insert(matrix.name.name + suffix);
       if (matrix.has_bias)
         known.insert(matrix.name.bias.empty() ? matrix.name.name + ".bias" : matrix.name.bias);
     });

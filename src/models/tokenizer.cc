@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "models/gguf_model.h"
 #include "models/tokenizers.h"
 #include "runtime/files.h"
 #include "weft/error.h"
@@ -48,6 +49,10 @@ std::shared_ptr<Tokenizer> open_tokenizer_json(const std::string& path) {
   return parse_tokenizer_json(read(path), path);
 }
 
+std::shared_ptr<Tokenizer> open_gguf_tokenizer(const std::string& path) {
+  return gguf_tokenizer(GgufFile(path));
+}
+
 std::shared_ptr<Tokenizer> Tokenizer::open(const std::string& folder_or_file) {
   fs::path path = folder_or_file;
   std::error_code ignored;
@@ -64,6 +69,7 @@ std::shared_ptr<Tokenizer> Tokenizer::open(const std::string& folder_or_file) {
                               folder_or_file));
   }
   if (path.extension() == ".json") return open_tokenizer_json(path);
+  if (is_gguf(path)) return open_gguf_tokenizer(path);
   const std::string bytes = read(path);
   return is_tiktoken(bytes) ? parse_tiktoken(bytes, path) : parse_sentencepiece(bytes, path);
 }

@@ -18,7 +18,8 @@ constexpr int64_t kMaxId = int64_t{1} << 30;
 
 class JsonTokenizer : public Tokenizer {
  public:
-  JsonTokenizer(const Json& json, std::string name) : name_(std::move(name)) {
+  JsonTokenizer(const Json& json, std::string name, std::optional<int64_t> bos, std::optional<int64_t> eos)
+      : name_(std::move(name)), bos_(bos) {
     check(json.is_object() && json.contains("model") && json["model"].is_object(), "it has no 'model'");
     read_model(json["model"]);
     const Json none;
@@ -30,6 +31,7 @@ class JsonTokenizer : public Tokenizer {
     strips_ =
         !is_byte_level_ && (has_step(part("decoder"), "Strip") || has_step(part("decoder"), "Metaspace"));
     read_post_processor(part("post_processor"));
+    if (eos) eos_.push_back(*eos);
     find_ends();
   }
 
@@ -218,12 +220,13 @@ class JsonTokenizer : public Tokenizer {
   }
 
   void find_ends() {
-    if (!prefix_.empty()) bos_ = prefix_[0];
+    if (!prefix_.empty() && !bos_) bos_ = prefix_[0];
     for (const char* token : {"<s>", "<|begin_of_text|>"})
       if (!bos_) bos_ = token_id(token);
     for (const char* token :
          {"</s>", "<|end_of_text|>", "<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|endoftext|>"})
-      if (const auto id = token_id(token); id && added_.contains(*id)) eos_.push_back(*id);
+      if (const auto id = token_id(token); id && added_.contains(*id) && (eos_.empty() || eos_[0] != *id))
+        eos_.push_back(*id);
   }
 
   void encode_word(const std::string& word, std::vector<int64_t>& ids) const {
@@ -274,8 +277,13 @@ class JsonTokenizer : public Tokenizer {
 
 }  // namespace
 
+std::shared_ptr<Tokenizer> make_tokenizer(const Json& json, const std::string& name,
+                                          std::optional<int64_t> bos, std::optional<int64_t> eos) {
+  return std::make_shared<JsonTokenizer>(json, name, bos, eos);
+}
+
 std::shared_ptr<Tokenizer> parse_tokenizer_json(const std::string& text, const std::string& name) {
-  return std::make_shared<JsonTokenizer>(parse_json(text, fmt::format("tokenizer '{}'", name)), name);
+  return make_tokenizer(parse_json(text, fmt::format("tokenizer '{}'", name)), name);
 }
 
 }  // namespace weft::models

@@ -13,7 +13,8 @@ namespace {
 
 class SentencePieceTokenizer : public Tokenizer {
  public:
-  SentencePieceTokenizer(const std::string& bytes, const std::string& name) {
+  SentencePieceTokenizer(const std::string& bytes, const std::string& name, bool adds_bos)
+      : adds_bos_(adds_bos) {
     check_sentencepiece(bytes, name);
     const auto status = processor_.LoadFromSerializedProto(bytes);
     WEFT_CHECK(status.ok(), fmt::format("tokenizer '{}': not a SentencePiece model: {}", name,
@@ -29,7 +30,7 @@ class SentencePieceTokenizer : public Tokenizer {
   std::vector<int64_t> encode(std::string_view text, bool add_bos, bool special) const override {
     WEFT_CHECK(is_utf8(text), "encode: the text is not valid UTF-8");
     std::vector<int64_t> ids;
-    if (add_bos && bos_id()) ids.push_back(*bos_id());
+    if (add_bos && adds_bos_ && bos_id()) ids.push_back(*bos_id());
     for (const auto& [part, id] : special_.split(text, special)) {
       if (id) {
         ids.push_back(*id);
@@ -71,13 +72,14 @@ class SentencePieceTokenizer : public Tokenizer {
   static std::optional<int64_t> known(int id) { return id < 0 ? std::nullopt : std::optional<int64_t>(id); }
   sentencepiece::SentencePieceProcessor processor_;
   SpecialTokens special_;
-  bool strips_ = false;
+  bool adds_bos_, strips_ = false;
 };
 
 }  // namespace
 
-std::shared_ptr<Tokenizer> parse_sentencepiece(const std::string& bytes, const std::string& name) {
-  return std::make_shared<SentencePieceTokenizer>(bytes, name);
+std::shared_ptr<Tokenizer> parse_sentencepiece(const std::string& bytes, const std::string& name,
+                                               bool adds_bos) {
+  return std::make_shared<SentencePieceTokenizer>(bytes, name, adds_bos);
 }
 
 }  // namespace weft::models

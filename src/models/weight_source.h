@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "models/checkpoint.h"
@@ -39,6 +40,17 @@ struct MatrixPart {
   std::optional<Range> rows = std::nullopt, columns = std::nullopt;
 };
 
+// Rows that are looked up: floating [rows, columns], or blocks.
+struct RowTable {
+  Tensor rows = {};
+  BlockFormat blocks = BlockFormat::None;
+  int64_t columns = 0;
+
+  bool defined() const { return rows.defined(); }
+  void gather(std::span<const int64_t> numbers, float* out) const;
+  RowTable to(Device device) const;  // ValueError for blocks on another one than the CPU
+};
+
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
@@ -50,7 +62,7 @@ class WeightSource {
                       const MatrixPart& part = {}) {
     return linear(MatrixName{.name = name}, out, in, bias, part);
   }
-  virtual Tensor embedding(const std::string& name, int64_t rows, int64_t columns) = 0;
+  virtual RowTable embedding(const std::string& name, int64_t rows, int64_t columns) = 0;
   // The embedding as the last linear layer, which is called `head`.
   virtual LinearWeight tied_head(const std::string& name, const std::string& head, int64_t rows,
                                  int64_t columns, const MatrixPart& part = {}) = 0;
@@ -58,6 +70,8 @@ class WeightSource {
 
 // A matrix's name with what is before it, and the number of an expert.
 MatrixName in_layer(const std::string& prefix, const MatrixName& matrix, int64_t expert = -1);
+// Of what a tensor's rows hold, along `dim`, those of the matrix.
+Tensor rows_of_matrix(const Tensor& all, int64_t dim, const MatrixName& matrix, int64_t out);
 // The tensor that it lies in.
 std::string tensor_of(const MatrixName& matrix);
 

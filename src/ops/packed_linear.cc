@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/quantized_matrix.h"
+#include "kernels/cpu/weight_blocks.h"
 #include "weft/error.h"
 #include "weft/quantization.h"
 
@@ -11,6 +12,9 @@ namespace weft {
 namespace {
 
 using kernels::FinishActivation;
+using kernels::GroupLayout;
+using kernels::GroupNumbers;
+using kernels::GroupValues;
 using kernels::ProductArgs;
 using kernels::RowsView;
 using kernels::WeightFormat;
@@ -25,11 +29,21 @@ static_assert(static_cast<int>(LinearActivation::Silu) == static_cast<int>(Finis
 std::string shown(const Tensor& tensor) { return tensor.defined() ? describe(tensor) : "none"; }
 
 std::string describe_weight(const LinearWeight& w) {
-  return fmt::format("\n  weight: {}  scales: {}  bias: {}  group_size: {}", shown(w.weight), shown(w.scales),
-                     shown(w.bias), w.group_size);
+  const std::string blocks =
+      w.blocks == BlockFormat::None ? "" : fmt::format("  blocks: {}", block_size(w.blocks).name);
+  return fmt::format("\n  weight: {}  scales: {}  bias: {}  group_size: {}{}", shown(w.weight),
+                     shown(w.scales), shown(w.bias), w.group_size, blocks);
 }
 
 WeightFormat format_of(const LinearWeight& w) {
+  if (w.blocks != BlockFormat::None) {
+    WEFT_CHECK_TYPE(w.weight.dtype() == DType::U8,
+                    "PackedLinear: expected blocks as uint8" + describe_weight(w));
+    return WeightFormat::Groups;
+  }
+  if (w.group_size > 0 && w.scales.defined() && w.scales.dtype() == DType::F32 &&
+      (w.weight.dtype() == DType::I8 || w.weight.dtype() == DType::U8 || w.weight.dtype() == DType::F8E4M3FN))
+    return WeightFormat::Groups;
   switch (w.weight.dtype()) {
     case DType::F32: return WeightFormat::F32;
     case DType::F16: return WeightFormat::F16;
@@ -45,7 +59,24 @@ WeightFormat format_of(const LinearWeight& w) {
 
 void check_scales(const LinearWeight& w, WeightFormat format, int64_t in) {
   const int64_t out = w.weight.size(0);
-  if (format == WeightFormat::Int8) {
+  if (w.blocks != BlockFormat::None) {
+    const BlockSize size = block_size(w.blocks);
+    WEFT_CHECK(w.weight.size(1) % size.bytes == 0 && !w.scales.defined(),
+               fmt::format("PackedLinear: expected rows of {} blocks of {} bytes each, and no scales{}",
+                           size.name, size.bytes, describe_weight(w)));
+  } else if (format == WeightFormat::Groups) {
+    const int64_t group = w.group_size;
+    WEFT_CHECK(group == 16 || group == 32 || group == 64 || group == 128 || group == 256,
+               fmt::format("PackedLinear: expected group_size 16, 32, 64, 128 or 256, got {}{}", group,
+                           describe_weight(w)));
+    const Shape expected{(in + group - 1) / group, out, 2};
+    WEFT_CHECK(w.scales.shape() == expected, fmt::format("PackedLinear: expected scales and zeros f32{}{}",
+                                                         str(expected), describe_weight(w)));
+    WEFT_CHECK(!w.table.defined() || (w.weight.dtype() == DType::U8 && w.table.dtype() == DType::F32 &&
+                                      w.table.shape() == Shape{16}),
+               "PackedLinear: expected a table f32[16] with int4 weights, got " + shown(w.table) +
+                   describe_weight(w));
+  } else if (format == WeightFormat::Int8) {
     WEFT_CHECK(
         w.scales.defined() && w.scales.dtype() == DType::F32 && w.scales.shape() == Shape{out},
         fmt::format("PackedLinear: expected scales f32[{}] with int8 weights{}", out, describe_weight(w)));
@@ -63,29 +94,54 @@ void check_scales(const LinearWeight& w, WeightFormat format, int64_t in) {
   }
 }
 
+GroupLayout layout_of(const LinearWeight& w) {
+  if (w.blocks != BlockFormat::None) return kernels::group_layout(w.blocks);
+  if (w.weight.dtype() == DType::F8E4M3FN)
+    return kernels::float_scale_layout(w.group_size, GroupNumbers::Eight, 0, GroupValues::Float8);
+  if (w.weight.dtype() == DType::I8)
+    return kernels::float_scale_layout(w.group_size, GroupNumbers::Eight, 128);
+  if (!w.table.defined()) return kernels::float_scale_layout(w.group_size, GroupNumbers::Four, 8);
+  GroupLayout layout = kernels::float_scale_layout(w.group_size, GroupNumbers::Four, 0, GroupValues::Table);
+  const Tensor table = w.table.contiguous();
+  std::copy_n(table.data_as<float>(), 16, layout.floats);
+  return layout;
+}
+
 // The parts' rows, and the contiguous tensors that hold them.
 struct CheckedWeights {
   std::vector<WeightRows> rows;
+  std::vector<std::vector<int64_t>> orders;  // of each, or empty
   std::vector<Tensor> held;
 
   void add(const LinearWeight& w) {
     WEFT_CHECK(w.weight.defined() && w.weight.dim() == 2,
                "PackedLinear: expected weight [out, in]" + describe_weight(w));
     const WeightFormat format = format_of(w);
-    const int64_t out = w.weight.size(0), in = w.weight.size(1) * (format == WeightFormat::Int4 ? 2 : 1);
+    const int64_t out = w.weight.size(0), in = w.in_features();
     check_scales(w, format, in);
     WEFT_CHECK(!w.bias.defined() || (is_floating(w.bias.dtype()) && w.bias.shape() == Shape{out}),
                fmt::format("PackedLinear: expected floating bias [{}]{}", out, describe_weight(w)));
     WeightRows part{
         .format = format, .out = out, .in = in, .group = format == WeightFormat::Int4 ? w.group_size : 0};
+    if (format == WeightFormat::Groups) part.blocks = w.blocks, part.layout = layout_of(w);
+    orders.emplace_back();
+    if (w.order.defined()) {
+      WEFT_CHECK(w.order.dtype() == DType::I64 && w.order.shape() == Shape{in},
+                 fmt::format("PackedLinear: expected an order i64[{}], got {}{}", in, shown(w.order),
+                             describe_weight(w)));
+      const Tensor order = w.order.contiguous();
+      orders.back().assign(order.data_as<int64_t>(), order.data_as<int64_t>() + in);
+      for (const int64_t column : orders.back())
+        WEFT_CHECK_INDEX(column >= 0 && column < in,
+                         fmt::format("PackedLinear: the order has {}, and there are {} inputs", column, in));
+    }
     part.values = hold(w.weight);
     if (w.scales.defined()) part.scales = hold(w.scales);
     if (w.bias.defined()) part.bias = static_cast<const float*>(hold(w.bias.to(DType::F32)));
     if (!rows.empty()) {
-      WEFT_CHECK(rows[0].format == format && rows[0].in == in && rows[0].group == part.group,
-                 fmt::format("PackedLinear: weights that are packed together must have one dtype, "
-                             "in_features ({}) and group_size ({}){}",
-                             rows[0].in, rows[0].group, describe_weight(w)));
+      WEFT_CHECK(rows[0].in == in,
+                 fmt::format("PackedLinear: weights of one input must have one in_features ({}){}",
+                             rows[0].in, describe_weight(w)));
     }
     rows.push_back(part);
   }
@@ -95,6 +151,15 @@ struct CheckedWeights {
     return held.back().data();
   }
 };
+
+bool is_one_kind(const CheckedWeights& checked, size_t first, size_t second) {
+  const WeightRows &a = checked.rows[first], &b = checked.rows[second];
+  return a.format == b.format && a.group == b.group && a.blocks == b.blocks &&
+         a.layout.group == b.layout.group && a.layout.numbers == b.layout.numbers &&
+         a.layout.values == b.layout.values &&
+         std::equal(std::begin(a.layout.floats), std::end(a.layout.floats), std::begin(b.layout.floats)) &&
+         checked.orders[first] == checked.orders[second];
+}
 
 // x as rows that are evenly apart.
 RowsView rows_of(const Tensor& x, int64_t columns, int64_t rows, const char* operand) {
@@ -122,7 +187,26 @@ RowsView rows_of(const Tensor& x, int64_t columns, int64_t rows, const char* ope
   return {x.data(), x.dtype(), stride};
 }
 
+// x's columns in another order, in float32, until the thread's next call.
+RowsView in_order(const RowsView& x, int64_t rows, const std::vector<int64_t>& order) {
+  thread_local kernels::Scratch scratch;
+  const auto columns = static_cast<int64_t>(order.size());
+  float* const memory = scratch.floats((rows + 1) * columns);
+  float* const row = memory + rows * columns;
+  for (int64_t i = 0; i < rows; ++i) {
+    kernels::to_floats(x, i, 1, 0, columns, columns, row, columns);
+    for (int64_t k = 0; k < columns; ++k) memory[i * columns + k] = row[order[static_cast<size_t>(k)]];
+  }
+  return {memory, DType::F32, columns};
+}
+
 }  // namespace
+
+int64_t LinearWeight::in_features() const {
+  if (blocks != BlockFormat::None)
+    return weight.size(1) / block_size(blocks).bytes * block_size(blocks).elements;
+  return weight.size(1) * (weight.dtype() == DType::U8 ? 2 : 1);
+}
 
 PackedLinear::PackedLinear(const LinearWeight& weight) : PackedLinear(std::vector<LinearWeight>{weight}) {}
 
@@ -130,7 +214,18 @@ PackedLinear::PackedLinear(const std::vector<LinearWeight>& weights) {
   WEFT_CHECK(!weights.empty(), "PackedLinear: expected at least one weight");
   CheckedWeights checked;
   for (const LinearWeight& weight : weights) checked.add(weight);
-  matrix_ = std::make_shared<kernels::PackedMatrix>(checked.rows, false);
+  for (size_t first = 0, last = 0; first < checked.rows.size(); first = last) {
+    for (last = first + 1; last < checked.rows.size() && is_one_kind(checked, first, last);) ++last;
+    const std::vector<WeightRows> together(checked.rows.begin() + static_cast<ptrdiff_t>(first),
+                                           checked.rows.begin() + static_cast<ptrdiff_t>(last));
+    parts_.push_back({std::make_shared<kernels::PackedMatrix>(together, false), checked.orders[first]});
+  }
+}
+
+bool PackedLinear::may_be_gated(const LinearWeight& gate, const LinearWeight& up) {
+  CheckedWeights checked;
+  checked.add(gate), checked.add(up);
+  return is_one_kind(checked, 0, 1);
 }
 
 PackedLinear PackedLinear::gated(const LinearWeight& gate, const LinearWeight& up) {
@@ -139,16 +234,31 @@ PackedLinear PackedLinear::gated(const LinearWeight& gate, const LinearWeight& u
   WEFT_CHECK(checked.rows[0].out == checked.rows[1].out,
              "PackedLinear: gate and up must have one number of outputs" + describe_weight(gate) +
                  describe_weight(up));
+  WEFT_CHECK(is_one_kind(checked, 0, 1),
+             "PackedLinear: gate and up must have one dtype, group_size, block format and order" +
+                 describe_weight(gate) + describe_weight(up));
   PackedLinear result;
-  result.matrix_ = std::make_shared<kernels::PackedMatrix>(checked.rows, true);
+  result.parts_.push_back({std::make_shared<kernels::PackedMatrix>(checked.rows, true), checked.orders[0]});
   return result;
 }
 
-int64_t PackedLinear::in_features() const { return matrix_->in(); }
-int64_t PackedLinear::out_features() const { return matrix_->out(); }
-int64_t PackedLinear::weight_bytes() const { return matrix_->bytes(); }
+int64_t PackedLinear::in_features() const { return parts_[0].matrix->in(); }
+int64_t PackedLinear::out_features() const {
+  int64_t out = 0;
+  for (const Part& part : parts_) out += part.matrix->out();
+  return out;
+}
+int64_t PackedLinear::weight_bytes() const {
+  int64_t bytes = 0;
+  for (const Part& part : parts_) bytes += part.matrix->bytes();
+  return bytes;
+}
 int64_t PackedLinear::independent_rows(InputPrecision precision, DType input) const {
-  return matrix_->independent_rows(static_cast<kernels::InputPrecision>(precision), input);
+  int64_t rows = INT64_MAX;
+  for (const Part& part : parts_)
+    rows =
+        std::min(rows, part.matrix->independent_rows(static_cast<kernels::InputPrecision>(precision), input));
+  return rows;
 }
 
 void PackedLinear::forward(const Tensor& x, const Tensor& out, const LinearEpilogue& epilogue) const {
@@ -169,7 +279,15 @@ void PackedLinear::forward(const Tensor& x, const Tensor& out, const LinearEpilo
                     fmt::format("PackedLinear: residual must have the dtype of out\n  residual: {}  out: {}",
                                 describe(*epilogue.residual), describe(out)));
   }
-  if (out.numel() > 0) matrix_->multiply(args);
+  if (out.numel() == 0) return;
+  const RowsView given = args.x;
+  for (const auto& [matrix, order] : parts_) {
+    args.x = order.empty() ? given : in_order(given, rows, order);
+    matrix->multiply(args);
+    for (RowsView* view : {&args.y, &args.residual})
+      if (view->data)
+        view->data = static_cast<std::byte*>(view->data) + matrix->out() * itemsize(view->dtype);
+  }
 }
 
 Tensor PackedLinear::operator()(const Tensor& x, const LinearEpilogue& epilogue) const {

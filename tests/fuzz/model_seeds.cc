@@ -36,6 +36,78 @@ constexpr const char* kMetaspaceJson = R"({"added_tokens": [],
  "decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
  "model": {"type": "BPE", "unk_token": "u", "byte_fallback": false, "vocab": {"u": 0, "▁": 1, "h": 2, "▁h": 3}, "merges": [["▁", "h"]]}})";
 
+// A GGUF file piece by piece.
+class GgufSeed {
+ public:
+  template <class T>
+  GgufSeed& number(T value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    return *this;
+  }
+  GgufSeed& text(const std::string& text) {
+    number(uint64_t{text.size()});
+    bytes_ += text;
+    return *this;
+  }
+  void value(const std::string& key, const std::string& value) {
+    text(key).number(uint32_t{8}).text(value), ++values_;
+  }
+  void value(const std::string& key, uint32_t value) {
+    text(key).number(uint32_t{4}).number(value), ++values_;
+  }
+  void value(const std::string& key, float value) { text(key).number(uint32_t{6}).number(value), ++values_; }
+  void texts(const std::string& key, const std::vector<std::string>& list) {
+    text(key).number(uint32_t{9}).number(uint32_t{8}).number(uint64_t{list.size()}), ++values_;
+    for (const std::string& item : list) text(item);
+  }
+  template <class T>
+  void numbers(const std::string& key, uint32_t kind, const std::vector<T>& list) {
+    text(key).number(uint32_t{9}).number(kind).number(uint64_t{list.size()}), ++values_;
+    for (const T item : list) number(item);
+  }
+  void tensor(const std::string& name, const std::vector<uint64_t>& dims, uint32_t type, uint64_t bytes) {
+    text(name).number(static_cast<uint32_t>(dims.size()));
+    for (const uint64_t size : dims) number(size);
+    number(type).number(uint64_t{data_});
+    data_ += (bytes + 31) / 32 * 32, ++tensors_;
+  }
+  std::string file() const {
+    GgufSeed head;
+    head.bytes_ = "GGUF";
+    head.number(uint32_t{3}).number(uint64_t{tensors_}).number(uint64_t{values_});
+    std::string all = head.bytes_ + bytes_;
+    all.resize((all.size() + 31) / 32 * 32);
+    return all + std::string(data_, '\1');
+  }
+
+ private:
+  std::string bytes_;
+  uint64_t values_ = 0, tensors_ = 0, data_ = 0;
+};
+
+std::string gguf_model(const char* tokenizer) {
+  GgufSeed seed;
+  seed.value("general.architecture", std::string("llama"));
+  for (const auto& [key, number] : {std::pair{"llama.context_length", 64u},
+                                    {"llama.embedding_length", 32u},
+                                    {"llama.block_count", 1u},
+                                    {"llama.feed_forward_length", 32u},
+                                    {"llama.attention.head_count", 2u},
+                                    {"llama.rope.dimension_count", 16u}})
+    seed.value(key, number);
+  seed.value("llama.attention.layer_norm_rms_epsilon", 1e-5f);
+  seed.value("tokenizer.ggml.model", std::string(tokenizer));
+  seed.texts("tokenizer.ggml.tokens", {"<unk>", "<s>", "h", "e", "he"});
+  seed.numbers<float>("tokenizer.ggml.scores", 6, {0, 0, -1, -2, -3});
+  seed.numbers<int32_t>("tokenizer.ggml.token_type", 5, {2, 3, 1, 1, 1});
+  seed.texts("tokenizer.ggml.merges", {"h e"});
+  seed.value("tokenizer.ggml.bos_token_id", 1u);
+  seed.tensor("token_embd.weight", {32, 5}, 8, 5 * 34);
+  seed.tensor("blk.0.attn_q.weight", {256, 2}, 12, 2 * 144);
+  seed.tensor("output_norm.weight", {32}, 0, 128);
+  return seed.file();
+}
+
 std::string tiktoken() {
   const char* digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
@@ -87,6 +159,8 @@ std::vector<std::string> safetensors() {
           R"({"x":{"dtype":"I64","shape":[1],"data_offsets":[1,9]},"y":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
           9)};
 }
+
+std::vector<std::string> gguf_files() { return {GgufSeed().file(), gguf_model("llama"), gguf_model("gpt2")}; }
 
 std::vector<std::string> tokenizers() {
   std::vector<std::string> result;

@@ -19,6 +19,7 @@ std::vector<std::string> exported_programs();
 std::vector<std::string> pickles();
 // Safetensors files.
 std::vector<std::string> safetensors();
+std::vector<std::string> gguf_files();
 // Bodies of requests for completions.
 std::vector<std::string> completions();
 // Bodies of requests with arrays, or with an image and prompts: JSON, .npz, and image files.

@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
     write(folder / "source_fuzz", weft::fuzz::programs());
     write(folder / "compile_fuzz", weft::fuzz::programs());
     write(folder / "safetensors_fuzz", weft::fuzz::safetensors());
+    write(folder / "gguf_fuzz", weft::fuzz::gguf_files());
     write(folder / "tokenizer_fuzz", weft::fuzz::tokenizers());
     write(folder / "completion_fuzz", weft::fuzz::completions());
     write(folder / "serve_bodies_fuzz", weft::fuzz::array_bodies());

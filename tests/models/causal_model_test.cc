@@ -140,7 +140,7 @@ TEST(CausalModel, QuantizedModelsAreTheirDequantizedOnes) {
     add("lm_head", 96, 64, scheme);
     tensors["model.norm.weight"] = rounded["model.norm.weight"] = Tensor::full({64}, 1.0, DType::F32);
     tensors["model.embed_tokens.weight"] = rounded["model.embed_tokens.weight"] =
-        weights->embedding("e", 96, 64);
+        weights->embedding("e", 96, 64).rows;
     const std::string text =
         R"({"model_type": "llama", "vocab_size": 96, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2,
       "num_attention_heads": 8, "num_key_value_heads": 4, "max_position_embeddings": 128})";

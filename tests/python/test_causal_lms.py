@@ -97,7 +97,9 @@ def test_quantized_weights_on_every_execution(folder, scheme, bound):
     expected = exact(ids, exact.make_cache(), all_logits=True).numpy()
     logits = []
     for execution in ("eager", "compiled"):
-        model = weft.models.CausalModel.from_pretrained(folder, quantize=scheme, execution=execution, activations="float32")
+        model = weft.models.CausalModel.from_pretrained(
+            folder, quantize=scheme, execution=execution, activations="float32"
+        )
         logits.append(model(ids, model.make_cache(), all_logits=True).numpy())
     np.testing.assert_allclose(logits[0], logits[1], rtol=1e-3, atol=1e-3)
     # Of the row in the middle: one whose expert has become another is another.
@@ -120,7 +122,9 @@ WITH_RANKS = [folder for folder in FOLDERS if folder.name != "falcon"]
 
 
 @needs_mpi
-@pytest.mark.parametrize("folder", long_but(WITH_RANKS, *WITH_RANKS[:1], FAMILIES / "deepseek_v3", FAMILIES / "olmoe"), **by_name)
+@pytest.mark.parametrize(
+    "folder", long_but(WITH_RANKS, *WITH_RANKS[:1], FAMILIES / "deepseek_v3", FAMILIES / "olmoe"), **by_name
+)
 def test_two_ranks_write_the_same(folder):
     for call in calls_of(folder):
         arguments = [
@@ -157,7 +161,9 @@ def copy_of(folder, target, changes, dtype=None):
 
 def test_other_families_are_refused_by_name(tmp_path):
     folder = copy_of(FAMILIES / "qwen2", tmp_path / "model", {"model_type": "gemma4"})
-    with pytest.raises(ValueError, match=r"config.json': architecture 'gemma4' is not supported; weft has .*gemma2"):
+    with pytest.raises(
+        ValueError, match=r"config.json': architecture 'gemma4' is not supported; weft has .*gemma2"
+    ):
         weft.models.CausalModel.from_pretrained(folder)
 
 
@@ -286,7 +292,9 @@ def test_long_texts_turn_by_other_frequencies(tmp_path):
     context = weft.models.Context()
     for count in (6, 15, 16, 17):
         for draft in (None, "prompt-lookup"):
-            stream = model.stream(ids[:count], max_new_tokens=24, ignore_eos=True, draft=draft, context=context)
+            stream = model.stream(
+                ids[:count], max_new_tokens=24, ignore_eos=True, draft=draft, context=context
+            )
             for _ in stream:
                 pass
             tokens = stream.tokens
@@ -310,7 +318,9 @@ def quantized_folder_says_the_same(folder, target):
 LIE_ON_THEIR_SIDE = ("gpt2", "gpt_oss", "llama4_text")
 
 
-@pytest.mark.parametrize("folder", [folder for folder in FOLDERS if folder.name not in LIE_ON_THEIR_SIDE], **by_name)
+@pytest.mark.parametrize(
+    "folder", [folder for folder in FOLDERS if folder.name not in LIE_ON_THEIR_SIDE], **by_name
+)
 def test_quantized_folders(folder, tmp_path):
     """What `weft quantize` writes is read as what it was made from."""
     quantized_folder_says_the_same(folder, tmp_path / "quantized")
@@ -320,6 +330,41 @@ def test_quantized_folders(folder, tmp_path):
 def test_quantized_folders_of_other_configurations(name, changes, windows, rope, tmp_path):
     folder = copy_of(FAMILIES / name, tmp_path / "model", changes)
     quantized_folder_says_the_same(folder, tmp_path / "quantized")
+
+
+WITHOUT_GPTQ = {"deepseek_v3", "gpt_oss", "llama4_text", "mixtral", "olmoe", "qwen3_moe"}
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [f for f in FOLDERS if f.name not in LIE_ON_THEIR_SIDE and f.name not in WITHOUT_GPTQ],
+    **by_name,
+)
+def test_gptq(folder, tmp_path):
+    """Outputs of the text that it was given are closer than those of weights rounded to nearest."""
+    text = "the cat sat on the mat and the dog said again that the train was late " * 8
+    (tmp_path / "text").write_text(text)
+    options = ["--scheme", "int4-g32", "--gptq", "--calibration", tmp_path / "text"]
+    command = [sys.executable, "-m", "weft", "quantize", folder, tmp_path / "quantized", *options]
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    load_model = weft.models.CausalModel.from_pretrained
+    exact, rounded = load_model(folder), load_model(folder, quantize="int4-g32", activations="float32")
+    quantized = load_model(tmp_path / "quantized", activations="float32")
+    ids = exact.tokenizer.encode(text)[:60]
+    logits = [
+        model(ids, model.make_cache(), all_logits=True).numpy() for model in (exact, rounded, quantized)
+    ]
+    assert np.square(logits[2] - logits[0]).mean() < np.square(logits[1] - logits[0]).mean()
+
+
+@pytest.mark.parametrize("name", ["mixtral", "olmoe", "qwen3_moe"])
+def test_gptq_is_not_for_experts(name, tmp_path):
+    (tmp_path / "text").write_text("the cat sat")
+    options = ["--scheme", "int4-g32", "--gptq", "--calibration", tmp_path / "text"]
+    command = [sys.executable, "-m", "weft", "quantize", FAMILIES / name, tmp_path / "quantized", *options]
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    assert result.returncode != 0 and "GPTQ is for models of attention and an MLP" in result.stderr
 
 
 # ---- what the generation's configuration adds --------------------------------------------------------------

@@ -163,5 +163,7 @@ class CausalModel : public std::enable_shared_from_this<CausalModel> {
 // cos and sin of every position's angles, [positions, dim / 2, 2]; `in_long_text`: of LongRope's long
 // factors.
 Tensor rope_table(const Rope& rope, int64_t positions, bool in_long_text = false);
+// Angles per position, of each pair of elements that turns; rope.dim says how many there are.
+std::vector<float> rope_frequencies(const Rope& rope, bool in_long_text = false);
 
 }  // namespace weft::models

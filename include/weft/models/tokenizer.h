@@ -13,8 +13,8 @@ namespace weft::models {
 class Tokenizer {
  public:
   // tokenizer.json (Hugging Face), tokenizer.model (SentencePiece, or tiktoken's ranks as Llama 3 has them)
-  // of a model's folder, or one such file. RuntimeError where there is none; ValueError for parts weft does
-  // not know.
+  // of a model's folder, or one such file, or a GGUF file with its tokenizer. RuntimeError where there is
+  // none; ValueError for parts weft does not know.
   static std::shared_ptr<Tokenizer> open(const std::string& folder_or_file);
   virtual ~Tokenizer() = default;
 

@@ -59,7 +59,8 @@ class CausalModel:
         tensor_parallel=False,
         device="cpu",
     ):
-        """The model of a Hugging Face or Meta folder, memory-mapped, or of one that `weft quantize` wrote.
+        """The model of a Hugging Face or Meta folder or of a GGUF file, memory-mapped, or of a folder that
+        `weft quantize` wrote.
 
         dtype: of the weights, 'float32', 'bfloat16' or 'float16' (default: the checkpoint's). quantize: 'int8',
         'int4-g32', 'int4-g64', 'int4-g128', 'int4-g256'. activations: how inputs enter products with quantized
@@ -99,7 +100,7 @@ class CausalModel:
 
         model = load(tensor_parallel)
         files = ("tokenizer.json", "tokenizer.model")
-        if not any(_os.path.exists(_os.path.join(folder, file)) for file in files):
+        if not _os.path.isfile(folder) and not any(_os.path.exists(_os.path.join(folder, file)) for file in files):
             return cls(model, None, lambda: load(True))
         tokenizer = Tokenizer.open(folder)
         model.check_tokenizer(tokenizer, folder)

@@ -8,8 +8,11 @@
 namespace weft::kernels {
 namespace {
 
-constexpr int64_t kChunk = 1024;     // inputs, whose weights of a panel stay in the second-level cache
-constexpr int64_t kBlock = 512;      // inputs of many rows: half their weights of a panel stay in the first
+constexpr int64_t kChunk = 1024;  // inputs, whose weights of a panel stay in the second-level cache
+constexpr int64_t kBlock = 512;   // inputs of many rows: half their weights of a panel stay in the first
+constexpr int32_t kOffsets[] = {128, 8, 0};  // by kind; of Groups, the layout has it
+constexpr int64_t kUnpacked =
+    256;  // inputs whose groups are unpacked at once: they stay in the first-level cache
 constexpr int64_t kInt8Group = 128;  // inputs with one scale where the weights have no groups
 
 // The float32 inputs [k, k + count) of row i: where they are, or in `copy` with zeros past the end.
@@ -43,13 +46,17 @@ struct PackedMatrix::IntegerProduct {
   const PackedMatrix& matrix;
   const ProductArgs& args;
   int planes;
-  bool int4;
+  // Which of the kernels: 0, 1 and 2 for Int8, Int4 and Groups.
+  int kind;
   Groups groups;
   int8_t* values = nullptr;
 
   IntegerProduct(const PackedMatrix& matrix, const ProductArgs& args, int planes)
-      : matrix(matrix), args(args), planes(planes), int4(matrix.format_ == WeightFormat::Int4) {
-    groups.size = int4 ? matrix.group_ : kInt8Group;
+      : matrix(matrix),
+        args(args),
+        planes(planes),
+        kind(static_cast<int>(matrix.format_) - static_cast<int>(WeightFormat::Int8)) {
+    groups.size = kind > 0 ? matrix.group_ : kInt8Group;
     groups.count = ceil_div(matrix.packed_in_, groups.size);
   }
 
@@ -63,8 +70,9 @@ struct PackedMatrix::IntegerProduct {
                                       .plane = plane,
                                       .group = groups.size,
                                       .planes = planes,
-                                      .offset = int4 ? 8 : 128,
+                                      .offset = kOffsets[kind] + matrix.layout_.offset,
                                       .for_tiles = step != 4,
+                                      .has_scales = kind > 0,
                                       .groups_stride = groups_stride,
                                       .values = values + at,
                                       .scales = groups.scales + group_at,
@@ -98,27 +106,49 @@ struct PackedMatrix::FewIntegers : IntegerProduct {
   }
   void run_panel(int64_t panel) const {
     alignas(64) float sums[kMaxSmallBatch * kPanel] = {};
-    for (int64_t k = 0; k < matrix.packed_in_; k += kChunk) add_products(panel, k, sums);
+    for (int64_t k = 0; k < matrix.packed_in_; k += kChunk) {
+      const int64_t count = std::min(kChunk, matrix.packed_in_ - k);
+      const uint8_t* const weights = matrix.panel(panel) + matrix.offset_of(k);
+      if (kind < 2)
+        add_products(k, k, count, weights, nullptr, sums);
+      else
+        add_groups(k, count, weights, sums);
+    }
     matrix.finish(args, panel, 1, sums, 0);
   }
 
-  void add_products(int64_t panel, int64_t k, float* sums) const {
+  void add_groups(int64_t k, int64_t count, const uint8_t* weights, float* sums) const {
+    thread_local Scratch scratch;
+    float* const scales = scratch.floats(kUnpacked / groups.size * 2 * kPanel + kUnpacked * kPanel / 4);
+    auto* const bytes = reinterpret_cast<uint8_t*>(scales + kUnpacked / groups.size * 2 * kPanel);
+    for (int64_t at = 0; at < count; at += kUnpacked) {
+      const int64_t some = std::min(kUnpacked, count - at);
+      quantized_kernels().unpack_groups(weights + matrix.offset_of(at), some, matrix.layout_, bytes, scales);
+      add_products(k, k + at, some, bytes, scales, sums);
+    }
+  }
+
+  // Inputs [k, k + count), of the chunk that begins at `chunk`.
+  void add_products(int64_t chunk, int64_t k, int64_t count, const uint8_t* weights, const float* scales,
+                    float* sums) const {
     const QuantizedKernels& kernels = quantized_kernels();
     const int64_t parts = ceil_div(args.rows, kernels.dot_rows[planes - 1]);
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t first = part * args.rows / parts, rows = (part + 1) * args.rows / parts - first;
       const int64_t group = first * groups.count + k / groups.size;
-      kernels.dot[int4][planes - 1][rows]({.x = values + (k * args.rows + first * kChunk) * planes,
-                                           .x_stride = planes * kChunk,
-                                           .x_plane = kChunk,
-                                           .x_scales = groups.scales + group,
-                                           .x_sums = groups.sums + group,
-                                           .x_starts = groups.starts + group,
-                                           .groups_stride = groups.count,
-                                           .k = std::min(kChunk, matrix.packed_in_ - k),
-                                           .group = groups.size,
-                                           .weights = matrix.panel(panel) + matrix.offset_of(k),
-                                           .y = sums + first * kPanel});
+      kernels.dot[kind][planes - 1][rows](
+          {.x = values + (chunk * args.rows + first * kChunk) * planes + k - chunk,
+           .x_stride = planes * kChunk,
+           .x_plane = kChunk,
+           .x_scales = groups.scales + group,
+           .x_sums = groups.sums + group,
+           .x_starts = groups.starts + group,
+           .groups_stride = groups.count,
+           .k = count,
+           .group = groups.size,
+           .weights = weights,
+           .scales = scales,
+           .y = sums + first * kPanel});
     }
   }
 };
@@ -160,14 +190,14 @@ struct PackedMatrix::ManyIntegers : IntegerProduct {
     const ManyIntegers& self = *static_cast<const ManyIntegers*>(context);
     thread_local Scratch scratch;
     const int64_t sums = kPanelsAtOnce * self.panel_sums(), scales = kBlock / self.groups.size * 2 * kPanel;
-    float* const memory = scratch.floats(sums + (self.int4 ? scales + kBlock * kPanel / 4 : 0));
+    float* const memory = scratch.floats(sums + (self.kind > 0 ? scales + kBlock * kPanel / 4 : 0));
     for (int64_t panel = begin; panel < end; panel += kPanelsAtOnce)
       self.run_panels(panel, std::min(kPanelsAtOnce, end - panel), memory, memory + sums,
                       memory + sums + scales);
   }
   int64_t panel_sums() const { return tiles * tile_rows * kPanel; }
 
-  // sums: [panels][rows][64]. scales, bytes: room for a panel's int4 weights of kBlock inputs.
+  // sums: [panels][rows][64]. scales, bytes: room for a panel's int4 weights or groups of kBlock inputs.
   void run_panels(int64_t first, int64_t panels, float* sums, float* scales, float* bytes) const {
     std::fill(sums, sums + panels * panel_sums(), 0.0f);
     for (int64_t k = 0; k < matrix.packed_in_; k += kBlock)
@@ -182,11 +212,10 @@ struct PackedMatrix::ManyIntegers : IntegerProduct {
                     uint8_t* bytes) const {
     const int64_t count = std::min(kBlock, matrix.packed_in_ - k), group = k / groups.size * tile_rows;
     const uint8_t* weights = matrix.panel(panel) + matrix.offset_of(k);
-    if (int4) {
-      quantized_kernels().unpack_int4(weights, count, groups.size, bytes, scales);
-      weights = bytes;
-    }
-    quantized_kernels().dot_tiles[int4][planes - 1]({.tiles = tiles,
+    if (kind == 1) quantized_kernels().unpack_int4(weights, count, groups.size, bytes, scales);
+    if (kind == 2) quantized_kernels().unpack_groups(weights, count, matrix.layout_, bytes, scales);
+    if (kind > 0) weights = bytes;
+    quantized_kernels().dot_tiles[kind][planes - 1]({.tiles = tiles,
                                                      .x = values + k / kBlock * tiles * tile_bytes(),
                                                      .x_stride = tile_bytes(),
                                                      .x_scales = groups.scales + group,
@@ -196,7 +225,7 @@ struct PackedMatrix::ManyIntegers : IntegerProduct {
                                                      .k = count,
                                                      .group = groups.size,
                                                      .weights = weights,
-                                                     .scales = int4 ? scales : nullptr,
+                                                     .scales = kind > 0 ? scales : nullptr,
                                                      .y = sums,
                                                      .next = next,
                                                      .next_bytes = matrix.offset_of(kBlock)});

@@ -8,8 +8,8 @@
 namespace weft::kernels {
 
 enum class FinishActivation : uint8_t { None, Relu, Silu, GeluTanh };  // as weft::LinearActivation
-enum class WeightFormat : uint8_t { F32, F16, BF16, Int8, Int4 };
-inline constexpr int kNumWeightFormats = 5;
+enum class WeightFormat : uint8_t { F32, F16, BF16, Int8, Int4, Groups };
+inline constexpr int kNumWeightFormats = 6;
 
 // A panel holds the weights of 64 outputs, one after another in the order in which the inputs come:
 //   F32, F16, BF16  [k][64]
@@ -17,10 +17,40 @@ inline constexpr int kNumWeightFormats = 5;
 //   Int4            per group of inputs: scales bf16[64], zeros bf16[64], then [group / 8][64][4] bytes; byte
 //   i
 //                   of four has the q of input i in its low and of input i + 4 in its high bits
+//   Groups          as GroupLayout says
 inline constexpr int64_t kPanel = 64;
 inline constexpr int kMaxSmallBatch = 8;  // rows that one call of a kernel takes
 inline constexpr int kFewRows = 16;       // floating ones, for which weights are not expanded
 inline constexpr int kMaxDotRows = 8;
+
+// A weight is scale * (code - offset) + zero, with a scale and a zero for each group of inputs. In a panel, a
+// block of groups is: scales of its scales f16[64] and, with zeros, of its zeros f16[64], where scales are
+// bytes; then per group its scales [64], its zeros [64], the codes' high bits [64][4] bytes, and
+//   Four, Five, Six  [group / 8][64][4] bytes, as Int4's. Of the high bits, byte i of four has those of input
+//                    4 s + i at s (Five, groups of 32) or 2 s (Six, groups of 16)
+//   Eight            [group / 4][64][4] bytes
+enum class GroupNumbers : uint8_t { Four, Five, Six, Eight };
+enum class GroupScales : uint8_t {
+  F16,
+  BF16,
+  F32,
+  Byte,
+  SignedByte
+};  // the last two times those of the block
+// What codes are: integers, numbers of a table, or float8 (e4m3fn); the last two are multiplied as float32.
+enum class GroupValues : uint8_t { Integers, Table, Float8 };
+struct GroupLayout {
+  int64_t group, block;  // inputs; the block is one group where scales are no bytes
+  GroupNumbers numbers;
+  GroupScales scales;
+  bool has_zeros;
+  int32_t offset;
+  const uint8_t* table;  // of 16: what codes stand for; or null
+  int64_t block_head, group_head,
+      group_bytes;  // bytes before a block's groups, of a group's scales, of a group
+  GroupValues values;
+  float floats[16];  // Table
+};
 
 // y[i][j] = sum over k of x[i][k] * weights[k][j], for the 64 outputs j of a panel. The order of a sum's
 // terms does not depend on the number of rows.
@@ -57,8 +87,9 @@ struct QuantizeRowArgs {
   int64_t step, plane;  // bytes from four inputs to the next four, and from the first plane to the second
   int64_t group;        // the last may be shorter
   int planes;
-  int32_t offset;  // 128 for Int8, 8 for Int4: what the bytes of a panel exceed the numbers by
-  bool for_tiles;  // of dot_tiles, not dot
+  int32_t offset;   // 128 for Int8, 8 for Int4: what the bytes of a panel exceed the numbers by
+  bool for_tiles;   // of dot_tiles, not dot
+  bool has_scales;  // groups of weights have them
   int64_t groups_stride;
   int8_t* values;
   float* scales;    // [groups][groups_stride]; NaN where x has an infinity or NaN
@@ -75,7 +106,8 @@ struct DotArgs {
   const int32_t* x_starts;
   int64_t groups_stride;
   int64_t k, group;        // inputs; the last group may be shorter
-  const uint8_t* weights;  // of the panel, from these inputs on
+  const uint8_t* weights;  // of the panel, from these inputs on; Groups: bytes [k / 4][64][4]
+  const float* scales;     // Groups: scales and zeros, [groups][2][64]
   float* y;                // [rows][64]
 };
 using DotFn = void (*)(const DotArgs& args);
@@ -90,7 +122,7 @@ struct DotTilesArgs {
   int64_t groups_stride;
   int64_t k, group;        // inputs; the last group may be shorter, to a multiple of 4
   const uint8_t* weights;  // bytes [k / 4][64][4]
-  const float* scales;     // Int4: scales and zeros, [groups][2][64]
+  const float* scales;     // Int4, Groups: scales and zeros, [groups][2][64]
   float* y;                // [tiles][rows][64]
   const uint8_t* next;     // as in TilesArgs
   int64_t next_bytes;
@@ -125,22 +157,28 @@ struct QuantizeWeightsArgs {
 
 struct QuantizedKernels {
   const char* name;
-  // By format and number of rows, 1 to max_rows.
+  // By format and number of rows, 1 to max_rows; none for Groups.
   int max_rows;
   PanelFn multiply[kNumWeightFormats][kMaxSmallBatch + 1];
-  // By number of planes: [Int8, Int4][planes - 1][rows], 1 to dot_rows[planes - 1].
+  // By number of planes: [Int8, Int4, Groups][planes - 1][rows], 1 to dot_rows[planes - 1].
   bool has_dot;  // the machine has an instruction for it
   int dot_rows[2];
-  DotFn dot[2][2][kMaxDotRows + 1];
+  DotFn dot[3][2][kMaxDotRows + 1];
   int tile_lines;
-  DotTilesFn dot_tiles[2][2];  // [Int8, Int4][planes - 1]
+  DotTilesFn dot_tiles[3][2];  // [Int8, Int4, Groups][planes - 1]
   // int4 weights as dot_tiles takes them.
   void (*unpack_int4)(const uint8_t* weights, int64_t k, int64_t group, uint8_t* bytes, float* scales);
+  // Weights of groups, whole blocks, as dot and dot_tiles take them.
+  void (*unpack_groups)(const uint8_t* weights, int64_t k, const GroupLayout& layout, uint8_t* bytes,
+                        float* scales);
   void (*quantize_row)(const QuantizeRowArgs& args);
   // Weights of inputs [0, k) of a panel, whose numbers are not yet multiplied with Int8's scales, as blocks
   // of `lanes * 2` outputs: [64 / block][k][block].
   int lanes;
   void (*expand[kNumWeightFormats])(const uint8_t* weights, int64_t k, int64_t group, float* to);
+  // The same of groups' bytes and scales, as unpack_groups gives them.
+  void (*expand_groups)(const uint8_t* bytes, const float* scales, int64_t k, const GroupLayout& layout,
+                        float* to);
   int tile_rows;
   void (*multiply_tiles)(const TilesArgs& args);
   void (*finish)(const FinishArgs& args);

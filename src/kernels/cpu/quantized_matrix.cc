@@ -61,8 +61,13 @@ int64_t PackedMatrix::offset_of(int64_t k) const {
     case WeightFormat::BF16: return k * kPanel * 2;
     case WeightFormat::Int8: return k * kPanel;
     case WeightFormat::Int4: return k / group_ * 4 * kPanel + k / 2 * kPanel;
+    case WeightFormat::Groups: return k / layout_.block * block_bytes();
   }
   return 0;
+}
+
+int64_t PackedMatrix::block_bytes() const {
+  return layout_.block_head + layout_.block / layout_.group * layout_.group_bytes;
 }
 
 const uint8_t* PackedMatrix::next_block(int64_t first, int64_t index, int64_t panels, int64_t k,
@@ -73,7 +78,9 @@ const uint8_t* PackedMatrix::next_block(int64_t first, int64_t index, int64_t pa
 }
 
 int PackedMatrix::planes(InputPrecision precision) const {
-  if (format_ != WeightFormat::Int8 && format_ != WeightFormat::Int4) return 0;
+  if (format_ == WeightFormat::Groups && layout_.values != GroupValues::Integers) return 0;
+  if (format_ != WeightFormat::Int8 && format_ != WeightFormat::Int4 && format_ != WeightFormat::Groups)
+    return 0;
   switch (precision) {
     case InputPrecision::BFloat16:
     case InputPrecision::Auto: return quantized_kernels().has_dot ? 2 : 0;
@@ -118,7 +125,7 @@ void PackedMatrix::multiply(const ProductArgs& args) const {
       multiply_bfloat16(part, *engine, parts);
     else if (planes > 0)
       multiply_integers(part, planes);
-    else if (most == kManyRows)
+    else if (most == kManyRows || format_ == WeightFormat::Groups)
       multiply_many(part);
     else
       multiply_few(part);
@@ -226,21 +233,35 @@ struct PackedMatrix::ManyRows {
   static void run(void* context, int64_t begin, int64_t end) {
     thread_local Scratch scratch;
     const ManyRows& self = *static_cast<const ManyRows*>(context);
-    float* const weights = scratch.floats(kExpanded * kPanel + kPanelsAtOnce * self.panel_sums());
+    // Of groups, their bytes and scales as well.
+    const int64_t unpacked = self.matrix.format_ == WeightFormat::Groups
+                                 ? kExpanded * kPanel / 4 + kExpanded / self.matrix.group_ * 2 * kPanel
+                                 : 0;
+    float* const weights = scratch.floats(kExpanded * kPanel + kPanelsAtOnce * self.panel_sums() + unpacked);
     for (int64_t panel = begin; panel < end; panel += kPanelsAtOnce)
       self.run_panels(panel, std::min(kPanelsAtOnce, end - panel), weights, weights + kExpanded * kPanel);
   }
   int64_t panel_sums() const { return tiles * tile_rows * kPanel; }
 
-  // sums: [panels][rows][64]
+  // unpacked: room for bytes and scales of groups
+  void expand(const uint8_t* from, int64_t count, float* to, float* unpacked) const {
+    const QuantizedKernels& kernels = quantized_kernels();
+    if (matrix.format_ != WeightFormat::Groups)
+      return kernels.expand[static_cast<int>(matrix.format_)](from, count, matrix.group_, to);
+    auto* const bytes = reinterpret_cast<uint8_t*>(unpacked);
+    float* const scales = unpacked + kExpanded * kPanel / 4;
+    kernels.unpack_groups(from, count, matrix.layout_, bytes, scales);
+    kernels.expand_groups(bytes, scales, count, matrix.layout_, to);
+  }
+
+  // sums: [panels][rows][64], and behind them what expand() needs
   void run_panels(int64_t first, int64_t panels, float* weights, float* sums) const {
     const QuantizedKernels& kernels = quantized_kernels();
     std::fill(sums, sums + panels * panel_sums(), 0.0f);
     for (int64_t k = 0; k < matrix.packed_in_; k += kExpanded) {
       const int64_t count = std::min(kExpanded, matrix.packed_in_ - k);
       for (int64_t i = 0; i < panels; ++i) {
-        kernels.expand[static_cast<int>(matrix.format_)](matrix.panel(first + i) + matrix.offset_of(k), count,
-                                                         matrix.group_, weights);
+        expand(matrix.panel(first + i) + matrix.offset_of(k), count, weights, sums + panels * panel_sums());
         kernels.multiply_tiles({.tiles = tiles,
                                 .x = x + k * tiles * tile_rows,
                                 .x_stride = kExpanded * tile_rows,

@@ -10,6 +10,7 @@
 #include "kernels/cpu/packed_weights.h"
 #include "kernels/cpu/quantized_kernels.h"
 #include "kernels/cpu/scratch.h"
+#include "weft/block_format.h"
 #include "weft/dtype.h"
 #include "weft/parallel.h"
 
@@ -19,10 +20,14 @@ namespace weft::kernels {
 struct WeightRows {
   WeightFormat format = WeightFormat::F32;
   const void* values = nullptr;
-  const void* scales = nullptr;  // Int8: float [out]; Int4: bfloat16 [groups, out, 2]
-  const float* bias = nullptr;   // [out] or null
+  // Int8: float [out]; Int4: bfloat16 [groups, out, 2]; Groups without a block format: float of that shape
+  const void* scales = nullptr;
+  const float* bias = nullptr;  // [out] or null
   int64_t out = 0, in = 0;
-  int64_t group = 0;  // Int4
+  int64_t group = 0;                       // Int4
+  BlockFormat blocks = BlockFormat::None;  // Groups: what the rows are made of; None: the codes of Int4, or
+                                           // numbers of int8
+  GroupLayout layout = {};                 // Groups
 };
 
 // Rows of numbers of one of the floating types.
@@ -82,6 +87,8 @@ class PackedMatrix {
   struct ManyIntegers;
   struct ManyBFloat16;
   void pack_panel(int64_t panel, const std::vector<WeightRows>& weights);
+  // One output's weights of all inputs.
+  void pack_groups(const WeightRows& rows, int64_t row, uint8_t* panel, int64_t lane) const;
   static bool all_finite(const uint8_t* panel, int64_t count);
   const uint8_t* panel(int64_t index) const {
     return static_cast<const uint8_t*>(weights_->data()) + index * panel_bytes_;
@@ -92,6 +99,7 @@ class PackedMatrix {
   // weights that are taken next.
   const uint8_t* next_block(int64_t first, int64_t index, int64_t panels, int64_t k, int64_t step) const;
   int planes(InputPrecision precision) const;
+  int64_t block_bytes() const;  // Groups: of a panel's block
   // Of rows that share one pass over the weights.
   void multiply_few(const ProductArgs& args) const;
   void multiply_many(const ProductArgs& args) const;
@@ -107,6 +115,7 @@ class PackedMatrix {
   bool gated_ = false;
   std::atomic<bool> is_finite_ = true;  // of bfloat16 weights: none is infinite or NaN
   int64_t in_ = 0, packed_in_ = 0, out_ = 0, panels_ = 0, group_ = 0, panel_bytes_ = 0;
+  GroupLayout layout_ = {};
   std::shared_ptr<Storage> weights_;  // [panels][panel_bytes]
   FloatBuffer scales_, bias_;         // [panels][64], or empty
 };

@@ -10,19 +10,13 @@ namespace weft::kernels {
 namespace {
 
 // Inputs that are packed together; those past the end are zeros.
-int64_t packed_together(WeightFormat format, int64_t group) {
-  return format == WeightFormat::Int8 ? 16 : format == WeightFormat::Int4 ? group : 1;
-}
-
-int64_t bytes_per_panel(WeightFormat format, int64_t in, int64_t group) {
+int64_t packed_together(WeightFormat format, int64_t group, const GroupLayout& layout) {
   switch (format) {
-    case WeightFormat::F32: return in * kPanel * 4;
-    case WeightFormat::F16:
-    case WeightFormat::BF16: return in * kPanel * 2;
-    case WeightFormat::Int8: return in * kPanel;
-    case WeightFormat::Int4: return in / group * (4 * kPanel + group / 2 * kPanel);
+    case WeightFormat::Int8: return 16;
+    case WeightFormat::Int4: return group;
+    case WeightFormat::Groups: return layout.block;
+    default: return 1;
   }
-  return 0;
 }
 
 // Elements of a row to every 64th element.
@@ -160,7 +154,8 @@ void pack_squares(WeightFormat format, const Source& source, int64_t k, int64_t 
     case WeightFormat::Int8:
       return transpose_rows<uint32_t>(source.bytes(in) + k, in, count / 4, to + 4 * lane,
                                       [](auto row) { return row ^ 0x80808080u; });
-    case WeightFormat::Int4: break;
+    case WeightFormat::Int4:
+    case WeightFormat::Groups: break;
   }
   const int64_t group = source.weights->group;
   for (; k < end; k += group, to += 4 * kPanel + group / 2 * kPanel)
@@ -200,15 +195,20 @@ int64_t square_at(const std::vector<Source>& sources, int64_t lane, WeightFormat
 }  // namespace
 
 PackedMatrix::PackedMatrix(const std::vector<WeightRows>& weights, bool gated)
-    : format_(weights[0].format), gated_(gated), in_(weights[0].in), group_(weights[0].group) {
+    : format_(weights[0].format),
+      gated_(gated),
+      in_(weights[0].in),
+      group_(weights[0].group),
+      layout_(weights[0].layout) {
+  if (format_ == WeightFormat::Groups) group_ = layout_.group;
   bool has_bias = false;
   for (const WeightRows& part : weights) {
     out_ += part.out;
     has_bias = has_bias || part.bias != nullptr;
   }
-  packed_in_ = round_up(in_, packed_together(format_, group_));
+  packed_in_ = round_up(in_, packed_together(format_, group_, layout_));
   panels_ = gated_ ? (out_ / 2 + kPanel / 2 - 1) / (kPanel / 2) : (out_ + kPanel - 1) / kPanel;
-  panel_bytes_ = bytes_per_panel(format_, packed_in_, group_);
+  panel_bytes_ = offset_of(packed_in_);
   weights_ = Storage::allocate(static_cast<size_t>(std::max<int64_t>(1, panels_ * panel_bytes_)));
   if (format_ == WeightFormat::Int8) scales_ = FloatBuffer(panels_ * kPanel);
   if (has_bias) bias_ = FloatBuffer(panels_ * kPanel);
@@ -229,6 +229,12 @@ void PackedMatrix::pack_panel(int64_t panel, const std::vector<WeightRows>& weig
     const int64_t index = panel * kPanel + lane;
     if (scales_.data()) scales_.data()[index] = rows ? static_cast<const float*>(rows->scales)[row] : 0.0f;
     if (bias_.data()) bias_.data()[index] = rows && rows->bias ? rows->bias[row] : 0.0f;
+  }
+  if (format_ == WeightFormat::Groups) {
+    for (int64_t lane = 0; lane < kPanel; ++lane)
+      if (const Source& source = sources[static_cast<size_t>(lane)]; source.weights)
+        pack_groups(*source.weights, source.row, to, lane);
+    return;
   }
   for (int64_t k = 0; k < in_; k += kBlock) {
     const int64_t end = std::min(in_, k + kBlock);
@@ -256,6 +262,7 @@ void PackedMatrix::pack_panel(int64_t panel, const std::vector<WeightRows>& weig
           break;
         case WeightFormat::Int8: pack_int8(source.bytes(in_), k, end, at + 4 * lane); break;
         case WeightFormat::Int4: pack_int4(source, k, end, at, lane); break;
+        case WeightFormat::Groups: break;
       }
     }
     if (format_ == WeightFormat::BF16 && !all_finite(at, end - k)) is_finite_ = false;
