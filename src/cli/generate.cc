@@ -253,7 +253,7 @@ bool has_room(const Session& session, const std::vector<int64_t>& ids, bool is_t
 
 // Messages line by line, `first` before them. Ctrl-C ends an answer, Ctrl-D the conversation; "/new" begins
 // another one.
-std::string converse(const GenerateArguments& arguments, Session& session, ChatTemplate chat,
+std::string converse(const GenerateArguments& arguments, Session& session, const ChatTemplate& chat,
                      const std::string& first) {
   std::vector<ChatMessage> opening;
   if (!arguments.system.empty()) opening.push_back({"system", arguments.system});
@@ -277,7 +277,7 @@ std::string converse(const GenerateArguments& arguments, Session& session, ChatT
       continue;
     }
     messages.push_back({"user", line});
-    std::vector<int64_t> ids = encode_chat(*session.tokenizer, chat, messages);
+    std::vector<int64_t> ids = chat.encode(messages);
     if (!has_room(session, ids, is_terminal)) {
       messages.pop_back();
       continue;
@@ -346,9 +346,10 @@ int generate(const GenerateArguments& arguments) {
     session.draft = draft.load();
   }
   const double load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const ChatTemplate chat = arguments.chat_template.empty()
-                                ? chat_template_for(*session.tokenizer, session.model->config().model_type)
-                                : chat_template_from_name(arguments.chat_template);
+  const bool is_chat = arguments.chat || arguments.interactive;
+  const auto chat = is_chat ? chat_template_of(arguments.model.folder, arguments.chat_template, *session.model,
+                                               session.tokenizer)
+                            : nullptr;
   if (session.model->num_ranks() > 1) distributed::reset_statistics();
   session.start = std::chrono::steady_clock::now();
   struct sigaction action {};
@@ -361,14 +362,14 @@ int generate(const GenerateArguments& arguments) {
                         : arguments.profile);
   std::string answer;
   if (arguments.interactive) {
-    answer = converse(arguments, session, chat, prompt);
+    answer = converse(arguments, session, *chat, prompt);
   } else {
     std::vector<int64_t> ids;
     if (arguments.chat) {
       std::vector<ChatMessage> messages;
       if (!arguments.system.empty()) messages.push_back({"system", arguments.system});
       messages.push_back({"user", prompt});
-      ids = encode_chat(*session.tokenizer, chat, messages);
+      ids = chat->encode(messages);
     } else {
       ids = session.tokenizer->encode(prompt, true, arguments.special);
     }

@@ -95,6 +95,13 @@ models::ModelOptions ModelArguments::options() const {
           .device = device_of_model()};
 }
 
+std::shared_ptr<const models::ChatTemplate> chat_template_of(
+    const std::string& folder, const std::string& name, const models::CausalModel& model,
+    const std::shared_ptr<const models::Tokenizer>& tokenizer) {
+  return name.empty() ? models::ChatTemplate::open(folder, tokenizer, model.config().model_type)
+                      : models::ChatTemplate::named(name, tokenizer);
+}
+
 std::shared_ptr<const models::CausalModel> ModelArguments::load() const {
   if (threads > 0) set_num_threads(threads);
   models::ModelOptions loading = options();
@@ -146,8 +153,8 @@ ModelCommands::ModelCommands(CLI::App& app, CLI::App& bench) {
   generate->add_option("--system", generate_.system, "The system message of a chat");
   generate
       ->add_option("--chat-template", generate_.chat_template,
-                   "llama2, llama3, mistral, chatml or none (default: by the model)")
-      ->check(one_of({"llama2", "llama3", "mistral", "chatml", "none"}));
+                   "llama2, llama3, mistral, chatml, none, or a file with a Jinja template (default: the model's)")
+      ->check(not_empty());
   generate->add_option("--draft-model", generate_.draft_model,
                        "Folder of a smaller model whose tokens the model checks several at a time");
   generate

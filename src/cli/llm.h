@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/models/causal_model.h"
+#include "weft/models/chat.h"
 
 namespace weft::cli {
 
@@ -31,6 +32,11 @@ struct ModelArguments {
   std::shared_ptr<const models::CausalModel> load() const;
   models::ModelOptions options() const;
 };
+
+// The one asked for by name or file, or the model's own.
+std::shared_ptr<const models::ChatTemplate> chat_template_of(
+    const std::string& folder, const std::string& name, const models::CausalModel& model,
+    const std::shared_ptr<const models::Tokenizer>& tokenizer);
 
 struct GenerateArguments {
   ModelArguments model;

@@ -43,8 +43,8 @@ void ServeCommand::add_model_options() {
       ->check(one_of({"auto", "float32", "int16", "int8"}));
   command_
       ->add_option("--chat-template", chat_template_,
-                   "llama2, llama3, mistral, chatml or none (default: by the model)")
-      ->check(one_of({"llama2", "llama3", "mistral", "chatml", "none"}));
+                   "llama2, llama3, mistral, chatml, none, or a file with a Jinja template (default: the model's)")
+      ->check(not_empty());
   command_
       ->add_option("--max-batch", max_batch_,
                    "Texts written at once, or rows of calls that are joined (default: 16)")
@@ -181,9 +181,7 @@ int ServeCommand::serve_model() const {
 
   const auto service = serve::make_llm_service(
       engine, tokenizer,
-      {.api = options_of_api,
-       .chat = chat_template_.empty() ? models::chat_template_for(*tokenizer, model->config().model_type)
-                                      : models::chat_template_from_name(chat_template_)});
+      {.api = options_of_api, .chat = chat_template_of(model_.folder, chat_template_, *model, tokenizer)});
   serve::HttpServer server(http(), service);
   const serve::Figures figures = engine->metrics().figures();
   fmt::print("weights  {} per step, {}\n", bytes_text(static_cast<double>(figures.weight_bytes)),

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <type_traits>
 #include <unordered_set>
 #include <vector>
 
@@ -17,11 +18,12 @@ namespace weft {
 namespace {
 
 // Json::parse with a callback looks through all elements of a list behind each of them; this builds the value directly.
-class CheckedJson : public nlohmann::detail::json_sax_dom_parser<Json> {
-  using Base = nlohmann::detail::json_sax_dom_parser<Json>;
+template <class Document>
+class CheckedJson : public nlohmann::detail::json_sax_dom_parser<Document> {
+  using Base = nlohmann::detail::json_sax_dom_parser<Document>;
 
  public:
-  CheckedJson(Json& result, const std::string& what) : Base(result, true), what_(what) {}
+  CheckedJson(Document& result, const std::string& what) : Base(result, true), what_(what) {}
 
   bool start_object(size_t size) {
     enter();
@@ -42,11 +44,15 @@ class CheckedJson : public nlohmann::detail::json_sax_dom_parser<Json> {
   bool key(std::string& name) {
     WEFT_CHECK(keys_.back().insert(name).second,
                fmt::format("{}: the key '{}' is there twice", what_, printable(name)));
+    // Each key is looked for among those before it.
+    if constexpr (std::is_same_v<Document, OrderedJson>)
+      WEFT_CHECK(keys_.back().size() <= kMostOrderedKeys,
+                 fmt::format("{}: an object has more than {} keys", what_, kMostOrderedKeys));
     return Base::key(name);
   }
 
  private:
-  static constexpr size_t kMaxDepth = 64;
+  static constexpr size_t kMaxDepth = 64, kMostOrderedKeys = 1024;
   void enter() {
     WEFT_CHECK(keys_.size() < kMaxDepth, fmt::format("{}: JSON nested deeper than {}", what_, kMaxDepth));
     keys_.emplace_back();
@@ -56,17 +62,23 @@ class CheckedJson : public nlohmann::detail::json_sax_dom_parser<Json> {
   std::vector<std::unordered_set<std::string>> keys_;  // of the objects and lists around
 };
 
-}  // namespace
-
-Json parse_json(std::string_view text, const std::string& what) {
-  Json result;
-  CheckedJson builder(result, what);
+template <class Document>
+Document parse_document(std::string_view text, const std::string& what) {
+  Document result;
+  CheckedJson<Document> builder(result, what);
   try {
-    Json::sax_parse(text, &builder);
+    Document::sax_parse(text, &builder);
     return result;
-  } catch (const Json::exception& error) {
+  } catch (const typename Document::exception& error) {
     throw_error(ErrorKind::Value, fmt::format("{}: not valid JSON: {}", what, printable(error.what())));
   }
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& what) { return parse_document<Json>(text, what); }
+OrderedJson parse_ordered_json(std::string_view text, const std::string& what) {
+  return parse_document<OrderedJson>(text, what);
 }
 
 Json read_json(const std::string& path) {

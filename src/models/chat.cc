@@ -1,138 +1,264 @@
+#include "weft/models/chat.h"
+
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <map>
+#include <optional>
+
 #include "core/printable.h"
+#include "io/json.h"
+#include "models/chat_built_in.h"
+#include "models/gguf.h"
+#include "models/gguf_model.h"
+#include "models/jinja/template.h"
+#include "models/special_tokens.h"
+#include "runtime/files.h"
 #include "weft/error.h"
-#include "weft/models/tokenizer.h"
 
 namespace weft::models {
 namespace {
 
-std::string trimmed(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n"), end = text.find_last_not_of(" \t\r\n");
-  return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
+namespace fs = std::filesystem;
+
+// Around a special token that stands in a conversation's text: noncharacters, which no text has.
+constexpr const char *kOpen = "\xEF\xB7\x90", *kClose = "\xEF\xB7\x91";
+constexpr size_t kMarkBytes = 3;
+
+std::string chat_file(const fs::path& path) {
+  const std::optional<std::string> text = runtime::read_file(path);
+  if (!text) throw_error(ErrorKind::Runtime, fmt::format("'{}': cannot be read", path.string()));
+  runtime::check_no_lfs_pointer(*text, fmt::format("'{}'", path.string()));
+  return *text;
 }
 
-class Builder {
- public:
-  explicit Builder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
-  void text(const std::string& text) { append(tokenizer_.encode(text, false, false)); }
-  void token(const char* token) {
-    const auto id = tokenizer_.token_id(token);
-    WEFT_CHECK(id.has_value(), fmt::format("chat template: the tokenizer has no token '{}'", token));
-    ids_.push_back(*id);
-  }
-  void bos() {
-    if (const auto id = tokenizer_.bos_id()) ids_.push_back(*id);
-  }
-  void eos() {
-    if (const auto ids = tokenizer_.eos_ids(); !ids.empty()) ids_.push_back(ids[0]);
-  }
-  std::vector<int64_t> take() { return std::move(ids_); }
-
- private:
-  void append(const std::vector<int64_t>& ids) { ids_.insert(ids_.end(), ids.begin(), ids.end()); }
-  const Tokenizer& tokenizer_;
-  std::vector<int64_t> ids_;
-};
-
-// [INST] user [/INST] answer </s>, pairs of turns; the system message inside the first user's.
-void bracketed(Builder& builder, const std::vector<ChatMessage>& messages, bool is_llama2) {
-  std::string system;
-  size_t first = 0;
-  if (!messages.empty() && messages[0].role == "system") {
-    system = is_llama2 ? fmt::format("<<SYS>>\n{}\n<</SYS>>\n\n", messages[0].content)
-                       : messages[0].content + "\n\n";
-    first = 1;
-  }
-  if (!is_llama2) builder.bos();
-  std::string question;  // Llama 2: encoded as one text with its answer
-  for (size_t i = first; i < messages.size(); ++i) {
-    const bool is_user = (i - first) % 2 == 0;
-    WEFT_CHECK(messages[i].role == (is_user ? "user" : "assistant"),
-               fmt::format("chat: message {} must be of the {}, it is of '{}'", i,
-                           is_user ? "user" : "assistant", printable(messages[i].role)));
-    const std::string content = is_llama2 ? trimmed(messages[i].content) : messages[i].content;
-    if (is_user) {
-      question = fmt::format("[INST] {}{} [/INST]", i == first ? system : "", content);
-      if (is_llama2) builder.bos();
-      if (!is_llama2 || i + 1 == messages.size()) builder.text(question);
-    } else {
-      builder.text(is_llama2 ? fmt::format("{} {} ", question, content) : content);
-      builder.eos();
-    }
-  }
-}
-
-void headed(Builder& builder, const std::vector<ChatMessage>& messages, bool is_llama3) {
-  const auto header = [&](const std::string& role) {
-    builder.token(is_llama3 ? "<|start_header_id|>" : "<|im_start|>");
-    builder.text(role);
-    if (is_llama3) builder.token("<|end_header_id|>");
-    builder.text(is_llama3 ? "\n\n" : "\n");
-  };
-  if (is_llama3)
-    builder.bos();
-  else if (messages.empty() || messages[0].role != "system") {
-    header("system");
-    builder.text("You are a helpful assistant.");
-    builder.token("<|im_end|>");
-    builder.text("\n");
-  }
-  for (const ChatMessage& message : messages) {
-    WEFT_CHECK(message.role == "system" || message.role == "user" || message.role == "assistant",
-               fmt::format("chat: unknown role '{}'; the roles are system, user and assistant",
-                           printable(message.role)));
-    header(message.role);
-    builder.text(is_llama3 ? trimmed(message.content) : message.content);
-    builder.token(is_llama3 ? "<|eot_id|>" : "<|im_end|>");
-    if (!is_llama3) builder.text("\n");
-  }
-  header("assistant");
+// A token as tokenizer_config.json has it: a text, or an object with its text.
+std::optional<std::string> token_text(const Json& token) {
+  if (token.is_string()) return token.get<std::string>();
+  if (token.is_object() && token.contains("content") && token["content"].is_string())
+    return token["content"].get<std::string>();
+  return std::nullopt;
 }
 
 }  // namespace
 
-ChatTemplate chat_template_for(const Tokenizer& tokenizer, std::string_view model_type) {
-  if (tokenizer.token_id("<|start_header_id|>")) return ChatTemplate::Llama3;
-  if (tokenizer.token_id("<|im_start|>")) return ChatTemplate::ChatML;
-  if (model_type == "mistral") return ChatTemplate::Mistral;
-  return ChatTemplate::Llama2;
-}
+struct ChatTemplate::State {
+  std::string name;
+  bool is_built_in = false;
+  std::map<std::string, std::unique_ptr<jinja::Template>> templates;
+  std::shared_ptr<const Tokenizer> tokenizer;
+  SpecialTokens special;
+  OrderedJson tokens = OrderedJson::object();  // bos_token, …
 
-ChatTemplate chat_template_from_name(std::string_view name) {
-  for (const ChatTemplate chat : {ChatTemplate::None, ChatTemplate::Llama2, ChatTemplate::Llama3,
-                                  ChatTemplate::Mistral, ChatTemplate::ChatML})
-    if (name == models::name(chat)) return chat;
-  throw_error(
-      ErrorKind::Value,
-      fmt::format("unknown chat template '{}'; they are llama2, llama3, mistral, chatml and none", name));
-}
-
-const char* name(ChatTemplate chat) {
-  switch (chat) {
-    case ChatTemplate::None: return "none";
-    case ChatTemplate::Llama2: return "llama2";
-    case ChatTemplate::Llama3: return "llama3";
-    case ChatTemplate::Mistral: return "mistral";
-    case ChatTemplate::ChatML: return "chatml";
+  State(std::string of, std::shared_ptr<const Tokenizer> with)
+      : name(std::move(of)), tokenizer(std::move(with)) {
+    if (tokenizer == nullptr) return;
+    const std::optional<int64_t> bos = tokenizer->bos_id();
+    const std::vector<int64_t> ends = tokenizer->eos_ids();
+    for (const std::string& text : tokenizer->special_texts()) {
+      if (text.empty()) continue;
+      const std::optional<int64_t> id = tokenizer->token_id(text);
+      if (!id) continue;
+      special.add(text, {.id = *id});
+      if (bos == id) tokens["bos_token"] = text;
+      if (!ends.empty() && ends[0] == *id) tokens["eos_token"] = text;
+    }
   }
-  return "none";
+
+  void add(const std::string& which, std::string_view source) {
+    templates[which] = std::make_unique<jinja::Template>(
+        source, fmt::format("chat template {}{}", name, which == "default" ? "" : " (" + which + ")"));
+  }
+
+  // `chat_template` of a file: a text, or a list of texts with names.
+  void add_all(const Json& given, const std::string& where) {
+    if (given.is_string()) return add("default", given.get_ref<const std::string&>());
+    WEFT_CHECK(given.is_array() && !given.empty(),
+               fmt::format("{}: 'chat_template' must be a text or a list of named ones", where));
+    for (const Json& entry : given) {
+      WEFT_CHECK(entry.is_object() && entry.contains("name") && entry["name"].is_string() &&
+                     entry.contains("template") && entry["template"].is_string(),
+                 fmt::format("{}: 'chat_template' has an entry without a name or a template", where));
+      add(entry["name"].get<std::string>(), entry["template"].get_ref<const std::string&>());
+    }
+  }
+
+  void read_tokens(const Json& config) {
+    for (const auto& [key, value] : config.items())
+      if (key.ends_with("_token"))
+        if (const auto text = token_text(value)) tokens[key] = *text;
+  }
+
+  const jinja::Template& chosen(const OrderedJson& variables) const {
+    const auto tools = variables.find("tools");
+    const bool has_tools = tools != variables.end() && !tools->is_null();
+    for (const char* which : {"tool_use", "default"}) {
+      const auto found = templates.find(which);
+      if (found != templates.end() && (has_tools || std::string_view(which) == "default"))
+        return *found->second;
+    }
+    throw_error(ErrorKind::Value, fmt::format("chat template {}: there is none named 'default'; there are {}",
+                                              name, fmt::join(keys(), ", ")));
+  }
+  std::vector<std::string> keys() const {
+    std::vector<std::string> all;
+    for (const auto& [key, unused] : templates) all.push_back(key);
+    return all;
+  }
+
+  OrderedJson completed(std::string_view text) const {
+    OrderedJson variables = parse_ordered_json(text, "chat");
+    WEFT_CHECK(variables.is_object(), "chat: the variables must be an object");
+    const auto messages = variables.find("messages");
+    WEFT_CHECK(messages != variables.end() && messages->is_array(), "chat: 'messages' must be a list");
+    for (const OrderedJson& message : *messages)
+      WEFT_CHECK(message.is_object(), "chat: each of 'messages' must be an object with a role and a content");
+    for (const char* key : {"tools", "documents"})
+      if (!variables.contains(key)) variables[key] = nullptr;
+    if (!variables.contains("add_generation_prompt")) variables["add_generation_prompt"] = true;
+    for (const auto& [key, value] : tokens.items())
+      if (!variables.contains(key)) variables[key] = value;
+    return variables;
+  }
+
+  // Special tokens in all texts of it are put between marks.
+  void mark(OrderedJson& json) const {
+    if (json.is_structured()) {
+      for (OrderedJson& part : json) mark(part);
+      return;
+    }
+    if (!json.is_string()) return;
+    std::string marked;
+    bool is_any = false;
+    for (const auto& [part, id] : special.split(json.get_ref<const std::string&>(), true)) {
+      is_any = is_any || id;
+      marked += id ? fmt::format("{}{}{}", kOpen, part, kClose) : std::string(part);
+    }
+    if (is_any) json = marked;
+  }
+
+  std::vector<int64_t> encode(std::string_view text) const {
+    std::vector<int64_t> ids;
+    const auto add_part = [&](std::string_view part, bool with_special) {
+      if (part.empty()) return;
+      const std::vector<int64_t> more = tokenizer->encode(part, false, with_special);
+      ids.insert(ids.end(), more.begin(), more.end());
+    };
+    for (size_t from = 0; from < text.size();) {
+      const size_t open = text.find(kOpen, from);
+      const size_t close = open == std::string_view::npos ? open : text.find(kClose, open);
+      if (close == std::string_view::npos) {
+        add_part(text.substr(from), true);
+        break;
+      }
+      add_part(text.substr(from, open - from), true);
+      add_part(text.substr(open + kMarkBytes, close - open - kMarkBytes), false);
+      from = close + kMarkBytes;
+    }
+    return ids;
+  }
+};
+
+ChatTemplate::ChatTemplate(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ChatTemplate::~ChatTemplate() = default;
+
+std::shared_ptr<const ChatTemplate> ChatTemplate::open(const std::string& folder,
+                                                       std::shared_ptr<const Tokenizer> tokenizer,
+                                                       std::string_view model_type) {
+  const fs::path path = folder;
+  std::error_code ignored;
+  auto state = std::make_unique<State>("", tokenizer);
+  if (fs::is_regular_file(path, ignored) && is_gguf(folder)) {
+    if (const auto source = gguf_chat_template(GgufFile(folder)))
+      return parse(*source, fmt::format("of '{}'", folder), tokenizer);
+    return built_in(std::move(tokenizer), model_type);
+  }
+  Json config = Json::object();
+  if (fs::exists(path / "tokenizer_config.json", ignored)) {
+    config = read_json(path / "tokenizer_config.json");
+    WEFT_CHECK(config.is_object(),
+               fmt::format("'{}': not a JSON object", (path / "tokenizer_config.json").string()));
+    state->read_tokens(config);
+  }
+  // The order in which transformers looks for them.
+  if (const fs::path file = path / "chat_template.jinja"; fs::exists(file, ignored)) {
+    state->name = "'chat_template.jinja'";
+    state->add("default", chat_file(file));
+    for (const auto& entry : fs::directory_iterator(path / "additional_chat_templates", ignored))
+      if (entry.path().extension() == ".jinja") state->add(entry.path().stem(), chat_file(entry.path()));
+  } else if (const fs::path legacy = path / "chat_template.json"; fs::exists(legacy, ignored)) {
+    state->name = "'chat_template.json'";
+    const Json json = read_json(legacy);
+    WEFT_CHECK(json.is_object() && json.contains("chat_template"),
+               fmt::format("'{}': no 'chat_template'", legacy.string()));
+    state->add_all(json["chat_template"], state->name);
+  } else if (config.contains("chat_template") && !config["chat_template"].is_null()) {
+    state->name = "of 'tokenizer_config.json'";
+    state->add_all(config["chat_template"], "'tokenizer_config.json'");
+  }
+  if (!state->templates.empty()) return std::shared_ptr<ChatTemplate>(new ChatTemplate(std::move(state)));
+  return built_in(std::move(tokenizer), model_type);
 }
 
-std::vector<int64_t> encode_chat(const Tokenizer& tokenizer, ChatTemplate chat,
-                                 const std::vector<ChatMessage>& messages) {
-  Builder builder(tokenizer);
-  switch (chat) {
-    case ChatTemplate::None:
-      builder.bos();
-      for (const ChatMessage& message : messages) builder.text(message.content);
-      break;
-    case ChatTemplate::Llama2:
-    case ChatTemplate::Mistral: bracketed(builder, messages, chat == ChatTemplate::Llama2); break;
-    case ChatTemplate::Llama3:
-    case ChatTemplate::ChatML: headed(builder, messages, chat == ChatTemplate::Llama3); break;
+std::shared_ptr<const ChatTemplate> ChatTemplate::built_in(std::shared_ptr<const Tokenizer> tokenizer,
+                                                           std::string_view model_type) {
+  const char* const name = built_in_template_for(*tokenizer, model_type).name;
+  return named(name, std::move(tokenizer));
+}
+
+std::shared_ptr<const ChatTemplate> ChatTemplate::named(const std::string& name,
+                                                        std::shared_ptr<const Tokenizer> tokenizer) {
+  const BuiltInTemplate* const built_in = find_built_in_template(name);
+  if (built_in == nullptr) {
+    std::error_code ignored;
+    WEFT_CHECK(
+        fs::is_regular_file(name, ignored),
+        fmt::format("unknown chat template '{}'; they are llama2, llama3, mistral, chatml and none, or a "
+                    "file with a template",
+                    printable(name)));
+    return parse(chat_file(name), fmt::format("'{}'", printable(name)), std::move(tokenizer));
   }
-  return builder.take();
+  WEFT_CHECK(*built_in->token == '\0' || tokenizer->token_id(built_in->token).has_value(),
+             fmt::format("chat template {}: the tokenizer has no token '{}'", name, built_in->token));
+  auto state = std::make_unique<State>(name, std::move(tokenizer));
+  state->is_built_in = true;
+  state->add("default", built_in->source);
+  return std::shared_ptr<ChatTemplate>(new ChatTemplate(std::move(state)));
+}
+
+std::shared_ptr<const ChatTemplate> ChatTemplate::parse(std::string_view source, const std::string& name,
+                                                        std::shared_ptr<const Tokenizer> tokenizer) {
+  auto state = std::make_unique<State>(name, std::move(tokenizer));
+  state->add("default", source);
+  return std::shared_ptr<ChatTemplate>(new ChatTemplate(std::move(state)));
+}
+
+const std::string& ChatTemplate::name() const { return state_->name; }
+bool ChatTemplate::is_built_in() const { return state_->is_built_in; }
+std::vector<std::string> ChatTemplate::names() const { return state_->keys(); }
+
+std::string ChatTemplate::render(std::string_view variables) const {
+  const OrderedJson completed = state_->completed(variables);
+  return state_->chosen(completed).render(completed);
+}
+
+std::vector<int64_t> ChatTemplate::encode(std::string_view variables) const {
+  WEFT_CHECK(state_->tokenizer != nullptr, "chat: the template was made without a tokenizer");
+  OrderedJson completed = state_->completed(variables);
+  for (const char* key : {"messages", "tools", "documents"}) state_->mark(completed[key]);
+  return state_->encode(state_->chosen(completed).render(completed));
+}
+
+std::vector<int64_t> ChatTemplate::encode(const std::vector<ChatMessage>& messages) const {
+  return encode(chat_variables(messages));
+}
+
+std::string chat_variables(const std::vector<ChatMessage>& messages) {
+  OrderedJson list = OrderedJson::array();
+  for (const ChatMessage& message : messages)
+    list.push_back({{"role", message.role}, {"content", message.content}});
+  return OrderedJson{{"messages", std::move(list)}}.dump(-1, ' ', false,
+                                                         OrderedJson::error_handler_t::replace);
 }
 
 }  // namespace weft::models

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "weft/error.h"
@@ -20,6 +21,10 @@ void SamplingOptions::check() const {
   WEFT_CHECK(min_p >= 0 && min_p <= 1, fmt::format("min_p must be between 0 and 1, got {}", min_p));
   WEFT_CHECK(repetition_penalty > 0 && std::isfinite(repetition_penalty),
              fmt::format("repetition_penalty must be positive, got {}", repetition_penalty));
+  for (const double penalty : {presence_penalty, frequency_penalty})
+    WEFT_CHECK(std::isfinite(penalty), fmt::format("penalties must be finite, got {}", penalty));
+  for (const auto& [token, bias] : biases)
+    WEFT_CHECK(token >= 0 && std::isfinite(bias), fmt::format("the bias of token {} is {}", token, bias));
 }
 
 Sampler::Sampler(const SamplingOptions& options, std::vector<IdRange> ids)
@@ -51,6 +56,15 @@ void penalize(std::vector<float>& logits, std::span<const int64_t> history, floa
     float& logit = logits[static_cast<size_t>(token)];
     logit = logit > 0 ? logit / penalty : logit * penalty;
   }
+}
+
+// source: OpenAI, "Frequency and presence penalties".
+void penalize_written(std::vector<float>& logits, std::span<const int64_t> written, const SamplingOptions& options) {
+  std::unordered_map<int64_t, int64_t> counts;
+  for (const int64_t token : written) ++counts[token];
+  for (const auto& [token, count] : counts)
+    logits[static_cast<size_t>(token)] -= static_cast<float>(
+        options.presence_penalty + options.frequency_penalty * static_cast<double>(count));
 }
 
 // Zero for all but the most likely tokens that together have `top_p`; tokens of one probability in order of
@@ -88,8 +102,13 @@ std::vector<float> Sampler::probabilities(std::span<const float> logits,
     for (const IdRange& range : ids_)
       std::copy(logits.begin() + range.begin, logits.begin() + range.end, scores.begin() + range.begin);
   }
+  for (const auto& [token, bias] : options_.biases)
+    if (token < static_cast<int64_t>(scores.size())) scores[static_cast<size_t>(token)] += bias;
   if (options_.repetition_penalty != 1.0)
     penalize(scores, history, static_cast<float>(options_.repetition_penalty));
+  if (options_.presence_penalty != 0.0 || options_.frequency_penalty != 0.0)
+    penalize_written(scores, history.subspan(std::min(history.size(), static_cast<size_t>(options_.penalties_from))),
+                     options_);
   const int64_t best = argmax(scores, ids_);
   if (options_.is_greedy()) {
     std::fill(scores.begin(), scores.end(), 0.0f);
@@ -116,7 +135,7 @@ std::vector<float> Sampler::probabilities(std::span<const float> logits,
 }
 
 int64_t Sampler::sample(std::span<const float> logits, std::span<const int64_t> history) {
-  if (options_.is_greedy() && options_.repetition_penalty == 1.0) return argmax(logits, ids_);
+  if (options_.is_greedy() && !options_.changes_logits()) return argmax(logits, ids_);
   return draw(probabilities(logits, history));
 }
 

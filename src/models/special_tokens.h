@@ -29,6 +29,7 @@ class SpecialTokens {
                                                                          bool special) const;
   std::optional<int64_t> find(std::string_view text) const;
   bool is_special(int64_t id) const;
+  std::vector<std::string> special_texts() const;
 
  private:
   std::map<std::string, SpecialToken, std::less<>> tokens_;

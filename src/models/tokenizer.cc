@@ -74,6 +74,13 @@ std::shared_ptr<Tokenizer> Tokenizer::open(const std::string& folder_or_file) {
   return is_tiktoken(bytes) ? parse_tiktoken(bytes, path) : parse_sentencepiece(bytes, path);
 }
 
+std::vector<std::string> Tokenizer::special_texts() const {
+  std::vector<std::string> texts;
+  for (int64_t id = 0; id < vocab_size(); ++id)
+    if (has_token(id) && is_special(id)) texts.push_back(token_bytes(id));
+  return texts;
+}
+
 std::string Tokenizer::decode(const std::vector<int64_t>& ids) const {
   std::string bytes;
   bool is_first = strips_first_space();

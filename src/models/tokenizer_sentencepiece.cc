@@ -61,6 +61,7 @@ class SentencePieceTokenizer : public Tokenizer {
   bool is_special(int64_t id) const override {
     return id >= 0 && id < vocab_size() && processor_.IsControl(static_cast<int>(id));
   }
+  std::vector<std::string> special_texts() const override { return special_.special_texts(); }
   bool strips_first_space() const override { return strips_; }
   std::optional<int64_t> bos_id() const override { return known(processor_.bos_id()); }
   std::vector<int64_t> eos_ids() const override {

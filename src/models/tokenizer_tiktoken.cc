@@ -107,6 +107,7 @@ class TiktokenTokenizer : public Tokenizer {
     return found == ranks_.end() ? std::nullopt : std::optional(found->second);
   }
   bool is_special(int64_t id) const override { return special_.is_special(id); }
+  std::vector<std::string> special_texts() const override { return special_.special_texts(); }
   std::optional<int64_t> bos_id() const override { return static_cast<int64_t>(tokens_.size()); }
   std::vector<int64_t> eos_ids() const override {
     return {*special_.find("<|end_of_text|>"), *special_.find("<|eot_id|>"), *special_.find("<|eom_id|>")};

@@ -2,83 +2,38 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cmath>
+
 #include "core/printable.h"
 #include "io/json.h"
+#include "serve/api_fields.h"
 #include "serve/json_body.h"
 #include "weft/error.h"
 
 namespace weft::serve {
 namespace {
 
-
-constexpr size_t kMostStops = 16, kMostPrompts = 64, kMostMessages = 4096;
+constexpr size_t kMostStops = 16, kMostPrompts = 64, kMostBiases = 1024;
 constexpr int64_t kMostTexts = 1024, kMostCompletionLogprobs = 20, kMostChatLogprobs = 20;
-
-// The fields of one JSON object.
-class Fields {
- public:
-  explicit Fields(const Json& object) : object_(object) {}
-
-  // Null where it is not there or null.
-  const Json* find(const char* name) const {
-    const auto found = object_.find(name);
-    return found == object_.end() || found->is_null() ? nullptr : &*found;
-  }
-  bool flag(const char* name, bool otherwise) const {
-    const Json* value = find(name);
-    if (value == nullptr) return otherwise;
-    if (!value->is_boolean()) refuse_parameter(name, "must be true or false");
-    return value->get<bool>();
-  }
-  std::optional<int64_t> integer(const char* name, int64_t least, int64_t most) const {
-    const Json* value = find(name);
-    if (value == nullptr) return std::nullopt;
-    const bool is_large = value->is_number_unsigned() && value->get<uint64_t>() > INT64_MAX;
-    if (!value->is_number_integer() || is_large || value->get<int64_t>() < least ||
-        value->get<int64_t>() > most)
-      refuse_parameter(name, most == INT64_MAX
-                                 ? fmt::format("must be an integer of at least {}", least)
-                                 : fmt::format("must be an integer between {} and {}", least, most));
-    return value->get<int64_t>();
-  }
-  double number(const char* name, double otherwise, double least, double most) const {
-    const Json* value = find(name);
-    if (value == nullptr) return otherwise;
-    if (!value->is_number() || !(value->get<double>() >= least && value->get<double>() <= most))
-      refuse_parameter(name, fmt::format("must be a number between {} and {}", least, most));
-    return value->get<double>();
-  }
-  std::string text(const char* name) const {
-    const Json* value = find(name);
-    if (value == nullptr) return "";
-    if (!value->is_string()) refuse_parameter(name, "must be a string");
-    return value->get<std::string>();
-  }
-
- private:
-  const Json& object_;
-};
 
 // What OpenAI's interface has and this server has not. A value that changes nothing is no complaint.
 void check_absent(const Fields& fields) {
-  for (const char* name :
-       {"suffix", "functions", "tools", "logit_bias", "audio", "prediction", "modalities"}) {
-    const Json* value = fields.find(name);
-    const bool is_text_only = value && std::string_view(name) == "modalities" && *value == Json{"text"};
+  if (const OrderedJson* format = fields.find("response_format"))
+    if (!format->is_object() || format->value("type", OrderedJson()) != "text")
+      refuse_parameter("response_format", "must be {\"type\": \"text\"}");
+  for (const char* name : {"suffix", "functions", "audio", "prediction", "modalities"}) {
+    const OrderedJson* value = fields.find(name);
+    const bool is_text_only = value && std::string_view(name) == "modalities" && *value == OrderedJson{"text"};
     if (value && !value->empty() && *value != "" && !is_text_only) refuse_parameter(name, "is not supported");
   }
-  for (const char* name : {"presence_penalty", "frequency_penalty"})
-    if (fields.number(name, 0, -2, 2) != 0) refuse_parameter(name, "is not supported; repetition_penalty is");
-  if (const Json* format = fields.find("response_format"))
-    if (!format->is_object() || format->value("type", Json()) != "text")
-      refuse_parameter("response_format", "must be {\"type\": \"text\"}");
 }
 
-std::vector<std::string> parse_stop(const Json* value) {
+std::vector<std::string> parse_stop(const OrderedJson* value) {
   std::vector<std::string> stop;
   if (value == nullptr) return stop;
   const char* expected = "must be a string that is not empty, or a list of at most 16 of them";
-  const auto add = [&](const Json& text) {
+  const auto add = [&](const OrderedJson& text) {
     if (!text.is_string() || text.get_ref<const std::string&>().empty()) refuse_parameter("stop", expected);
     stop.push_back(text.get<std::string>());
   };
@@ -86,16 +41,16 @@ std::vector<std::string> parse_stop(const Json* value) {
     add(*value);
   } else {
     if (value->size() > kMostStops) refuse_parameter("stop", expected);
-    for (const Json& text : *value) add(text);
+    for (const OrderedJson& text : *value) add(text);
   }
   return stop;
 }
 
-bool is_token(const Json& value) {
+bool is_token(const OrderedJson& value) {
   return value.is_number_integer() && value >= 0 && value <= int64_t{INT32_MAX};
 }
 
-Prompt parse_prompt(const Json& value) {
+Prompt parse_prompt(const OrderedJson& value) {
   Prompt prompt;
   if (value.is_string()) {
     prompt.text = value.get<std::string>();
@@ -103,52 +58,37 @@ Prompt parse_prompt(const Json& value) {
   }
   const char* expected = "must be a string, a list of tokens, or a list of at most 64 of these";
   if (!value.is_array() || value.empty()) refuse_parameter("prompt", expected);
-  for (const Json& token : value) {
+  for (const OrderedJson& token : value) {
     if (!is_token(token)) refuse_parameter("prompt", expected);
     prompt.tokens.push_back(token.get<int64_t>());
   }
   return prompt;
 }
 
-std::vector<Prompt> parse_prompts(const Json* value) {
+std::vector<Prompt> parse_prompts(const OrderedJson* value) {
   if (value == nullptr) throw ApiError(400, "the parameter 'prompt' is missing", "prompt");
   if (!value->is_array() || value->empty() || is_token((*value)[0])) return {parse_prompt(*value)};
   if (value->size() > kMostPrompts) refuse_parameter("prompt", "has more than 64 entries");
   std::vector<Prompt> prompts;
-  for (const Json& entry : *value) prompts.push_back(parse_prompt(entry));
+  for (const OrderedJson& entry : *value) prompts.push_back(parse_prompt(entry));
   return prompts;
 }
 
-// A string, or parts that are texts.
-std::string parse_content(const Json& message, const std::string& where) {
-  const auto content = message.find("content");
-  if (content == message.end() || content->is_null()) return "";
-  if (content->is_string()) return content->get<std::string>();
-  if (!content->is_array()) refuse_parameter(where + ".content", "must be a string or a list of parts");
-  std::string text;
-  for (const Json& part : *content) {
-    if (!part.is_object() || part.value("type", Json()) != "text" || !part.value("text", Json()).is_string())
-      refuse_parameter(where + ".content", "has a part that is no text; others are not supported");
-    text += part["text"].get<std::string>();
+// {"50256": -100}: what is added to logits.
+std::vector<std::pair<int64_t, float>> parse_biases(const OrderedJson* value) {
+  std::vector<std::pair<int64_t, float>> biases;
+  if (value == nullptr) return biases;
+  const char* expected = "must be an object of at most 1024 token ids with numbers between -100 and 100";
+  if (!value->is_object() || value->size() > kMostBiases) refuse_parameter("logit_bias", expected);
+  for (const auto& [name, bias] : value->items()) {
+    int64_t token = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), token);
+    const bool is_id = error == std::errc() && end == name.data() + name.size() && token >= 0;
+    if (!is_id || !bias.is_number() || !(std::abs(bias.get<double>()) <= 100))
+      refuse_parameter("logit_bias", expected);
+    biases.emplace_back(token, bias.get<float>());
   }
-  return text;
-}
-
-std::vector<models::ChatMessage> parse_messages(const Json* value) {
-  if (value == nullptr) throw ApiError(400, "the parameter 'messages' is missing", "messages");
-  if (!value->is_array() || value->empty() || value->size() > kMostMessages)
-    refuse_parameter("messages", "must be a list of between 1 and 4096 messages");
-  std::vector<models::ChatMessage> messages;
-  for (const Json& message : *value) {
-    const std::string where = fmt::format("messages[{}]", messages.size());
-    if (!message.is_object()) refuse_parameter(where, "must be an object with a role and a content");
-    const Json role = message.value("role", Json());
-    if (role != "system" && role != "developer" && role != "user" && role != "assistant")
-      refuse_parameter(where + ".role", "must be system, developer, user or assistant");
-    messages.push_back(
-        {role == "developer" ? "system" : role.get<std::string>(), parse_content(message, where)});
-  }
-  return messages;
+  return biases;
 }
 
 void parse_logprobs(const Fields& fields, ApiRequest& request) {
@@ -166,18 +106,19 @@ void parse_logprobs(const Fields& fields, ApiRequest& request) {
 }  // namespace
 
 ApiRequest parse_completion(std::string_view body, bool is_chat) {
-  const Json json = parse_json_body(body);
+  const OrderedJson json = parse_ordered_body(body);
   const Fields fields(json);
   ApiRequest request;
   request.is_chat = is_chat;
   request.model = fields.text("model");
   check_absent(fields);
   if (is_chat)
-    request.messages = parse_messages(fields.find("messages"));
+    request.conversation =
+        parse_conversation(fields, request.tools).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   else
     request.prompts = parse_prompts(fields.find("prompt"));
   request.stream = fields.flag("stream", false);
-  if (const Json* options = fields.find("stream_options")) {
+  if (const OrderedJson* options = fields.find("stream_options")) {
     if (!options->is_object()) refuse_parameter("stream_options", "must be an object");
     if (!request.stream) refuse_parameter("stream_options", "needs 'stream' to be true");
     request.include_usage = Fields(*options).flag("include_usage", false);
@@ -199,6 +140,9 @@ ApiRequest parse_completion(std::string_view body, bool is_chat) {
   sampling.top_p = fields.number("top_p", 1.0, 0, 1);
   sampling.min_p = fields.number("min_p", 0.0, 0, 1);
   sampling.repetition_penalty = fields.number("repetition_penalty", 1.0, 0.01, 100);
+  sampling.presence_penalty = fields.number("presence_penalty", 0.0, -2, 2);
+  sampling.frequency_penalty = fields.number("frequency_penalty", 0.0, -2, 2);
+  sampling.biases = parse_biases(fields.find("logit_bias"));
   sampling.top_k = std::max<int64_t>(0, fields.integer("top_k", -1, INT64_MAX).value_or(0));
   if (sampling.top_p == 0) sampling.top_p = 1, sampling.temperature = 0;  // only the likeliest token is left
   if (const auto seed = fields.integer("seed", INT64_MIN, INT64_MAX)) {

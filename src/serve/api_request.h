@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "serve/api_error.h"
+#include "serve/api_messages.h"
 #include "weft/models/sampling.h"
-#include "weft/models/tokenizer.h"
 
 namespace weft::serve {
 
@@ -24,7 +24,8 @@ struct ApiRequest {
   bool add_special_tokens = true;  // of prompts that are texts: what the tokenizer puts before them
   std::string model;               // "": whichever there is
   std::vector<Prompt> prompts;
-  std::vector<models::ChatMessage> messages;  // of a chat
+  std::string conversation;  // of a chat: its template's variables, as JSON
+  ToolOptions tools;
   std::optional<int64_t> max_tokens;
   int64_t n = 1;                    // texts for each prompt
   std::optional<int64_t> logprobs;  // log probabilities, with so many alternatives

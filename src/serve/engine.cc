@@ -79,6 +79,10 @@ std::optional<uint64_t> Engine::submit(Request request) {
                  (*request.likeliest_tokens >= 0 && *request.likeliest_tokens <= kMostLikeliest),
              fmt::format("logprobs must be between 0 and {}", kMostLikeliest));
   request.sampling.check();
+  for (const auto& [token, bias] : request.sampling.biases)
+    WEFT_CHECK(token < model_->config().vocab_size,
+               fmt::format("logit_bias: the token {} is not in the vocabulary of {}", token,
+                           model_->config().vocab_size));
   models::StopText{request.stop};  // checks them
   auto job = std::make_shared<Job>();
   job->left = request.choices;

@@ -30,6 +30,7 @@ struct Engine::Text {
             [this] {
               models::SamplingOptions sampling = job->request.sampling;
               sampling.seed += static_cast<uint64_t>(choice);
+              sampling.penalties_from = length();
               return sampling;
             }(),
             ids),

@@ -83,7 +83,7 @@ class LlmService : public ApiService {
   }
 
   std::vector<std::vector<int64_t>> tokens_of(const ApiRequest& request) const {
-    if (request.is_chat) return {models::encode_chat(*tokenizer_, chat_, request.messages)};
+    if (request.is_chat) return {chat_->encode(request.conversation)};
     std::vector<std::vector<int64_t>> prompts;
     for (const Prompt& prompt : request.prompts)
       prompts.push_back(prompt.tokens.empty()
@@ -155,7 +155,7 @@ class LlmService : public ApiService {
 
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<const models::Tokenizer> tokenizer_;
-  models::ChatTemplate chat_;
+  std::shared_ptr<const models::ChatTemplate> chat_;
   uint32_t answers_ = 0;
   std::mt19937_64 seeds_{std::random_device{}()};
 };

@@ -6,12 +6,13 @@
 
 #include "serve/api_service.h"
 #include "serve/engine.h"
+#include "weft/models/chat.h"
 
 namespace weft::serve {
 
 struct LlmServiceOptions {
   ApiServiceOptions api;
-  models::ChatTemplate chat = models::ChatTemplate::None;
+  std::shared_ptr<const models::ChatTemplate> chat;
 };
 
 // The engine must have been started.

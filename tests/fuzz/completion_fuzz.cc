@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const bool is_chat : {false, true}) try {
       const ApiRequest request = parse_completion(weft::fuzz::text_of(data, size), is_chat);
       request.sampling.check();
-      require(is_chat ? !request.messages.empty() : !request.prompts.empty());
+      require(is_chat ? !request.conversation.empty() : !request.prompts.empty());
       require(request.n >= 1 && request.max_tokens.value_or(1) >= 1);
       require(request.logprobs.value_or(0) >= 0 && request.logprobs.value_or(0) <= 20);
       for (const std::string& stop : request.stop) require(!stop.empty());

@@ -118,6 +118,18 @@ std::string tiktoken() {
 
 }  // namespace
 
+std::vector<std::string> chat_templates() {
+  return {
+      R"({%- for m in messages if m.role != 'x' %}{{ loop.index ~ loop.last }}{{- m['content'] | trim | upper -}}{% else %}none{% endfor %})",
+      R"({% macro show(v, d=0) %}{% if v is mapping %}{% for k, w in v.items() %}{{ k }}{{ show(w, d + 1) }}{% endfor %}{% endif %}{% endmacro %}{{ show(tools[0]) }})",
+      R"({% set ns = namespace(a=1, b=[1, 2.5, none]) %}{% set ns.a = ns.a // 2 ** 3 % 5 %}{{ ns.b[::-1] | tojson(indent=2) }})",
+      R"({% for i in range(5) recursive %}{% if i == 3 %}{% break %}{% endif %}{{ loop.cycle('a', 'b') }}{% continue %}{% endfor %})",
+      R"({% call(x) show([1]) %}{{ x }}{% endcall %}{% filter replace('a', 'b') %}banana{% endfilter %}{% raw %}{{ x }}{% endraw %}{# c #})",
+      R"({{ '%s-%05.2f' % ('a', 1.5) }}{{ '{:>5}{a!r}'.format(1, a='x') }}{{ 'a b'.split()[0].title() }}{{ x if y else z is defined }})",
+      R"({{ messages | selectattr('role', 'equalto', 'user') | map(attribute='content') | join(', ') | truncate(5, true) }}{{ [3, 1] | sort | sum }})",
+      R"({% with a = 1 %}{% set b %}{{ a }}{% endset %}{{ b | int + 1 }}{% endwith %}{% generation %}{{ raise_exception('no') }}{% endgeneration %})"};
+}
+
 std::vector<std::string> completions() {
   return {
       R"({"prompt": "Once", "max_tokens": 5, "temperature": 0.5, "top_p": 0.9, "min_p": 0.1, "top_k": 40, "seed": 3})",

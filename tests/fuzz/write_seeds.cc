@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
     write(folder / "safetensors_fuzz", weft::fuzz::safetensors());
     write(folder / "gguf_fuzz", weft::fuzz::gguf_files());
     write(folder / "tokenizer_fuzz", weft::fuzz::tokenizers());
+    write(folder / "jinja_fuzz", weft::fuzz::chat_templates());
     write(folder / "completion_fuzz", weft::fuzz::completions());
     write(folder / "serve_bodies_fuzz", weft::fuzz::array_bodies());
   } catch (const weft::Error& error) {

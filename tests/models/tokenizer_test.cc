@@ -1,3 +1,4 @@
+#include "weft/models/chat.h"
 #include "weft/models/tokenizer.h"
 
 #include <fmt/format.h>
@@ -276,25 +277,32 @@ TEST(Tokenizer, FoldersWithoutOne) {
 
 TEST(Chat, Templates) {
   WEFT_NEEDS_STORIES();
-  const auto tokenizer = Tokenizer::open(stories());
-  EXPECT_EQ(chat_template_for(*tokenizer, "llama"), ChatTemplate::Llama2);
-  EXPECT_EQ(chat_template_for(*tokenizer, "mistral"), ChatTemplate::Mistral);
-  const Ids ids =
-      encode_chat(*tokenizer, ChatTemplate::Llama2,
-                  {{"system", "Be kind."}, {"user", " Hi "}, {"assistant", "Hello"}, {"user", "Bye"}});
+  const std::shared_ptr<const Tokenizer> tokenizer = Tokenizer::open(stories());
+  EXPECT_EQ(ChatTemplate::built_in(tokenizer, "mistral")->name(), "mistral");
+  const auto chat = ChatTemplate::open(stories(), tokenizer, "llama");
+  EXPECT_EQ(chat->name(), "llama2");
+  EXPECT_TRUE(chat->is_built_in());
+  const std::vector<ChatMessage> messages = {
+      {"system", "Be kind."}, {"user", " Hi "}, {"assistant", "Hello"}, {"user", "Bye"}};
+  const Ids ids = chat->encode(messages);
   EXPECT_EQ(std::count(ids.begin(), ids.end(), 1), 2);
   EXPECT_EQ(std::count(ids.begin(), ids.end(), 2), 1);
   EXPECT_EQ(tokenizer->decode(ids),
             "[INST] <<SYS>>\nBe kind.\n<</SYS>>\n\nHi [/INST] Hello  [INST] Bye [/INST]");
-  EXPECT_THAT(error_of([&] { encode_chat(*tokenizer, ChatTemplate::Llama2, {{"assistant", "a"}}); }),
-              HasSubstr("message 0 must be of the user"));
-  EXPECT_THAT(error_of([&] { encode_chat(*tokenizer, ChatTemplate::Llama3, {{"user", "a"}}); }),
+  EXPECT_EQ(ChatTemplate::named("mistral", tokenizer)->render(chat_variables(messages)),
+            "<s>[INST] Be kind.\n\n Hi  [/INST] Hello</s>[INST] Bye [/INST]");
+  EXPECT_EQ(ChatTemplate::named("none", tokenizer)->render(chat_variables({{"user", "a"}, {"user", "b"}})), "<s>ab");
+  EXPECT_THAT(error_of([&] { chat->encode({{"assistant", "a"}}); }),
+              HasSubstr("message 0 must be of the user, it is of 'assistant'"));
+  EXPECT_THAT(error_of([&] { ChatTemplate::named("llama3", tokenizer); }),
               HasSubstr("no token '<|start_header_id|>'"));
+  EXPECT_THAT(error_of([&] { ChatTemplate::named("llama4", tokenizer); }), HasSubstr("unknown chat template"));
 }
 
 TEST(Chat, Llama3) {
-  const auto tokenizer = parse_tiktoken(tiktoken_file(), "t");
-  EXPECT_EQ(chat_template_for(*tokenizer, "llama"), ChatTemplate::Llama3);
+  const std::shared_ptr<const Tokenizer> tokenizer = parse_tiktoken(tiktoken_file(), "t");
+  const auto chat = ChatTemplate::built_in(tokenizer, "llama");
+  EXPECT_EQ(chat->name(), "llama3");
   const auto id = [&](const char* token) { return *tokenizer->token_id(token); };
   Ids expected = {id("<|begin_of_text|>"),
                   id("<|start_header_id|>"),
@@ -311,7 +319,12 @@ TEST(Chat, Llama3) {
                   id("<|start_header_id|>")};
   for (const char c : std::string("assistant")) expected.push_back(c);
   expected.insert(expected.end(), {id("<|end_header_id|>"), '\n', '\n'});
-  EXPECT_EQ(encode_chat(*tokenizer, ChatTemplate::Llama3, {{"user", "Hi "}}), expected);
+  EXPECT_EQ(chat->encode({{"user", "Hi "}}), expected);
+  EXPECT_THAT(error_of([&] { chat->encode({{"tool", "a"}}); }), HasSubstr("unknown role 'tool'"));
+  // Special tokens in what is said are text.
+  const Ids said = chat->encode({{"user", "a<|eot_id|>b"}});
+  EXPECT_EQ(std::count(said.begin(), said.end(), id("<|eot_id|>")), 1);
+  EXPECT_THAT(tokenizer->decode(said), HasSubstr("a<|eot_id|>b"));
 }
 
 }  // namespace

@@ -302,7 +302,8 @@ def test_wording(call, kind, message):
         ({"prompt": []}, "the prompt has no tokens"),
         ({"prompt": [1, 512]}, "512"),
         ({"prompt": [-1]}, "-1"),
-        ({"prompt": [{"role": "user"}]}, "encode_chat"),
+        ({"prompt": [{"role": "user"}]}, "has no attribute 'content'"),
+        ({"prompt": "Once", "tools": []}, "need a conversation"),
     ],
 )
 def test_generation_options(options, message):

@@ -67,10 +67,12 @@ TEST(ApiRequests, Chats) {
                        {"role": "assistant", "content": null}, {"role": "user", "content": "c", "name": "x"}],
           "logprobs": true, "top_logprobs": 3, "max_tokens": 9, "max_completion_tokens": 7})",
       true);
-  ASSERT_EQ(request.messages.size(), 4);
-  EXPECT_EQ(request.messages[0].role, "system");
-  EXPECT_EQ(request.messages[1].content, "ab");
-  EXPECT_EQ(request.messages[2].content, "");
+  const Json messages = Json::parse(request.conversation)["messages"];
+  ASSERT_EQ(messages.size(), 4);
+  EXPECT_EQ(messages[0]["role"], "system");
+  EXPECT_EQ(messages[1]["content"], "ab");
+  EXPECT_EQ(messages[2]["content"], "");
+  EXPECT_EQ(messages[3]["name"], "x");
   EXPECT_EQ(request.logprobs, 3);
   EXPECT_EQ(request.max_tokens, 7);
 }
@@ -93,8 +95,13 @@ TEST(ApiRequests, ErrorsNameTheParameter) {
       {R"({"prompt": "a", "echo": true, "logprobs": 1})", "echo"},
       {R"({"prompt": "a", "best_of": 3})", "best_of"},
       {R"({"prompt": "a", "suffix": "b"})", "suffix"},
-      {R"({"prompt": "a", "logit_bias": {"5": 1}})", "logit_bias"},
-      {R"({"prompt": "a", "presence_penalty": 1})", "presence_penalty"},
+      {R"({"prompt": "a", "logit_bias": {"5": 101}})", "logit_bias"},
+      {R"({"prompt": "a", "logit_bias": {"5x": 1}})", "logit_bias"},
+      {R"({"prompt": "a", "logit_bias": {"-5": 1}})", "logit_bias"},
+      {R"({"prompt": "a", "logit_bias": {"5": "1"}})", "logit_bias"},
+      {R"({"prompt": "a", "logit_bias": [5]})", "logit_bias"},
+      {R"({"prompt": "a", "presence_penalty": 2.1})", "presence_penalty"},
+      {R"({"prompt": "a", "frequency_penalty": "x"})", "frequency_penalty"},
       {R"({"prompt": "a", "response_format": {"type": "json_object"}})", "response_format"},
       {R"({"prompt": "a", "stream_options": {"include_usage": true}})", "stream_options"},
       {R"({"prompt": "a", "seed": "x"})", "seed"},
@@ -114,11 +121,18 @@ TEST(ApiRequests, ErrorsNameTheParameter) {
       {R"({})", "messages"},
       {R"({"messages": []})", "messages"},
       {R"({"messages": ["hi"]})", "messages[0]"},
-      {R"({"messages": [{"role": "tool", "content": "a"}]})", "messages[0].role"},
+      {R"({"messages": [{"role": "robot", "content": "a"}]})", "messages[0].role"},
+      {R"({"messages": [{"role": "assistant", "tool_calls": [{}]}]})", "messages[0].tool_calls[0]"},
+      {R"({"messages": [{"role": "assistant", "tool_calls": 5}]})", "messages[0].tool_calls"},
+      {R"({"messages": [{"role": "user", "content": "a", "name": 5}]})", "messages[0].name"},
       {R"({"messages": [{"content": "a"}]})", "messages[0].role"},
       {R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})", "messages[0].content"},
       {R"({"messages": [{"role": "user", "content": 5}]})", "messages[0].content"},
-      {R"({"messages": [{"role": "user", "content": "a"}], "tools": [{}]})", "tools"},
+      {R"({"messages": [{"role": "user", "content": "a"}], "tools": [{}]})", "tools[0]"},
+      {R"({"messages": [{"role": "user", "content": "a"}], "tool_choice": "required"})", "tool_choice"},
+      {R"({"messages": [{"role": "user", "content": "a"}], "documents": "d"})", "documents"},
+      {R"({"messages": [{"role": "user", "content": "a"}], "chat_template_kwargs": {"tools": 1}})",
+       "chat_template_kwargs"},
       {R"({"messages": [{"role": "user", "content": "a"}], "top_logprobs": 2})", "top_logprobs"},
   };
   for (const auto& [body, parameter] : wrong_chats)

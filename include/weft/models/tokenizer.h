@@ -33,6 +33,8 @@ class Tokenizer {
   std::string decode(const std::vector<int64_t>& ids) const;
   virtual std::optional<int64_t> token_id(std::string_view token) const = 0;
   virtual bool is_special(int64_t id) const = 0;
+  // What the special tokens are written as: "<s>", "<|im_end|>".
+  virtual std::vector<std::string> special_texts() const;
   // Does the first token of a text lose a leading space when decoded? (SentencePiece's dummy prefix.)
   virtual bool strips_first_space() const { return false; }
   virtual std::optional<int64_t> bos_id() const = 0;
@@ -58,21 +60,5 @@ class StreamDecoder {
 size_t whole_characters(std::string_view bytes);
 bool is_utf8(std::string_view bytes);
 std::string replace_invalid_utf8(std::string_view bytes);
-
-struct ChatMessage {
-  std::string role;  // "system", "user", "assistant"
-  std::string content;
-};
-enum class ChatTemplate { None, Llama2, Llama3, Mistral, ChatML };
-
-// The family's template by the tokens the tokenizer has; `model_type` decides between Llama 2 and Mistral.
-ChatTemplate chat_template_for(const Tokenizer& tokenizer, std::string_view model_type);
-ChatTemplate chat_template_from_name(
-    std::string_view name);  // "llama2", "llama3", "mistral", "chatml", "none"
-const char* name(ChatTemplate chat);
-// The ids of a conversation up to where the assistant speaks next. ValueError for roles out of order.
-// source: the chat templates published with Llama 2, Llama 3, Mistral 7B Instruct and Qwen2.
-std::vector<int64_t> encode_chat(const Tokenizer& tokenizer, ChatTemplate chat,
-                                 const std::vector<ChatMessage>& messages);
 
 }  // namespace weft::models

@@ -13,8 +13,9 @@
 #include "errors.h"
 #include "interpreter_lock.h"
 #include "models/masks.h"
-#include "weft/models/generation.h"
 #include "weft/models/causal_model.h"
+#include "weft/models/chat.h"
+#include "weft/models/generation.h"
 #include "weft/models/safetensors.h"
 #include "weft/models/tokenizer.h"
 
@@ -169,25 +170,51 @@ void bind_tokenizer(nb::module_& m) {
           "id"_a)
       .def("is_special", &Tokenizer::is_special, "id"_a)
       .def_prop_ro("bos_id", &Tokenizer::bos_id)
-      .def_prop_ro("eos_ids", &Tokenizer::eos_ids)
-      .def(
-          "encode_chat",
-          [](const Tokenizer& t, const std::vector<std::map<std::string, std::string>>& messages,
-             const std::string& chat, const std::string& model_type) {
-            std::vector<ChatMessage> converted;
-            for (const auto& message : messages) {
-              const auto role = message.find("role"), content = message.find("content");
-              if (role == message.end() || content == message.end())
-                throw nb::value_error("encode_chat: a message is {'role': …, 'content': …}");
-              converted.push_back({role->second, content->second});
-            }
-            return encode_chat(
-                t, chat.empty() ? chat_template_for(t, model_type) : chat_template_from_name(chat),
-                converted);
+      .def_prop_ro("eos_ids", &Tokenizer::eos_ids);
+}
+
+void bind_chat(nb::module_& m) {
+  using Template = std::shared_ptr<ChatTemplate>;
+  const auto unconst_template = [](std::shared_ptr<const ChatTemplate> made) {
+    return std::const_pointer_cast<ChatTemplate>(std::move(made));
+  };
+  nb::class_<ChatTemplate>(m, "ChatTemplate", "weft.models.ChatTemplate, whose variables are JSON.")
+      .def_static(
+          "open",
+          [=](const std::string& folder, const std::shared_ptr<Tokenizer>& tokenizer,
+              const std::string& model_type) -> Template {
+            return unconst_template(ChatTemplate::open(folder, tokenizer, model_type));
           },
-          "messages"_a, "template"_a = "", "model_type"_a = "llama",
-          "Ids of a conversation, up to where the assistant speaks next. template: 'llama2', 'llama3', "
-          "'mistral', 'chatml', 'none'; by the tokens where empty.");
+          "folder"_a, "tokenizer"_a, "model_type"_a)
+      .def_static(
+          "built_in",
+          [=](const std::shared_ptr<Tokenizer>& tokenizer, const std::string& model_type) -> Template {
+            return unconst_template(ChatTemplate::built_in(tokenizer, model_type));
+          },
+          "tokenizer"_a, "model_type"_a)
+      .def_static(
+          "named",
+          [=](const std::string& name, const std::shared_ptr<Tokenizer>& tokenizer) -> Template {
+            return unconst_template(ChatTemplate::named(name, tokenizer));
+          },
+          "name"_a, "tokenizer"_a)
+      .def_static(
+          "parse",
+          [=](const std::string& source, const std::shared_ptr<Tokenizer>& tokenizer) -> Template {
+            return unconst_template(ChatTemplate::parse(source, "", tokenizer));
+          },
+          "source"_a, "tokenizer"_a.none())
+      .def_prop_ro("name", &ChatTemplate::name)
+      .def_prop_ro("names", &ChatTemplate::names)
+      .def("render",
+           [](const ChatTemplate& chat, const std::string& variables) {
+             const python::GilRelease no_gil;
+             return chat.render(variables);
+           })
+      .def("encode", [](const ChatTemplate& chat, const std::string& variables) {
+        const python::GilRelease no_gil;
+        return chat.encode(variables);
+      });
 }
 
 // Another thread may hold the stream's lock and wait for Python's.
@@ -312,6 +339,7 @@ NB_MODULE(_models, m) {
   nb::module_::import_("weft._C");  // Tensor, and how errors become Python's
   nb::set_leak_warnings(false);
   bind_tokenizer(m);
+  bind_chat(m);
   bind_generation(m);
   bind_llama(m);
   python::bind_masks(m);

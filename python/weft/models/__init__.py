@@ -19,9 +19,10 @@ import os as _os
 
 from .. import _models
 from .._models import Context, KVCache, Tokenizer, load_safetensors, save_safetensors
+from ._chat import ChatTemplate
 from .sam import Sam, SamAutomaticMaskGenerator, SamConfig, SamPredictor
 
-__all__ = ["CausalModel", "Context", "KVCache", "Llama", "Sam", "SamAutomaticMaskGenerator", "SamConfig", "SamPredictor", "Tokenizer", "load_safetensors",
+__all__ = ["CausalModel", "ChatTemplate", "Context", "KVCache", "Llama", "Sam", "SamAutomaticMaskGenerator", "SamConfig", "SamPredictor", "Tokenizer", "load_safetensors",
            "save_safetensors"]  # fmt: skip
 
 
@@ -31,9 +32,10 @@ class CausalModel:
     Activations are float32; weights are what the checkpoint has, or what `quantize` makes of them.
     """
 
-    def __init__(self, model, tokenizer=None, load_shared=None):
+    def __init__(self, model, tokenizer=None, load_shared=None, chat_template=None):
         self._model = model
         self.tokenizer = tokenizer
+        self._chat_template = chat_template  # a function that makes it
         self._load_shared = load_shared  # makes this rank's part of the model
 
     def _share(self):
@@ -104,7 +106,12 @@ class CausalModel:
             return cls(model, None, lambda: load(True))
         tokenizer = Tokenizer.open(folder)
         model.check_tokenizer(tokenizer, folder)
-        return cls(model, tokenizer, lambda: load(True))
+        return cls(
+            model,
+            tokenizer,
+            lambda: load(True),
+            lambda: ChatTemplate.open(folder, tokenizer, model.config["model_type"]),
+        )
 
     @classmethod
     def random(
@@ -146,6 +153,17 @@ class CausalModel:
         """Bytes of weights that one token reads."""
         return self._model.bytes_per_token
 
+    @property
+    def chat_template(self):
+        """The ChatTemplate of the model's folder; may be set to another one."""
+        if callable(self._chat_template):
+            self._chat_template = self._chat_template()
+        return self._chat_template
+
+    @chat_template.setter
+    def chat_template(self, template):
+        self._chat_template = template
+
     def make_cache(self, capacity=0):
         """Room for the keys and values of `capacity` tokens (default: max_positions)."""
         return self._model.make_cache(capacity)
@@ -176,6 +194,8 @@ class CausalModel:
         speculate_k=4,
         context=None,
         special=False,
+        tools=None,
+        chat_variables=None,
     ):
         """An iterator over pieces of text; its `stats`, `tokens` and `finish_reason` tell more.
 
@@ -183,7 +203,8 @@ class CausalModel:
         likely token. stop: texts before which to end. draft: another CausalModel, or 'prompt-lookup', whose tokens the
         model checks `speculate_k` at a time. context: a Context of earlier texts; the part of the prompt that it holds
         is not computed again (`stats["kept_tokens"]`), and a text begun in it earlier cannot go on. special: special
-        tokens written in a prompt that is text are tokens. ValueError for a prompt that is empty or longer than the
+        tokens written in a prompt that is text are tokens. tools, chat_variables: of a conversation, what its template
+        (`chat_template`) is given beside the messages: definitions of functions, {'enable_thinking': False}. ValueError for a prompt that is empty or longer than the
         model's positions.
         """
         if self.tokenizer is None:
@@ -197,7 +218,7 @@ class CausalModel:
             raise TypeError(f"generate: stop must be a str or a list of str, got {type(stop).__name__}")
         return self._model.stream(
             self.tokenizer,
-            self._ids(prompt, special),
+            self._ids(prompt, special, tools, chat_variables),
             max_new_tokens,
             temperature,
             top_k,
@@ -217,11 +238,19 @@ class CausalModel:
         """The text that stream() gives, as one string."""
         return "".join(self.stream(prompt, **options))
 
-    def _ids(self, prompt, special):
+    def _conversation_template(self):
+        if self.chat_template is None:
+            self.chat_template = ChatTemplate.built_in(self.tokenizer, self.config["model_type"])
+        return self.chat_template
+
+    def _ids(self, prompt, special, tools, chat_variables):
+        is_chat = isinstance(prompt, (list, tuple)) and len(prompt) > 0 and isinstance(prompt[0], dict)
+        if is_chat:
+            return self._conversation_template().encode(prompt, tools, **(chat_variables or {}))
+        if tools is not None or chat_variables:
+            raise ValueError("generate: tools and chat_variables need a conversation as the prompt")
         if isinstance(prompt, str):
             return self.tokenizer.encode(prompt, special=special)
-        if isinstance(prompt, (list, tuple)) and prompt and isinstance(prompt[0], dict):
-            return self.tokenizer.encode_chat(list(prompt), model_type=self.config["model_type"])
         return _token_ids(prompt, "generate")
 
 
