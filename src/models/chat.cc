@@ -168,7 +168,7 @@ std::shared_ptr<const ChatTemplate> ChatTemplate::open(const std::string& folder
   const fs::path path = folder;
   std::error_code ignored;
   auto state = std::make_unique<State>("", tokenizer);
-  if (fs::is_regular_file(path, ignored) && is_gguf(folder)) {
+  if (is_gguf(folder)) {
     if (const auto source = gguf_chat_template(GgufFile(folder)))
       return parse(*source, fmt::format("of '{}'", folder), tokenizer);
     return built_in(std::move(tokenizer), model_type);

@@ -20,7 +20,7 @@ struct ChatMessage {
 class ChatTemplate {
  public:
   // The one that the folder has (chat_template.jinja, or `chat_template` of tokenizer_config.json, one or several
-  // by name); the family's built-in one where it has none.
+  // by name), or a GGUF file; the family's built-in one where it has none.
   static std::shared_ptr<const ChatTemplate> open(const std::string& folder,
                                                   std::shared_ptr<const Tokenizer> tokenizer,
                                                   std::string_view model_type);
