@@ -212,8 +212,10 @@ void bind_module_class(nb::module_& m) {
                    [](const Module& self) { return reinterpret_cast<uintptr_t>(self.object().get()); })
       .def("method_names", &Module::method_names)
       .def("has_method", [](const Module& self, const std::string& name) { return self.has_method(name); })
-      .def("method", [](const Module& self,
-                        const std::string& name) { return ScriptFunction{self.method(name), self.unit()}; })
+      .def("method",
+           [](const Module& self, const std::string& name) {
+             return ScriptFunction{self.method(name), self.unit()};
+           })
       .def("names", &names_of_kind)
       .def("has_kind", &has_kind)
       .def("has_attribute",
@@ -226,7 +228,8 @@ void bind_module_class(nb::module_& m) {
              const jit::Attribute* attribute = find_attribute(self, name);
              return !attribute || attribute->is_persistent;
            })
-      .def("packed_state", [](const Module& self) { return to_python(jit::packed::get_state(*self.object())); })
+      .def("packed_state",
+           [](const Module& self) { return to_python(jit::packed::get_state(*self.object())); })
       .def("clone",
            [](const Module& self) {
              const GilRelease no_gil;

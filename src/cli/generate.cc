@@ -347,8 +347,8 @@ int generate(const GenerateArguments& arguments) {
   }
   const double load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const bool is_chat = arguments.chat || arguments.interactive;
-  const auto chat = is_chat ? chat_template_of(arguments.model.folder, arguments.chat_template, *session.model,
-                                               session.tokenizer)
+  const auto chat = is_chat ? chat_template_of(arguments.model.folder, arguments.chat_template,
+                                               *session.model, session.tokenizer)
                             : nullptr;
   if (session.model->num_ranks() > 1) distributed::reset_statistics();
   session.start = std::chrono::steady_clock::now();

@@ -152,8 +152,9 @@ ModelCommands::ModelCommands(CLI::App& app, CLI::App& bench) {
                      "A conversation: messages line by line until the end (Ctrl-D); /new begins another");
   generate->add_option("--system", generate_.system, "The system message of a chat");
   generate
-      ->add_option("--chat-template", generate_.chat_template,
-                   "llama2, llama3, mistral, chatml, none, or a file with a Jinja template (default: the model's)")
+      ->add_option(
+          "--chat-template", generate_.chat_template,
+          "llama2, llama3, mistral, chatml, none, or a file with a Jinja template (default: the model's)")
       ->check(not_empty());
   generate->add_option("--draft-model", generate_.draft_model,
                        "Folder of a smaller model whose tokens the model checks several at a time");

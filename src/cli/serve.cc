@@ -42,8 +42,9 @@ void ServeCommand::add_model_options() {
                    "In products with quantized weights: auto, float32, int16 or int8")
       ->check(one_of({"auto", "float32", "int16", "int8"}));
   command_
-      ->add_option("--chat-template", chat_template_,
-                   "llama2, llama3, mistral, chatml, none, or a file with a Jinja template (default: the model's)")
+      ->add_option(
+          "--chat-template", chat_template_,
+          "llama2, llama3, mistral, chatml, none, or a file with a Jinja template (default: the model's)")
       ->check(not_empty());
   command_
       ->add_option("--max-batch", max_batch_,

@@ -68,16 +68,22 @@ std::span<const GraphLowering::Region> GraphLowering::regions() {
   using Arguments = std::vector<Argument>;
   static constexpr Region kRegions[] = {
       {"cond", 4, [](Self& self, const Arguments& given, const Json& out) { self.lower_cond(given, out); }},
-      {"while_loop", 3, [](Self& self, const Arguments& given, const Json& out) { self.lower_while(given, out); }},
-      {"map_impl", 2, [](Self& self, const Arguments& given, const Json& out) { self.lower_map(given, out); }},
+      {"while_loop", 3,
+       [](Self& self, const Arguments& given, const Json& out) { self.lower_while(given, out); }},
+      {"map_impl", 2,
+       [](Self& self, const Arguments& given, const Json& out) { self.lower_map(given, out); }},
       {"map", 2, [](Self& self, const Arguments& given, const Json& out) { self.lower_map(given, out); }},
       {"scan", 3, [](Self& self, const Arguments& given, const Json& out) { self.lower_scan(given, out); }},
       {"wrap_with_set_grad_enabled", 2,
        [](Self& self, const Arguments& given, const Json& out) { self.lower_inline(given, 1, out); }},
-      {"invoke_subgraph", 2, [](Self& self, const Arguments& given, const Json& out) { self.lower_inline(given, 0, out); }},
-      {"strict_mode", 1, [](Self& self, const Arguments& given, const Json& out) { self.lower_inline(given, 0, out); }},
-      {"wrap_with_autocast", 5, [](Self& self, const Arguments& given, const Json& out) { self.lower_autocast(given, out); }},
-      {"with_effects", 2, [](Self& self, const Arguments& given, const Json& out) { self.lower_effects(given, out); }},
+      {"invoke_subgraph", 2,
+       [](Self& self, const Arguments& given, const Json& out) { self.lower_inline(given, 0, out); }},
+      {"strict_mode", 1,
+       [](Self& self, const Arguments& given, const Json& out) { self.lower_inline(given, 0, out); }},
+      {"wrap_with_autocast", 5,
+       [](Self& self, const Arguments& given, const Json& out) { self.lower_autocast(given, out); }},
+      {"with_effects", 2,
+       [](Self& self, const Arguments& given, const Json& out) { self.lower_effects(given, out); }},
   };
   return kRegions;
 }
@@ -88,7 +94,8 @@ std::vector<std::string> region_names() {
   return names;
 }
 
-void GraphLowering::lower_region(const std::string& name, const std::vector<Argument>& arguments, const Json& outputs) {
+void GraphLowering::lower_region(const std::string& name, const std::vector<Argument>& arguments,
+                                 const Json& outputs) {
   for (const Region& region : regions()) {
     if (name != region.name) continue;
     if (arguments.size() < region.least)

@@ -59,12 +59,13 @@ void penalize(std::vector<float>& logits, std::span<const int64_t> history, floa
 }
 
 // source: OpenAI, "Frequency and presence penalties".
-void penalize_written(std::vector<float>& logits, std::span<const int64_t> written, const SamplingOptions& options) {
+void penalize_written(std::vector<float>& logits, std::span<const int64_t> written,
+                      const SamplingOptions& options) {
   std::unordered_map<int64_t, int64_t> counts;
   for (const int64_t token : written) ++counts[token];
   for (const auto& [token, count] : counts)
-    logits[static_cast<size_t>(token)] -= static_cast<float>(
-        options.presence_penalty + options.frequency_penalty * static_cast<double>(count));
+    logits[static_cast<size_t>(token)] -=
+        static_cast<float>(options.presence_penalty + options.frequency_penalty * static_cast<double>(count));
 }
 
 // Zero for all but the most likely tokens that together have `top_p`; tokens of one probability in order of
@@ -107,7 +108,8 @@ std::vector<float> Sampler::probabilities(std::span<const float> logits,
   if (options_.repetition_penalty != 1.0)
     penalize(scores, history, static_cast<float>(options_.repetition_penalty));
   if (options_.presence_penalty != 0.0 || options_.frequency_penalty != 0.0)
-    penalize_written(scores, history.subspan(std::min(history.size(), static_cast<size_t>(options_.penalties_from))),
+    penalize_written(scores,
+                     history.subspan(std::min(history.size(), static_cast<size_t>(options_.penalties_from))),
                      options_);
   const int64_t best = argmax(scores, ids_);
   if (options_.is_greedy()) {

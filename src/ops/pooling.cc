@@ -204,12 +204,14 @@ Tensors eager_adaptive_avg(const OpDef& op, std::span<const Tensor> operands, co
                            size_t rank) {
   const Tensor& x = operands[0];
   const kernels::PoolDims dims = adaptive_dims(op, attrs, x, rank);
-  const bool is_mean = std::all_of(dims.begin(), dims.end(), [](const auto& dim) { return dim.count() == 1; });
+  const bool is_mean =
+      std::all_of(dims.begin(), dims.end(), [](const auto& dim) { return dim.count() == 1; });
   const bool is_16_bit = x.dtype() == DType::F16 || x.dtype() == DType::BF16;
   if (rank < 3 || is_mean || !is_16_bit) return average(x, dims, rank, 0);
-  return {run_in_compute_dtype(x, pooled_shape(x, dims, rank), [&](const Tensor& input, const Tensor& result) {
-    kernels::avg_pool_rounded(dims, x.dtype(), input, result);
-  })};
+  return {
+      run_in_compute_dtype(x, pooled_shape(x, dims, rank), [&](const Tensor& input, const Tensor& result) {
+        kernels::avg_pool_rounded(dims, x.dtype(), input, result);
+      })};
 }
 
 // ---- images with their channels last

@@ -188,12 +188,14 @@ Resize<T> resize_of(const Attrs& attrs, const Tensor& x, const std::vector<int64
   return {x.shape()[2 + d], size[d], attrs.get_bool("align_corners"), factor};
 }
 
-// Modes 'linear' and 'trilinear' have the weights of 16-bit inputs in 16 bits, as PyTorch's; 'bilinear' has float32's.
+// Modes 'linear' and 'trilinear' have the weights of 16-bit inputs in 16 bits, as PyTorch's; 'bilinear' has
+// float32's.
 void round_weights(Taps& taps, DType dtype) {
   if (taps.number() != 2) return;
   const auto rounded = [dtype](double weight) {
     const float x = static_cast<float>(weight);
-    return static_cast<double>(dtype == DType::F16 ? static_cast<float>(Half(x)) : static_cast<float>(BFloat16(x)));
+    return static_cast<double>(dtype == DType::F16 ? static_cast<float>(Half(x))
+                                                   : static_cast<float>(BFloat16(x)));
   };
   for (size_t i = 0; i < static_cast<size_t>(taps.count); ++i) {
     double& high = taps.weight[static_cast<size_t>(taps.count) + i];

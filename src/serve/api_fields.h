@@ -15,7 +15,8 @@ namespace weft::serve {
 // ApiError 400 that names the field: `where` stands before it ("messages[2].").
 class Fields {
  public:
-  explicit Fields(const OrderedJson& object, std::string where = "") : object_(object), where_(std::move(where)) {}
+  explicit Fields(const OrderedJson& object, std::string where = "")
+      : object_(object), where_(std::move(where)) {}
 
   // Null where it is not there or null.
   const OrderedJson* find(const char* name) const {

@@ -101,8 +101,8 @@ void parse_tools(const Fields& fields, ToolOptions& options, OrderedJson& variab
     const OrderedJson parameters = function.value("parameters", OrderedJson::object());
     if (!parameters.is_object() && !parameters.is_null())
       refuse_parameter(where + ".function.parameters", "must be a JSON Schema");
-    options.tools.push_back({function["name"].get<std::string>(),
-                             parameters.is_null() ? OrderedJson::object() : parameters});
+    options.tools.push_back(
+        {function["name"].get<std::string>(), parameters.is_null() ? OrderedJson::object() : parameters});
   }
   options.choice = ToolOptions::Choice::Auto;
   options.parallel = fields.flag("parallel_tool_calls", true);
@@ -115,11 +115,12 @@ void parse_tools(const Fields& fields, ToolOptions& options, OrderedJson& variab
     } else if (named.is_object() && named.value("name", OrderedJson()).is_string()) {
       options.choice = ToolOptions::Choice::Required;
       options.function = named["name"].get<std::string>();
-      const bool is_known = std::any_of(options.tools.begin(), options.tools.end(), [&](const ToolDefinition& tool) {
-        return tool.name == options.function;
-      });
+      const bool is_known =
+          std::any_of(options.tools.begin(), options.tools.end(),
+                      [&](const ToolDefinition& tool) { return tool.name == options.function; });
       if (!is_known)
-        fields.refuse("tool_choice", fmt::format("names '{}', which is none of the tools", printable(options.function)));
+        fields.refuse("tool_choice",
+                      fmt::format("names '{}', which is none of the tools", printable(options.function)));
     } else if (*choice != "auto") {
       fields.refuse("tool_choice", "must be none, auto, required, or an object that names a function");
     }

@@ -16,12 +16,12 @@ struct ToolDefinition {
 struct ToolOptions {
   std::vector<ToolDefinition> tools;
   enum class Choice : uint8_t { None, Auto, Required } choice = Choice::None;
-  std::string function;   // the one that must be called; "": any
-  bool parallel = true;   // more than one call
+  std::string function;  // the one that must be called; "": any
+  bool parallel = true;  // more than one call
 };
 
-// The variables of a template, from the fields of a request's body. What clients send as a tool call's arguments
-// (JSON as a text) is an object there. ApiError that names the part which is wrong.
+// The variables of a template, from the fields of a request's body. What clients send as a tool call's
+// arguments (JSON as a text) is an object there. ApiError that names the part which is wrong.
 OrderedJson parse_conversation(const Fields& fields, ToolOptions& tools);
 
 }  // namespace weft::serve

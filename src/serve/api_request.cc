@@ -24,7 +24,8 @@ void check_absent(const Fields& fields) {
       refuse_parameter("response_format", "must be {\"type\": \"text\"}");
   for (const char* name : {"suffix", "functions", "audio", "prediction", "modalities"}) {
     const OrderedJson* value = fields.find(name);
-    const bool is_text_only = value && std::string_view(name) == "modalities" && *value == OrderedJson{"text"};
+    const bool is_text_only =
+        value && std::string_view(name) == "modalities" && *value == OrderedJson{"text"};
     if (value && !value->empty() && *value != "" && !is_text_only) refuse_parameter(name, "is not supported");
   }
 }

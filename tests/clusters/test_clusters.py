@@ -46,7 +46,10 @@ def threads(_=None):
 
 @pytest.fixture(scope="module")
 def client():
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
         yield client
 
 
@@ -73,12 +76,18 @@ def test_a_worker_has_the_threads_of_its_scheduler(client):
 @pytest.mark.parametrize("name", ["decorated", "wrapping"])
 def test_joblib(name, backend):
     function, expected = FUNCTIONS[name]
-    for result in joblib.Parallel(n_jobs=2, backend=backend)(joblib.delayed(function)(ARRAY) for _ in range(3)):
+    for result in joblib.Parallel(n_jobs=2, backend=backend)(
+        joblib.delayed(function)(ARRAY) for _ in range(3)
+    ):
         np.testing.assert_allclose(result, expected, rtol=1e-15)
 
 
 def test_loky_has_joblibs_inner_limit():
-    assert set(joblib.Parallel(n_jobs=2, backend="loky", inner_max_num_threads=1)(joblib.delayed(threads)() for _ in range(2))) == {1}
+    assert set(
+        joblib.Parallel(n_jobs=2, backend="loky", inner_max_num_threads=1)(
+            joblib.delayed(threads)() for _ in range(2)
+        )
+    ) == {1}
 
 
 SCRIPT = """
@@ -101,7 +110,9 @@ if __name__ == "__main__":
 
 def test_functions_of_a_script(tmp_path):
     (tmp_path / "program.py").write_text(SCRIPT)
-    done = subprocess.run([sys.executable, "program.py"], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "program.py"], capture_output=True, text=True, cwd=tmp_path, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["[[0.0, 2.0, 4.0], [0.0, 3.0, 6.0]]"] * 2
 

@@ -13,8 +13,7 @@ ProgramText layers() {
   ProgramText program = add_weight();
   program.metas.clear();
   for (const char* name : {"p_w", "x", "a", "b", "y"}) program.metas[name] = meta({size(8), size(8)});
-  program.nodes = {binary("mm", "x", tensor("p_w"), "a"),
-                   binary("maximum", "a", tensor("x"), "b"),
+  program.nodes = {binary("mm", "x", tensor("p_w"), "a"), binary("maximum", "a", tensor("x"), "b"),
                    binary("mm", "b", tensor("p_w"), "y")};
   program.ranges = "{}";
   return program;
@@ -28,7 +27,8 @@ class ExportedWeights : public testing::Test {
   // All elements are the same, and x is 2: y is 2 * 8 w * 8 w of a weight from 0.125 on.
   void expect(double weight) const {
     for (int call = 0; call < 3; ++call)
-      EXPECT_FLOAT_EQ(program_({x_}).to_tensor().data_as<float>()[9], static_cast<float>(128 * weight * weight));
+      EXPECT_FLOAT_EQ(program_({x_}).to_tensor().data_as<float>()[9],
+                      static_cast<float>(128 * weight * weight));
   }
 };
 

@@ -1,4 +1,3 @@
-#include "weft/models/chat.h"
 #include "weft/models/tokenizer.h"
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include "models/text_steps.h"
 #include "models/tokenizers.h"
 #include "support/sentencepiece_model.h"
+#include "weft/models/chat.h"
 
 namespace weft::models {
 namespace {
@@ -291,12 +291,16 @@ TEST(Chat, Templates) {
             "[INST] <<SYS>>\nBe kind.\n<</SYS>>\n\nHi [/INST] Hello  [INST] Bye [/INST]");
   EXPECT_EQ(ChatTemplate::named("mistral", tokenizer)->render(chat_variables(messages)),
             "<s>[INST] Be kind.\n\n Hi  [/INST] Hello</s>[INST] Bye [/INST]");
-  EXPECT_EQ(ChatTemplate::named("none", tokenizer)->render(chat_variables({{"user", "a"}, {"user", "b"}})), "<s>ab");
-  EXPECT_THAT(error_of([&] { chat->encode({{"assistant", "a"}}); }),
+  EXPECT_EQ(ChatTemplate::named("none", tokenizer)->render(chat_variables({{"user", "a"}, {"user", "b"}})),
+            "<s>ab");
+  EXPECT_THAT(error_of([&] {
+                chat->encode({{"assistant", "a"}});
+              }),
               HasSubstr("message 0 must be of the user, it is of 'assistant'"));
   EXPECT_THAT(error_of([&] { ChatTemplate::named("llama3", tokenizer); }),
               HasSubstr("no token '<|start_header_id|>'"));
-  EXPECT_THAT(error_of([&] { ChatTemplate::named("llama4", tokenizer); }), HasSubstr("unknown chat template"));
+  EXPECT_THAT(error_of([&] { ChatTemplate::named("llama4", tokenizer); }),
+              HasSubstr("unknown chat template"));
 }
 
 TEST(Chat, Llama3) {

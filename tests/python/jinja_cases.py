@@ -12,7 +12,11 @@ VARIABLES = {
     "messages": [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "Hi\nthere  "},
-        {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": {"b": 1, "a": [True, None, 2.5]}}}]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"function": {"name": "f", "arguments": {"b": 1, "a": [True, None, 2.5]}}}],
+        },
         {"role": "tool", "content": "naïve 漢字 🙂 \"q\" <t> & 'x'"},
     ],
     "n": 7,
@@ -27,7 +31,10 @@ VARIABLES = {
         {"name": "Cid", "age": 31, "home": {"city": "Oslo"}},
     ],
     "d": {"z": 1, "a": {"k": "v", "items": 5}, "list": [1, 2], "items": "shadow"},
-    "tree": [{"n": "1", "c": [{"n": "1.1", "c": []}, {"n": "1.2", "c": [{"n": "1.2.1", "c": []}]}]}, {"n": "2", "c": []}],
+    "tree": [
+        {"n": "1", "c": [{"n": "1.1", "c": []}, {"n": "1.2", "c": [{"n": "1.2.1", "c": []}]}]},
+        {"n": "2", "c": []},
+    ],
     "nothing": None,
     "yes": True,
 }
@@ -313,7 +320,9 @@ def record():
         raise jinja2.exceptions.TemplateError(message)
 
     def tojson(x, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
-        return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+        return json.dumps(
+            x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys
+        )
 
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols]

@@ -55,7 +55,9 @@ def test_inspect_describes_a_model():
     assert lines["layers"] == "5 of 64" and lines["vocabulary"] == "512, tied"
     result = json.loads(weft("inspect", STORIES, "--json").stdout)
     assert result["kind"] == "language model" and result["quantization"] == "none"
-    assert {entry["name"]: entry["value"] for entry in result["description"]}["MLP"] == "172 columns, gated by silu"
+    assert {entry["name"]: entry["value"] for entry in result["description"]}[
+        "MLP"
+    ] == "172 columns, gated by silu"
     assert "it has no code" in weft("inspect", STORIES, "--code", status=1).stderr
     assert "no model here" in weft("inspect", str(SHARED), status=1).stderr
 

@@ -240,7 +240,9 @@ def test_ladder_of_the_package(monkeypatch, tmp_path):
     monkeypatch.setattr(ladder.Ladder, "measure", measure)
     ladder.Ladder(options, [], tmp_path).fast_steps()
     steps = ["fp32", "bf16", "compile", "nested", "int8", "sparse"]
-    assert [name for name, *_ in asked] == [f"fast {step}, {on}" for step in steps for on in ("weft", "torch")]
+    assert [name for name, *_ in asked] == [
+        f"fast {step}, {on}" for step in steps for on in ("weft", "torch")
+    ]
     assert [python for _, python, _ in asked[:2]] == [sys.executable, "PYTHON"]
     assert asked[1][2] == {"step": "fast fp32, weft"} and asked[9][2] is None
 

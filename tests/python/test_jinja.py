@@ -85,11 +85,18 @@ QUESTION = [{"role": "user", "content": "Hi"}]
 def test_files_of_a_checkpoint(folder):
     assert ChatTemplate.open(folder).name == "llama2"  # no template: the family's
     config = folder / "tokenizer_config.json"
-    config.write_text(json.dumps({"chat_template": "A{{ bos_token }}{{ messages[0].content }}", "bos_token": {"content": "<s>"}}))
+    config.write_text(
+        json.dumps(
+            {"chat_template": "A{{ bos_token }}{{ messages[0].content }}", "bos_token": {"content": "<s>"}}
+        )
+    )
     template = ChatTemplate.open(folder)
     assert template.render(QUESTION) == "A<s>Hi" and template.names == ["default"]
     assert template.encode(QUESTION)[1:2] != [1] and 1 in template.encode(QUESTION)
-    named = [{"name": "default", "template": "plain"}, {"name": "tool_use", "template": "{{ tools | length }} tools"}]
+    named = [
+        {"name": "default", "template": "plain"},
+        {"name": "tool_use", "template": "{{ tools | length }} tools"},
+    ]
     config.write_text(json.dumps({"chat_template": named}))
     template = ChatTemplate.open(folder)
     assert template.names == ["default", "tool_use"]
@@ -121,7 +128,10 @@ def test_special_tokens_of_messages_are_text(folder):
         ('{"chat_template": 5}', "must be a text or a list"),
         ('{"chat_template": [{"name": "a"}]}', "without a name or a template"),
         ('{"chat_template": "{% if %}"}', "chat template of 'tokenizer_config.json': TemplateSyntaxError"),
-        ('{"chat_template": [{"name": "other", "template": "x"}]}', "there is none named 'default'; there are other"),
+        (
+            '{"chat_template": [{"name": "other", "template": "x"}]}',
+            "there is none named 'default'; there are other",
+        ),
     ],
 )
 def test_damaged_files(folder, config, message):
@@ -146,12 +156,21 @@ def test_wrong_arguments():
     ("source", "message"),
     [
         ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "takes more than"),
-        ("{% set ns = namespace(x='aaaaaaaa') %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}", "MiB"),
+        (
+            "{% set ns = namespace(x='aaaaaaaa') %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+            "MiB",
+        ),
         ("{{ 'a' * 999999999999 }}", "MiB"),
         ("{{ 'abc'.ljust(9999999999) }}", "MiB"),
         ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "recursion"),
-        ("{% set ns = namespace(x=[]) %}{% for i in range(999) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}", "nested"),
-        ("{% set ns = namespace(x=[]) %}{% for i in range(99) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}", ""),
+        (
+            "{% set ns = namespace(x=[]) %}{% for i in range(999) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}",
+            "nested",
+        ),
+        (
+            "{% set ns = namespace(x=[]) %}{% for i in range(99) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}",
+            "",
+        ),
         ("{% set ns = namespace() %}{% set ns.x = ns %}{{ ns }}", "nested"),
         ("{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}", "nested too deep"),
         ("{{ " + "-" * 5000 + "1 }}", "nested too deep"),

@@ -81,7 +81,10 @@ CONFIG = [
         "torch_dtype must be float32, bfloat16, float16, float64, got 'float33'; did you mean 'float32'?",
     ),
     ({"torch_dtype": 32}, "'torch_dtype' must be a text, got 32"),
-    ({"hidden_act": "mish"}, "hidden_act must be one of gelu, gelu_new, gelu_pytorch_tanh, relu, relu2, silu, swish, got mish"),
+    (
+        {"hidden_act": "mish"},
+        "hidden_act must be one of gelu, gelu_new, gelu_pytorch_tanh, relu, relu2, silu, swish, got mish",
+    ),
     ({"model_type": "bert"}, "architecture 'bert' is not supported"),
     ({"model_type": 5}, "'model_type' must be a text, got 5"),
     ({"tie_word_embeddings": "no"}, "'tie_word_embeddings' must be true or false, got \"no\""),

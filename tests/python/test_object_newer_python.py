@@ -8,7 +8,9 @@ import pytest
 import weft
 from support.compare import assert_same, outcome
 
-pytestmark = pytest.mark.skipif(sys.version_info < (3, 14), reason="Python 3.14 and later have these instructions")
+pytestmark = pytest.mark.skipif(
+    sys.version_info < (3, 14), reason="Python 3.14 and later have these instructions"
+)
 
 PROGRAMS = {
     "template": """

@@ -151,7 +151,11 @@ def test_whole_modules():
         again = torch.load(file, weights_only=False)
         first, second = module(given), again(given)
         first, second = (first[0], second[0]) if isinstance(first, tuple) else (first, second)
-        equal = torch.equal if first.dtype == torch.float32 else lambda a, b: torch.equal(a.int_repr(), b.int_repr())
+        equal = (
+            torch.equal
+            if first.dtype == torch.float32
+            else lambda a, b: torch.equal(a.int_repr(), b.int_repr())
+        )
         assert equal(first, second) and type(again) is type(module)
     assert (again.scale, again.zero_point, again.training, again.padding) == (0.1, 3, False, (1, 1))
     with pytest.raises(ValueError, match="no class"):

@@ -67,9 +67,10 @@ class Module {
   std::vector<std::string> method_names() const;
   bool has_method(std::string_view name) const;
 
-  // Compiled code keeps weights packed, and packs them anew where tensors were replaced or written to. Tensors that
-  // `attribute`, `named_parameters`, `named_buffers` and `state_dict` give may be written through their addresses:
-  // code does not keep those packed from then on. (optimize_for_inference makes constants of all.)
+  // Compiled code keeps weights packed, and packs them anew where tensors were replaced or written to.
+  // Tensors that `attribute`, `named_parameters`, `named_buffers` and `state_dict` give may be written
+  // through their addresses: code does not keep those packed from then on. (optimize_for_inference makes
+  // constants of all.)
   const IValue& attribute(std::string_view name) const;
   void set_attribute(std::string_view name, IValue value) const;  // TypeError unless of the declared type
   bool has_attribute(std::string_view name) const;

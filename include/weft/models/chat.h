@@ -19,8 +19,8 @@ struct ChatMessage {
 // A Jinja template with the tokens that it writes.
 class ChatTemplate {
  public:
-  // The one that the folder has (chat_template.jinja, or `chat_template` of tokenizer_config.json, one or several
-  // by name), or a GGUF file; the family's built-in one where it has none.
+  // The one that the folder has (chat_template.jinja, or `chat_template` of tokenizer_config.json, one or
+  // several by name), or a GGUF file; the family's built-in one where it has none.
   static std::shared_ptr<const ChatTemplate> open(const std::string& folder,
                                                   std::shared_ptr<const Tokenizer> tokenizer,
                                                   std::string_view model_type);
@@ -41,9 +41,10 @@ class ChatTemplate {
   const std::string& name() const;  // "chat_template.jinja", "llama2", …
   // Is it the checkpoint's own, not one that weft has by name?
   bool is_built_in() const;
-  // The text of a conversation. `variables`: a JSON object with `messages`, and what the template makes use of:
-  // tools, documents, add_generation_prompt (true where it is not given), enable_thinking, …; the tokenizer's tokens
-  // (bos_token, …) are there. ValueError with the class and text of Python's exception where the template raises one.
+  // The text of a conversation. `variables`: a JSON object with `messages`, and what the template makes use
+  // of: tools, documents, add_generation_prompt (true where it is not given), enable_thinking, …; the
+  // tokenizer's tokens (bos_token, …) are there. ValueError with the class and text of Python's exception
+  // where the template raises one.
   std::string render(std::string_view variables) const;
   // Its ids. Special tokens that the conversation has in its texts are text; the template's own are tokens.
   std::vector<int64_t> encode(std::string_view variables) const;

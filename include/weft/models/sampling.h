@@ -16,7 +16,8 @@ struct SamplingOptions {
   double min_p = 0.0;  // tokens less likely than this share of the most likely one are left out
   double repetition_penalty = 1.0;
   uint64_t seed = 0;
-  // Subtracted from the logits of tokens that were written: once, and for each time. source: OpenAI's interface.
+  // Subtracted from the logits of tokens that were written: once, and for each time. source: OpenAI's
+  // interface.
   double presence_penalty = 0.0, frequency_penalty = 0.0;
   int64_t penalties_from = 0;                          // the place in the history from which on these count
   std::vector<std::pair<int64_t, float>> biases = {};  // added to logits, by token
@@ -24,7 +25,8 @@ struct SamplingOptions {
   bool is_greedy() const { return temperature == 0.0; }
   // Are logits changed, or are they what is chosen by?
   bool changes_logits() const {
-    return repetition_penalty != 1.0 || presence_penalty != 0.0 || frequency_penalty != 0.0 || !biases.empty();
+    return repetition_penalty != 1.0 || presence_penalty != 0.0 || frequency_penalty != 0.0 ||
+           !biases.empty();
   }
   void check() const;  // ValueError naming the option
 };
@@ -40,9 +42,9 @@ class Sampler {
   explicit Sampler(const SamplingOptions& options, std::vector<IdRange> ids = {});
   const SamplingOptions& options() const { return options_; }
 
-  // In this order: biases, repetition penalty over the tokens of `history`, penalties of presence and frequency,
-  // temperature, top-k, top-p, min-p. Greedy: 1 for one token. source: the processors of transformers' generate; Keskar et al. 2019 (penalty), Holtzman
-  // et al. 2020 (top-p).
+  // In this order: biases, repetition penalty over the tokens of `history`, penalties of presence and
+  // frequency, temperature, top-k, top-p, min-p. Greedy: 1 for one token. source: the processors of
+  // transformers' generate; Keskar et al. 2019 (penalty), Holtzman et al. 2020 (top-p).
   std::vector<float> probabilities(std::span<const float> logits, std::span<const int64_t> history) const;
   int64_t sample(std::span<const float> logits, std::span<const int64_t> history);
   int64_t draw(std::span<const float> probabilities);  // need not sum to one

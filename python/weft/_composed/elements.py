@@ -13,9 +13,7 @@ from .shapes import common_shape
 
 def _has_parts(tensor: Tensor) -> bool:
     """Whether complex numbers may be made of it."""
-    return (
-        tensor.dtype == _weft.float16 or tensor.dtype == _weft.float32 or tensor.dtype == _weft.float64
-    )
+    return tensor.dtype == _weft.float16 or tensor.dtype == _weft.float32 or tensor.dtype == _weft.float64
 
 
 def _check_parts(real: Tensor, imag: Tensor) -> None:
@@ -60,9 +58,7 @@ def frexp(input: Tensor) -> Tuple[Tensor, Tensor]:
     fraction, bias, mask, shift = (52, 1022, 0x7FF, 54) if is_double else (23, 126, 0xFF, 25)
     # Subnormal numbers have their exponent in the fraction's leading zeros.
     is_small = (_weft.abs(x) < 2.0**-bias) & (x != 0)
-    bits = _weft.bitcast(
-        _weft.where(is_small, x * 2.0**shift, x), _weft.int64 if is_double else _weft.int32
-    )
+    bits = _weft.bitcast(_weft.where(is_small, x * 2.0**shift, x), _weft.int64 if is_double else _weft.int32)
     field = _weft.bitwise_and(_weft.bitwise_right_shift(bits, fraction), mask)
     special = (x == 0) | (field == mask)
     exponent = _weft.where(special, 0, field - bias - _weft.where(is_small, shift, 0))

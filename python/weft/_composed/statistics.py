@@ -163,9 +163,7 @@ def cumulative_trapezoid_by(y: Tensor, dx: number, dim: int) -> Tensor:
 
 
 @aten("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor")
-def diff(
-    input: Tensor, n: int, dim: int, prepend: Optional[Tensor], append: Optional[Tensor]
-) -> Tensor:
+def diff(input: Tensor, n: int, dim: int, prepend: Optional[Tensor], append: Optional[Tensor]) -> Tensor:
     need_tensor("diff", input)
     if n == 0:
         return input

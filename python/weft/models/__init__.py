@@ -102,7 +102,9 @@ class CausalModel:
 
         model = load(tensor_parallel)
         files = ("tokenizer.json", "tokenizer.model")
-        if not _os.path.isfile(folder) and not any(_os.path.exists(_os.path.join(folder, file)) for file in files):
+        if not _os.path.isfile(folder) and not any(
+            _os.path.exists(_os.path.join(folder, file)) for file in files
+        ):
             return cls(model, None, lambda: load(True))
         tokenizer = Tokenizer.open(folder)
         model.check_tokenizer(tokenizer, folder)
@@ -213,7 +215,9 @@ class CausalModel:
         if isinstance(draft, str) and not lookup:
             raise ValueError(f"generate: draft must be a CausalModel or 'prompt-lookup', got {draft!r}")
         if draft is not None and not lookup and not isinstance(draft, CausalModel):
-            raise TypeError(f"generate: draft must be a CausalModel or 'prompt-lookup', got {type(draft).__name__}")
+            raise TypeError(
+                f"generate: draft must be a CausalModel or 'prompt-lookup', got {type(draft).__name__}"
+            )
         if not isinstance(stop, (str, list, tuple)):
             raise TypeError(f"generate: stop must be a str or a list of str, got {type(stop).__name__}")
         return self._model.stream(

@@ -18,7 +18,11 @@ class ChatTemplate:
 
     def __init__(self, source, tokenizer=None):
         """source: a template's text. ValueError where it is none."""
-        self._template = source if isinstance(source, _models.ChatTemplate) else _models.ChatTemplate.parse(source, tokenizer)
+        self._template = (
+            source
+            if isinstance(source, _models.ChatTemplate)
+            else _models.ChatTemplate.parse(source, tokenizer)
+        )
 
     @classmethod
     def open(cls, folder, tokenizer=None, model_type="llama"):

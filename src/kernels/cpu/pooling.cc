@@ -216,7 +216,8 @@ void avg_pool_rounded(const PoolDims& dims, DType dtype, const Tensor& input, co
   const size_t depth = dims[0].begin.size(), height = dims[1].begin.size(), width = dims[2].begin.size();
   const int64_t windows = static_cast<int64_t>(depth * height * width), size = plane_size(dims);
   if (result.numel() == 0) return;
-  parallel_for(0, result.numel() / windows, std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, size)),
+  parallel_for(0, result.numel() / windows,
+               std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, size)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t plane = begin; plane < end; ++plane) {
                    const float* from = input.data_as<float>() + plane * size;

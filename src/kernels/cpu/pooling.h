@@ -27,8 +27,8 @@ void max_pool_with_indices(const PoolDims& dims, const Tensor& input, const Tens
                            const Tensor& indices);
 // The sum of every window over `divisor`, or where that is 0 over the windows' extents. float32, float64.
 void avg_pool(const PoolDims& dims, int64_t divisor, const Tensor& input, const Tensor& result);
-// The mean of every window in 16 bits, as PyTorch's adaptive_avg_pool3d has it: float32 whose numbers are those of
-// `dtype`, rounded to it after every step.
+// The mean of every window in 16 bits, as PyTorch's adaptive_avg_pool3d has it: float32 whose numbers are
+// those of `dtype`, rounded to it after every step.
 void avg_pool_rounded(const PoolDims& dims, DType dtype, const Tensor& input, const Tensor& result);
 // Both of float32[batch, height, width, channels].
 void max_pool_channels_last(const PoolDims& dims, const Tensor& input, const Tensor& result);

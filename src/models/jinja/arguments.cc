@@ -14,7 +14,8 @@ Bound::Bound(const char* function, const Arguments& arguments, std::initializer_
                           names.size() == 1 ? "" : "s", arguments.positional.size()));
   std::copy(arguments.positional.begin(), arguments.positional.end(), values_.begin());
   for (const auto& [name, value] : arguments.named) {
-    const auto found = std::find_if(names.begin(), names.end(), [&](const char* other) { return name == other; });
+    const auto found =
+        std::find_if(names.begin(), names.end(), [&](const char* other) { return name == other; });
     if (found == names.end())
       fail_type(fmt::format("{}() got an unexpected keyword argument {}", function, repr_of_text(name)));
     std::optional<Value>& place = values_[static_cast<size_t>(found - names.begin())];

@@ -57,8 +57,7 @@ Value Evaluator::evaluate(const Expression& expression, Scope* scope) {
     case ExpressionKind::Conditional:
       if (is_true(child(0))) return child(1);
       if (expression.children.size() > 2) return child(2);
-      return heap.undefined(
-          "the inline if-expression evaluated to false and no else section was defined.");
+      return heap.undefined("the inline if-expression evaluated to false and no else section was defined.");
     case ExpressionKind::And: {
       const Value left = child(0);
       return is_true(left) ? child(1) : left;
@@ -298,7 +297,8 @@ Value Evaluator::item(const Value& object, const Value& key) {
         const Range& range = object.as<Range>();
         return Value::integer(range.start + at * range.step);
       }
-      if (object.is_string()) return sliced(heap, object, Value::integer(at), Value::integer(at + 1), Value());
+      if (object.is_string())
+        return sliced(heap, object, Value::integer(at), Value::integer(at + 1), Value());
       return object.as<Elements>().items[static_cast<size_t>(at)];
     }
     default: break;

@@ -144,7 +144,8 @@ void Evaluator::assign(const Target& target, const Value& value, Scope* scope) {
   if (items.size() > target.parts.size())
     fail("ValueError", fmt::format("too many values to unpack (expected {})", target.parts.size()));
   if (items.size() < target.parts.size())
-    fail("ValueError", fmt::format("not enough values to unpack (expected {}, got {})", target.parts.size(), items.size()));
+    fail("ValueError",
+         fmt::format("not enough values to unpack (expected {}, got {})", target.parts.size(), items.size()));
   for (size_t i = 0; i < items.size(); ++i) assign(target.parts[i], items[i], scope);
 }
 
@@ -185,9 +186,10 @@ Value Evaluator::call_macro(const Macro& macro, Arguments& arguments) {
     own->set(tree_.names.find("kwargs"), {Kind::Dict, keywords});
   } else if (!arguments.named.empty()) {
     if (has_caller && arguments.named[0].first == "caller")
-      fail_type(fmt::format("macro {} was invoked with two values for the special caller argument. This is "
-                            "most likely a bug.",
-                            repr_of_text(tree.name)));
+      fail_type(
+          fmt::format("macro {} was invoked with two values for the special caller argument. This is "
+                      "most likely a bug.",
+                      repr_of_text(tree.name)));
     fail_type(fmt::format("macro {} takes no keyword argument {}", repr_of_text(tree.name),
                           repr_of_text(arguments.named[0].first)));
   }

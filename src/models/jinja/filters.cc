@@ -136,7 +136,8 @@ Value extreme_filter(Evaluator& evaluator, const Value& subject, Arguments& argu
   std::optional<Keyed> best;
   for (const Value& value : iterate(evaluator.heap, subject)) {
     const Value key = getter(value);
-    if (!best || (is_max ? is_less(evaluator.heap, best->key, key, ">") : is_less(evaluator.heap, key, best->key)))
+    if (!best ||
+        (is_max ? is_less(evaluator.heap, best->key, key, ">") : is_less(evaluator.heap, key, best->key)))
       best = Keyed{key, value};
   }
   return best ? best->value : evaluator.heap.undefined("No aggregated item, sequence was empty.");
@@ -193,8 +194,7 @@ Value select_filter(Evaluator& evaluator, const Value& subject, Arguments& argum
   std::vector<Value> items;
   if (!is_true(subject)) return evaluator.heap.generator(std::move(items));
   const auto& given = arguments.positional;
-  if (of_attribute && given.empty())
-    fail("FilterArgumentError", "Missing parameter for attribute name");
+  if (of_attribute && given.empty()) fail("FilterArgumentError", "Missing parameter for attribute name");
   const size_t offset = of_attribute ? 1 : 0;
   const Getter getter(evaluator, of_attribute ? given[0] : Value(), false);
   const bool has_test = given.size() > offset;
@@ -267,7 +267,8 @@ Value attr_filter(Evaluator& evaluator, const Value& subject, Arguments& argumen
   const Bound bound("attr", arguments, {"name"}, 1);
   bound.text(0);
   const bool is_key = subject.is(Kind::Dict) && find_method(Kind::Dict, bound.text(0)).call == nullptr;
-  return is_key ? evaluator.heap.undefined_of(subject, bound.get(0)) : evaluator.attribute(subject, bound.get(0));
+  return is_key ? evaluator.heap.undefined_of(subject, bound.get(0))
+                : evaluator.attribute(subject, bound.get(0));
 }
 
 Value batch_filter(Evaluator& evaluator, const Value& subject, Arguments& arguments) {

@@ -38,8 +38,8 @@ Value trim_filter(Evaluator& evaluator, const Value& subject, Arguments& argumen
   const Bound bound("trim", arguments, {"chars"});
   const std::string text = to_text(evaluator.heap, subject);
   const bool has_set = bound.find(0) != nullptr && !bound.find(0)->is_none();
-  return evaluator.string(std::string(
-      has_set ? stripped(text, true, true, bound.text(0)) : stripped(text, true, true)));
+  return evaluator.string(
+      std::string(has_set ? stripped(text, true, true, bound.text(0)) : stripped(text, true, true)));
 }
 
 Value replace_filter(Evaluator& evaluator, const Value& subject, Arguments& arguments) {
@@ -90,7 +90,8 @@ Value truncate_filter(Evaluator& evaluator, const Value& subject, Arguments& arg
   const int64_t length = bound.integer(0, 255);
   const std::string end = bound.text(2, "...");
   const bool has_leeway = bound.find(3) != nullptr && !bound.find(3)->is_none();
-  const int64_t leeway = has_leeway ? bound.integer(3, 5) : 5, end_length = static_cast<int64_t>(character_count(end));
+  const int64_t leeway = has_leeway ? bound.integer(3, 5) : 5,
+                end_length = static_cast<int64_t>(character_count(end));
   if (length < end_length)
     fail("AssertionError", fmt::format("expected length >= {}, got {}", end_length, length));
   if (leeway < 0) fail("AssertionError", fmt::format("expected leeway >= 0, got {}", leeway));
@@ -116,7 +117,8 @@ Value center_filter(Evaluator& evaluator, const Value& subject, Arguments& argum
   const Bound bound("center", arguments, {"width"});
   Arguments width;
   width.positional.push_back(bound.get(0, Value::integer(80)));
-  return find_text_method("center").call(evaluator, evaluator.string(to_text(evaluator.heap, subject)), width);
+  return find_text_method("center").call(evaluator, evaluator.string(to_text(evaluator.heap, subject)),
+                                         width);
 }
 
 Value format_filter(Evaluator& evaluator, const Value& subject, Arguments& arguments) {
@@ -166,9 +168,9 @@ std::string url_quoted(std::string_view text, bool keeps_slash) {
       result += '+';
       continue;
     }
-    const bool is_plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-                          (byte >= '0' && byte <= '9') || std::string_view("_.-~").find(byte) != std::string_view::npos ||
-                          (byte == '/' && keeps_slash);
+    const bool is_plain =
+        (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
+        std::string_view("_.-~").find(byte) != std::string_view::npos || (byte == '/' && keeps_slash);
     result += is_plain ? std::string(1, byte) : fmt::format("%{:02X}", static_cast<uint8_t>(byte));
   }
   return result;
@@ -190,8 +192,9 @@ Value urlencode_filter(Evaluator& evaluator, const Value& subject, Arguments& ar
   }
   std::string result;
   for (const auto& [key, value] : pairs)
-    result += fmt::format("{}{}={}", result.empty() ? "" : "&", url_quoted(to_text(evaluator.heap, key), false),
-                          url_quoted(to_text(evaluator.heap, value), false));
+    result +=
+        fmt::format("{}{}={}", result.empty() ? "" : "&", url_quoted(to_text(evaluator.heap, key), false),
+                    url_quoted(to_text(evaluator.heap, value), false));
   return evaluator.string(std::move(result));
 }
 
@@ -204,7 +207,8 @@ Value filesize_filter(Evaluator& evaluator, const Value& subject, Arguments& arg
       fail("ValueError", fmt::format("could not convert string to float: {}", repr_of_text(subject.text())));
     bytes = *number;
   } else if (!subject.is_number()) {
-    fail_type(fmt::format("float() argument must be a string or a real number, not '{}'", type_name(subject)));
+    fail_type(
+        fmt::format("float() argument must be a string or a real number, not '{}'", type_name(subject)));
   }
   const bool is_binary = bound.is_true_at(0);
   const double base = is_binary ? 1024 : 1000;

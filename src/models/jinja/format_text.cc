@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cctype>
+#include <cmath>
 
 #include "models/jinja/evaluator.h"
 #include "models/jinja/texts.h"
@@ -27,7 +27,8 @@ std::string padded(const std::string& text, const Specification& spec, char defa
   const char align = spec.align != 0 ? spec.align : default_align;
   const int64_t left = align == '<' ? 0 : align == '^' ? space / 2 : space;
   std::string result;
-  const bool is_signed = align == '=' && !text.empty() && std::string_view("+- ").find(text[0]) != std::string_view::npos;
+  const bool is_signed =
+      align == '=' && !text.empty() && std::string_view("+- ").find(text[0]) != std::string_view::npos;
   if (is_signed) result += text[0];
   for (int64_t i = 0; i < left; ++i) result += spec.fill;
   result += is_signed ? text.substr(1) : text;
@@ -79,7 +80,9 @@ std::string digits_of_real(double value, const Specification& spec) {
 }
 
 std::string number_text(const Value& value, const Specification& spec) {
-  const bool is_real = value.is(Kind::Float) || (spec.type != 0 && std::string_view("fFeEgG%").find(spec.type) != std::string_view::npos);
+  const bool is_real =
+      value.is(Kind::Float) ||
+      (spec.type != 0 && std::string_view("fFeEgG%").find(spec.type) != std::string_view::npos);
   const bool is_negative = is_real ? std::signbit(value.real()) : value.integer() < 0;
   std::string digits = is_real ? digits_of_real(std::abs(value.real()), spec)
                                : digits_of_whole(is_negative ? 0 - static_cast<uint64_t>(value.integer())
@@ -185,7 +188,8 @@ class PercentFormat {
       case 's':
       case 'r':
       case 'a': {
-        std::string text = spec.type == 's' ? to_text(evaluator_.heap, value) : to_repr(evaluator_.heap, value);
+        std::string text =
+            spec.type == 's' ? to_text(evaluator_.heap, value) : to_repr(evaluator_.heap, value);
         if (spec.precision >= 0) text = std::string(text_between(text, 0, spec.precision));
         return padded(text, spec, '>');
       }
@@ -200,8 +204,10 @@ class PercentFormat {
         if (!value.is_number() || (spec.type != 'd' && !value.is_whole()))
           fail_type(fmt::format("%{} format: {} is required, not {}", spec.type,
                                 spec.type == 'd' ? "a real number" : "an integer", type_name(value)));
-        if (!value.is_whole() && !(std::abs(value.real()) < 9e18)) fail("OverflowError", "a number has more than 64 bits");
-        return number_text(value.is_whole() ? value : Value::integer(static_cast<int64_t>(value.real())), spec);
+        if (!value.is_whole() && !(std::abs(value.real()) < 9e18))
+          fail("OverflowError", "a number has more than 64 bits");
+        return number_text(value.is_whole() ? value : Value::integer(static_cast<int64_t>(value.real())),
+                           spec);
       }
       case 'e':
       case 'E':
@@ -213,12 +219,14 @@ class PercentFormat {
         if (!value.is_number()) fail_type(fmt::format("must be real number, not {}", type_name(value)));
         return number_text(Value::real(value.real()), spec);
       default:
-        fail("ValueError", fmt::format("unsupported format character '{}' (0x{:x})", spec.type, static_cast<uint8_t>(spec.type)));
+        fail("ValueError", fmt::format("unsupported format character '{}' (0x{:x})", spec.type,
+                                       static_cast<uint8_t>(spec.type)));
     }
   }
 
   static std::string character_of(const Value& value) {
-    if (!value.is_whole() || value.integer() < 1 || value.integer() > 126) fail_type("%c requires int or char");
+    if (!value.is_whole() || value.integer() < 1 || value.integer() > 126)
+      fail_type("%c requires int or char");
     return {1, static_cast<char>(value.integer())};
   }
 
@@ -234,7 +242,9 @@ Specification specification_of(std::string_view text) {
   Specification spec;
   const auto all = characters(text);
   size_t at = 0;
-  const auto one = [&](size_t index) { return index < all.size() && all[index].size() == 1 ? all[index][0] : '\0'; };
+  const auto one = [&](size_t index) {
+    return index < all.size() && all[index].size() == 1 ? all[index][0] : '\0';
+  };
   const auto is_align = [](char c) { return c == '<' || c == '>' || c == '^' || c == '='; };
   if (all.size() > 1 && is_align(one(1)))
     spec.fill = std::string(all[0]), spec.align = one(1), at = 2;
@@ -246,14 +256,16 @@ Specification specification_of(std::string_view text) {
   const auto number = [&] {
     int64_t value = 0;
     for (; std::isdigit(static_cast<unsigned char>(one(at))); ++at)
-      if ((value = value * 10 + (one(at) - '0')) > kMostWidth) fail("ValueError", "Too many decimal digits in format string");
+      if ((value = value * 10 + (one(at) - '0')) > kMostWidth)
+        fail("ValueError", "Too many decimal digits in format string");
     return value;
   };
   spec.width = number();
   if (one(at) == ',' || one(at) == '_') spec.grouping = one(at++);
   if (one(at) == '.') {
     ++at;
-    if (!std::isdigit(static_cast<unsigned char>(one(at)))) fail("ValueError", "Format specifier missing precision");
+    if (!std::isdigit(static_cast<unsigned char>(one(at))))
+      fail("ValueError", "Format specifier missing precision");
     spec.precision = number();
   }
   if (at < all.size()) spec.type = one(at++);
@@ -266,7 +278,8 @@ std::string value_by_specification(Evaluator& evaluator, const Value& value, std
   const Specification spec = specification_of(text);
   const auto check_type = [&](std::string_view types) {
     if (spec.type != 0 && types.find(spec.type) == std::string_view::npos)
-      fail("ValueError", fmt::format("Unknown format code '{}' for object of type '{}'", spec.type, type_name(value)));
+      fail("ValueError",
+           fmt::format("Unknown format code '{}' for object of type '{}'", spec.type, type_name(value)));
   };
   evaluator.heap.charge(static_cast<size_t>(spec.width));
   if (value.is_number() && !value.is(Kind::Boolean)) {
@@ -283,7 +296,8 @@ std::string value_by_specification(Evaluator& evaluator, const Value& value, std
 }
 
 // One field, between the braces: "name.attribute[key]!r:spec".
-std::string field_text(Evaluator& evaluator, std::string_view field, const Arguments& arguments, size_t& next) {
+std::string field_text(Evaluator& evaluator, std::string_view field, const Arguments& arguments,
+                       size_t& next) {
   const size_t colon = std::min(field.find(':'), field.size());
   std::string_view path = field.substr(0, colon), spec = colon < field.size() ? field.substr(colon + 1) : "";
   if (spec.find_first_of("{}") != std::string_view::npos)
@@ -304,7 +318,8 @@ std::string field_text(Evaluator& evaluator, std::string_view field, const Argum
       fail("IndexError", fmt::format("Replacement index {} out of range for positional args tuple", index));
     value = arguments.positional[index];
   } else {
-    const auto found = std::find_if(arguments.named.begin(), arguments.named.end(), [&](const auto& argument) { return argument.first == name; });
+    const auto found = std::find_if(arguments.named.begin(), arguments.named.end(),
+                                    [&](const auto& argument) { return argument.first == name; });
     if (found == arguments.named.end()) fail("KeyError", repr_of_text(name));
     value = found->second;
   }
@@ -354,7 +369,8 @@ Value format_text(Evaluator& evaluator, const Value& self, Arguments& arguments)
     if (rest[0] == '}') fail("ValueError", "Single '}' encountered in format string");
     const size_t end = rest.find('}');
     if (end == std::string_view::npos)
-      fail("ValueError", rest.size() == 1 ? "Single '{' encountered in format string" : "expected '}' before end of string");
+      fail("ValueError", rest.size() == 1 ? "Single '{' encountered in format string"
+                                          : "expected '}' before end of string");
     const std::string part = field_text(evaluator, rest.substr(1, end - 1), arguments, next);
     evaluator.heap.charge(part.size());
     result += part;

@@ -90,8 +90,7 @@ class JsonPrinter {
       case Kind::Boolean: return add(key.integer() != 0 ? "\"true\"" : "\"false\"");
       case Kind::Integer: return add(fmt::format("\"{}\"", key.integer()));
       case Kind::Float: return add(fmt::format("\"{}\"", number(key.real())));
-      default:
-        fail_type(fmt::format("keys must be str, int, float, bool or None, not {}", type_name(key)));
+      default: fail_type(fmt::format("keys must be str, int, float, bool or None, not {}", type_name(key)));
     }
   }
   void print_text(std::string_view text) {
@@ -112,7 +111,8 @@ class JsonPrinter {
           if (code < 0x20 || (is_ascii_ && code >= 0x7F && code < 0x10000 && code != 0x7F))
             result += fmt::format("\\u{:04x}", code);
           else if (is_ascii_ && code >= 0x10000)
-            result += fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + ((code - 0x10000) >> 10), 0xDC00 + ((code - 0x10000) & 0x3FF));
+            result += fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + ((code - 0x10000) >> 10),
+                                  0xDC00 + ((code - 0x10000) & 0x3FF));
           else
             result += text.substr(0, length);
       }

@@ -99,7 +99,8 @@ class TemplateLexer {
       return advance(rest_.size());
     }
     const char what = rest_[at + 1];
-    const char sign = at + 2 < rest_.size() && (rest_[at + 2] == '-' || rest_[at + 2] == '+') ? rest_[at + 2] : 0;
+    const char sign =
+        at + 2 < rest_.size() && (rest_[at + 2] == '-' || rest_[at + 2] == '+') ? rest_[at + 2] : 0;
     std::string data = data_before(rest_.substr(0, at), sign, what != '{');
     if (!data.empty()) add(TokenKind::Data, std::move(data));
     advance(at);
@@ -221,7 +222,8 @@ class TemplateLexer {
     const char base = rest_.size() > 1 ? static_cast<char>(std::tolower(rest_[1])) : ' ';
     if (rest_[0] == '0' && (base == 'x' || base == 'o' || base == 'b')) {
       const auto fits = [&](char c) {
-        return base == 'x' ? std::isxdigit(static_cast<unsigned char>(c)) != 0 : c >= '0' && c <= (base == 'o' ? '7' : '1');
+        return base == 'x' ? std::isxdigit(static_cast<unsigned char>(c)) != 0
+                           : c >= '0' && c <= (base == 'o' ? '7' : '1');
       };
       size_t end = 2;
       while (end < rest_.size() &&
@@ -232,11 +234,13 @@ class TemplateLexer {
     const size_t whole = digits(0);
     size_t end = whole;
     // After a "." stands the number of an element.
-    const bool is_element = !tokens_.empty() && tokens_.back().text == "." && &rest_[0] > source_.data() && rest_.data()[-1] == '.';
+    const bool is_element = !tokens_.empty() && tokens_.back().text == "." && &rest_[0] > source_.data() &&
+                            rest_.data()[-1] == '.';
     if (!is_element) {
       if (end + 1 < rest_.size() && rest_[end] == '.' && is_digit(rest_[end + 1])) end += 1 + digits(end + 1);
       if (end < rest_.size() && (rest_[end] == 'e' || rest_[end] == 'E')) {
-        const size_t sign = end + 1 < rest_.size() && (rest_[end + 1] == '+' || rest_[end + 1] == '-') ? 1 : 0;
+        const size_t sign =
+            end + 1 < rest_.size() && (rest_[end + 1] == '+' || rest_[end + 1] == '-') ? 1 : 0;
         if (const size_t exponent = digits(end + 1 + sign)) end += 1 + sign + exponent;
       }
       if (end > whole) return take(TokenKind::Float, end);
@@ -277,7 +281,8 @@ class TemplateLexer {
         i += count;
       } else if (c >= '0' && c <= '7') {
         size_t count = 1;
-        while (count < 3 && i + count < text.size() && text[i + count] >= '0' && text[i + count] <= '7') ++count;
+        while (count < 3 && i + count < text.size() && text[i + count] >= '0' && text[i + count] <= '7')
+          ++count;
         append_code(result, text.substr(i, count), count, 8);
         i += count - 1;
       } else if (c == 'N') {

@@ -58,9 +58,10 @@ Value cycle_method(Evaluator&, const Value& self, Arguments& arguments) {
 
 Value changed_of_loop(Evaluator& evaluator, const Value& self, Arguments& arguments) {
   Loop& loop = self.as<Loop>();
-  const bool is_same = loop.has_changed && loop.last_changed.size() == arguments.positional.size() &&
-                       std::equal(loop.last_changed.begin(), loop.last_changed.end(), arguments.positional.begin(),
-                                  [&](const Value& a, const Value& b) { return is_equal(evaluator.heap, a, b); });
+  const bool is_same =
+      loop.has_changed && loop.last_changed.size() == arguments.positional.size() &&
+      std::equal(loop.last_changed.begin(), loop.last_changed.end(), arguments.positional.begin(),
+                 [&](const Value& a, const Value& b) { return is_equal(evaluator.heap, a, b); });
   loop.has_changed = true;
   loop.last_changed = arguments.positional;
   return Value::boolean(!is_same);
@@ -90,7 +91,8 @@ const Table* methods_of(Kind kind) {
                                         {"values", view_method<'v'>},
                                         {"get", get_method},
                                         {"copy", copy_method}};
-  static const auto& lists = *new Table{{"count", count_method}, {"index", index_method}, {"copy", copy_method}};
+  static const auto& lists =
+      *new Table{{"count", count_method}, {"index", index_method}, {"copy", copy_method}};
   static const auto& tuples = *new Table{{"count", count_method}, {"index", index_method}};
   static const auto& loops = *new Table{{"cycle", cycle_method}, {"changed", changed_of_loop}};
   static const auto& cyclers = *new Table{{"next", next_method}, {"reset", reset_method}};
@@ -117,10 +119,12 @@ Value make_range(Evaluator& evaluator, const Value&, Arguments& arguments) {
   if (step == 0) fail("ValueError", "range() arg 3 must not be zero");
   constexpr int64_t kFarthest = int64_t{1} << 60;
   for (const int64_t number : {start, stop, step})
-    if (number < -kFarthest || number > kFarthest) fail("OverflowError", "a range of numbers that large is not supported");
+    if (number < -kFarthest || number > kFarthest)
+      fail("OverflowError", "a range of numbers that large is not supported");
   const Range range(start, stop, step);
   if (range.size() > kMostElements)
-    fail("OverflowError", fmt::format("Range too big. The sandbox blocks ranges larger than MAX_RANGE ({}).", kMostElements));
+    fail("OverflowError",
+         fmt::format("Range too big. The sandbox blocks ranges larger than MAX_RANGE ({}).", kMostElements));
   return {Kind::Range, evaluator.heap.make<Range>(range)};
 }
 
@@ -140,7 +144,8 @@ Dict* dict_of(Evaluator& evaluator, const Arguments& arguments) {
       for (const Value& pair : iterate(evaluator.heap, first)) {
         const std::vector<Value> parts = iterate(evaluator.heap, pair);
         if (parts.size() != 2)
-          fail("ValueError", fmt::format("dictionary update sequence element has length {}; 2 is required", parts.size()));
+          fail("ValueError",
+               fmt::format("dictionary update sequence element has length {}; 2 is required", parts.size()));
         set(parts[0], parts[1]);
       }
     }

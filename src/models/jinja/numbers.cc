@@ -22,7 +22,8 @@ std::optional<std::string> without_underscores(std::string_view text) {
       digits += text[i];
       continue;
     }
-    const bool is_between = i > 0 && i + 1 < text.size() && std::isxdigit(static_cast<unsigned char>(text[i - 1])) &&
+    const bool is_between = i > 0 && i + 1 < text.size() &&
+                            std::isxdigit(static_cast<unsigned char>(text[i - 1])) &&
                             std::isxdigit(static_cast<unsigned char>(text[i + 1]));
     if (!is_between) return std::nullopt;
   }
@@ -45,11 +46,12 @@ std::optional<Value> parse_integer(std::string_view text, int64_t base) {
     }
   }
   const auto digits = without_underscores(text);
-  if (!digits || digits->empty() || !std::isalnum(static_cast<unsigned char>((*digits)[0]))) return std::nullopt;
+  if (!digits || digits->empty() || !std::isalnum(static_cast<unsigned char>((*digits)[0])))
+    return std::nullopt;
   const std::string signed_digits = (is_negative ? "-" : "") + *digits;
   int64_t number = 0;
-  const auto [end, error] =
-      std::from_chars(signed_digits.data(), signed_digits.data() + signed_digits.size(), number, base == 0 ? 10 : static_cast<int>(base));
+  const auto [end, error] = std::from_chars(signed_digits.data(), signed_digits.data() + signed_digits.size(),
+                                            number, base == 0 ? 10 : static_cast<int>(base));
   if (end != signed_digits.data() + signed_digits.size()) return std::nullopt;
   if (error == std::errc::result_out_of_range) fail("OverflowError", "a number has more than 64 bits");
   return Value::integer(number);

@@ -21,7 +21,8 @@ struct Arguments {
 using NativeFunction = Value (*)(Evaluator&, const Value& self, Arguments&);
 
 struct Function : Object {
-  Function(const char* of_name, Value of, NativeFunction function) : name(of_name), self(of), call(function) {}
+  Function(const char* of_name, Value of, NativeFunction function)
+      : name(of_name), self(of), call(function) {}
   const char* name;
   Value self;
   NativeFunction call;

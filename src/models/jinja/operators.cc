@@ -57,7 +57,7 @@ Value whole_result(Operator symbol, int64_t a, int64_t b) {
   const bool is_division =
       symbol == Operator::Divide || symbol == Operator::FloorDivide || symbol == Operator::Modulo;
   if (is_division && b == 0)
-    fail("ZeroDivisionError", symbol == Operator::Divide ? "division by zero"
+    fail("ZeroDivisionError", symbol == Operator::Divide   ? "division by zero"
                               : symbol == Operator::Modulo ? "integer modulo by zero"
                                                            : "integer division or modulo by zero");
   switch (symbol) {
@@ -121,8 +121,9 @@ Value added_texts(Evaluator& evaluator, const Value& a, const Value& b) {
 
 Value repeated(Evaluator& evaluator, const Value& value, int64_t count) {
   count = std::max<int64_t>(0, count);
-  const int64_t size = value.is_string() ? static_cast<int64_t>(value.text().size())
-                                         : static_cast<int64_t>(value.as<Elements>().items.size() * sizeof(Value));
+  const int64_t size = value.is_string()
+                           ? static_cast<int64_t>(value.text().size())
+                           : static_cast<int64_t>(value.as<Elements>().items.size() * sizeof(Value));
   if (size == 0) count = 0;
   if (count > 0 && size > evaluator.heap.limits().bytes / count) evaluator.heap.charge(SIZE_MAX / 2);
   if (value.is_string()) {
@@ -142,8 +143,7 @@ bool is_repeatable(const Value& value) {
 }
 
 int64_t slice_index(const Value& value) {
-  if (!value.is_whole())
-    fail_type("slice indices must be integers or None or have an __index__ method");
+  if (!value.is_whole()) fail_type("slice indices must be integers or None or have an __index__ method");
   return value.integer();
 }
 
@@ -163,8 +163,7 @@ Value binary(Evaluator& evaluator, Operator symbol, const Value& a, const Value&
       items.insert(items.end(), b.as<Elements>().items.begin(), b.as<Elements>().items.end());
       return evaluator.heap.elements(a.kind(), std::move(items));
     }
-    if (a.is_string())
-      fail_type(fmt::format("can only concatenate str (not \"{}\") to str", type_name(b)));
+    if (a.is_string()) fail_type(fmt::format("can only concatenate str (not \"{}\") to str", type_name(b)));
     if (a.is(Kind::List) || a.is(Kind::Tuple))
       fail_type(fmt::format("can only concatenate {0} (not \"{1}\") to {0}", type_name(a), type_name(b)));
   }
@@ -172,7 +171,8 @@ Value binary(Evaluator& evaluator, Operator symbol, const Value& a, const Value&
     if (is_repeatable(a) && b.is_whole()) return repeated(evaluator, a, b.integer());
     if (is_repeatable(b) && a.is_whole()) return repeated(evaluator, b, a.integer());
     if (is_repeatable(a) || is_repeatable(b))
-      fail_type(fmt::format("can't multiply sequence by non-int of type '{}'", type_name(is_repeatable(a) ? b : a)));
+      fail_type(fmt::format("can't multiply sequence by non-int of type '{}'",
+                            type_name(is_repeatable(a) ? b : a)));
   }
   if (symbol == Operator::Subtract && a.is(Kind::View) && b.is(Kind::View))
     fail_type("differences of views are not supported");

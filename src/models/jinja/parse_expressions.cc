@@ -17,9 +17,9 @@ struct Symbol {
   const char* text;
   Operator meaning;
 };
-constexpr Symbol kComparisons[] = {{"==", Operator::Equal},     {"!=", Operator::NotEqual},
-                                   {"<", Operator::Less},       {"<=", Operator::LessEqual},
-                                   {">", Operator::Greater},    {">=", Operator::GreaterEqual}};
+constexpr Symbol kComparisons[] = {{"==", Operator::Equal},  {"!=", Operator::NotEqual},
+                                   {"<", Operator::Less},    {"<=", Operator::LessEqual},
+                                   {">", Operator::Greater}, {">=", Operator::GreaterEqual}};
 constexpr Symbol kSums[] = {{"+", Operator::Add}, {"-", Operator::Subtract}};
 constexpr Symbol kProducts[] = {{"*", Operator::Multiply},
                                 {"/", Operator::Divide},
@@ -216,11 +216,15 @@ ExpressionPtr TemplateParser::number_constant() {
     constant->constant = Value::real(std::strtod(text.c_str(), nullptr));
   } else {
     const char kind = text.size() > 2 && text[0] == '0' ? text[1] : '0';
-    const int base = kind == 'x' || kind == 'X' ? 16 : kind == 'o' || kind == 'O' ? 8 : kind == 'b' || kind == 'B' ? 2 : 10;
+    const int base = kind == 'x' || kind == 'X'   ? 16
+                     : kind == 'o' || kind == 'O' ? 8
+                     : kind == 'b' || kind == 'B' ? 2
+                                                  : 10;
     int64_t number = 0;
     const char *begin = text.data() + (base == 10 ? 0 : 2), *end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(begin, end, number, base);
-    if (error != std::errc() || stop != end) fail_here(fmt::format("the number {} has more than 64 bits", text));
+    if (error != std::errc() || stop != end)
+      fail_here(fmt::format("the number {} has more than 64 bits", text));
     constant->constant = Value::integer(number);
   }
   skip();
@@ -303,7 +307,8 @@ ExpressionPtr TemplateParser::parse_filter(ExpressionPtr of) {
     filter->text = expect_name();
     while (skip_symbol(".")) filter->text += "." + expect_name();
     if (conditional_ == 0 && find_filter(filter->text) == nullptr)
-      unknown_.push_back(fmt::format("No filter named {}. (line {})", repr_of_text(filter->text), filter->line));
+      unknown_.push_back(
+          fmt::format("No filter named {}. (line {})", repr_of_text(filter->text), filter->line));
     if (of) filter->children.push_back(std::move(of));
     if (is_symbol("(")) parse_arguments(*filter);
     of = checked(std::move(filter));
@@ -363,7 +368,7 @@ ExpressionPtr TemplateParser::parse_subscript(ExpressionPtr of) {
     } else if (is_symbol(",")) {
       ExpressionPtr tuple = make(ExpressionKind::Tuple, line);
       tuple->children.push_back(std::move(item->children.back()));
-      while (skip_symbol(",") ) tuple->children.push_back(parse_expression());
+      while (skip_symbol(",")) tuple->children.push_back(parse_expression());
       item->children.back() = checked(std::move(tuple));
     }
   }

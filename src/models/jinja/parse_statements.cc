@@ -151,7 +151,8 @@ std::unique_ptr<Statement> TemplateParser::parse_statement() {
     return statement;
   }
   for (const char* other : {"extends", "include", "import", "from", "autoescape"})
-    if (tag == other) fail_here(fmt::format("the tag '{}' is not supported: a chat template is one text", tag));
+    if (tag == other)
+      fail_here(fmt::format("the tag '{}' is not supported: a chat template is one text", tag));
   fail_here(fmt::format("Encountered unknown tag '{}'.", tag));
 }
 

@@ -74,7 +74,8 @@ class TemplateParser {
   ExpressionPtr parse_call(ExpressionPtr of);
   void parse_arguments(Expression& call);
   ExpressionPtr make(ExpressionKind kind, int line) const;
-  ExpressionPtr make(ExpressionKind kind, int line, ExpressionPtr first, ExpressionPtr second = nullptr) const;
+  ExpressionPtr make(ExpressionKind kind, int line, ExpressionPtr first,
+                     ExpressionPtr second = nullptr) const;
   ExpressionPtr checked(ExpressionPtr expression) const;  // not nested too deep
   ExpressionPtr number_constant();
   void note_name(std::string_view name);
@@ -83,8 +84,8 @@ class TemplateParser {
   std::vector<Token> tokens_;
   Tree& tree_;
   size_t position_ = 0;
-  int depth_ = 0;        // of recursive functions of the parser
-  int conditional_ = 0;  // within branches, where unknown filters are errors of their execution
+  int depth_ = 0;                     // of recursive functions of the parser
+  int conditional_ = 0;               // within branches, where unknown filters are errors of their execution
   std::vector<std::string> unknown_;  // filters and tests, elsewhere
   std::vector<MacroTree*> macros_;
 };

@@ -112,7 +112,8 @@ std::string float_text(double value) {
   if (exponent < -4 || exponent >= 16)
     return fmt::format("{}{}{}{}e{}{:02}", sign, digits.substr(0, 1), count > 1 ? "." : "", digits.substr(1),
                        exponent < 0 ? '-' : '+', std::abs(exponent));
-  if (exponent < 0) return fmt::format("{}0.{}{}", sign, std::string(static_cast<size_t>(-exponent - 1), '0'), digits);
+  if (exponent < 0)
+    return fmt::format("{}0.{}{}", sign, std::string(static_cast<size_t>(-exponent - 1), '0'), digits);
   if (count <= exponent + 1)
     return fmt::format("{}{}{}.0", sign, digits, std::string(static_cast<size_t>(exponent + 1 - count), '0'));
   const auto whole = static_cast<size_t>(exponent) + 1;

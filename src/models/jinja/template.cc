@@ -34,8 +34,9 @@ Value value_of(Heap& heap, const OrderedJson& json) {
 }
 
 [[noreturn]] void throw_failure(const std::string& where, const Failure& failure, int line) {
-  throw_error(ErrorKind::Value, fmt::format("{}: {}: {}{}", where, failure.kind, printable(failure.message, 2000),
-                                            line > 0 ? fmt::format(" (line {})", line) : ""));
+  throw_error(ErrorKind::Value,
+              fmt::format("{}: {}: {}{}", where, failure.kind, printable(failure.message, 2000),
+                          line > 0 ? fmt::format(" (line {})", line) : ""));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Jinja templates as chat templates are written: what jinja2's ImmutableSandboxedEnvironment with trim_blocks,
-// lstrip_blocks and loop controls does, as transformers sets it up. In a sandbox: a template sees the
-// variables that it is given and nothing else, and has limits on steps, memory and depth.
+// Jinja templates as chat templates are written: what jinja2's ImmutableSandboxedEnvironment with
+// trim_blocks, lstrip_blocks and loop controls does, as transformers sets it up. In a sandbox: a template
+// sees the variables that it is given and nothing else, and has limits on steps, memory and depth.
 #pragma once
 
 #include <memory>

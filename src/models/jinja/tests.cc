@@ -51,8 +51,8 @@ bool is_iterable(Evaluator&, const Value& value, Arguments& arguments) {
 
 bool is_callable(Evaluator&, const Value& value, Arguments& arguments) {
   const Bound bound("callable", arguments, {});
-  return value.is(Kind::Function) || value.is(Kind::Macro) || value.is(Kind::Joiner) || value.is(Kind::Loop) ||
-         value.is_undefined();
+  return value.is(Kind::Function) || value.is(Kind::Macro) || value.is(Kind::Joiner) ||
+         value.is(Kind::Loop) || value.is_undefined();
 }
 
 Value remainder_of(Evaluator& evaluator, const Value& value, const Value& divisor) {
@@ -132,46 +132,46 @@ bool compares(Evaluator& evaluator, const Value& value, Arguments& arguments) {
 }  // namespace
 
 TestFunction find_test(std::string_view name) {
-  static const auto& table = *new std::unordered_map<std::string_view, TestFunction>{
-      {"odd", is_odd},
-      {"even", is_even},
-      {"divisibleby", is_divisible},
-      {"defined", is_defined},
-      {"undefined", is_kind<Kind::Undefined>},
-      {"filter", is_filter_name},
-      {"test", is_test_name},
-      {"none", is_kind<Kind::None>},
-      {"boolean", is_kind<Kind::Boolean>},
-      {"false", is_constant<false>},
-      {"true", is_constant<true>},
-      {"integer", is_kind<Kind::Integer>},
-      {"float", is_kind<Kind::Float>},
-      {"lower", is_case<is_lower_text>},
-      {"upper", is_case<is_upper_text>},
-      {"string", is_kind<Kind::String>},
-      {"mapping", is_kind<Kind::Dict>},
-      {"number", is_number_test},
-      {"sequence", is_sequence},
-      {"iterable", is_iterable},
-      {"callable", is_callable},
-      {"sameas", is_same},
-      {"escaped", is_escaped},
-      {"in", is_in},
-      {"==", compares<Operator::Equal>},
-      {"eq", compares<Operator::Equal>},
-      {"equalto", compares<Operator::Equal>},
-      {"!=", compares<Operator::NotEqual>},
-      {"ne", compares<Operator::NotEqual>},
-      {">", compares<Operator::Greater>},
-      {"gt", compares<Operator::Greater>},
-      {"greaterthan", compares<Operator::Greater>},
-      {">=", compares<Operator::GreaterEqual>},
-      {"ge", compares<Operator::GreaterEqual>},
-      {"<", compares<Operator::Less>},
-      {"lt", compares<Operator::Less>},
-      {"lessthan", compares<Operator::Less>},
-      {"<=", compares<Operator::LessEqual>},
-      {"le", compares<Operator::LessEqual>}};
+  static const auto& table =
+      *new std::unordered_map<std::string_view, TestFunction>{{"odd", is_odd},
+                                                              {"even", is_even},
+                                                              {"divisibleby", is_divisible},
+                                                              {"defined", is_defined},
+                                                              {"undefined", is_kind<Kind::Undefined>},
+                                                              {"filter", is_filter_name},
+                                                              {"test", is_test_name},
+                                                              {"none", is_kind<Kind::None>},
+                                                              {"boolean", is_kind<Kind::Boolean>},
+                                                              {"false", is_constant<false>},
+                                                              {"true", is_constant<true>},
+                                                              {"integer", is_kind<Kind::Integer>},
+                                                              {"float", is_kind<Kind::Float>},
+                                                              {"lower", is_case<is_lower_text>},
+                                                              {"upper", is_case<is_upper_text>},
+                                                              {"string", is_kind<Kind::String>},
+                                                              {"mapping", is_kind<Kind::Dict>},
+                                                              {"number", is_number_test},
+                                                              {"sequence", is_sequence},
+                                                              {"iterable", is_iterable},
+                                                              {"callable", is_callable},
+                                                              {"sameas", is_same},
+                                                              {"escaped", is_escaped},
+                                                              {"in", is_in},
+                                                              {"==", compares<Operator::Equal>},
+                                                              {"eq", compares<Operator::Equal>},
+                                                              {"equalto", compares<Operator::Equal>},
+                                                              {"!=", compares<Operator::NotEqual>},
+                                                              {"ne", compares<Operator::NotEqual>},
+                                                              {">", compares<Operator::Greater>},
+                                                              {"gt", compares<Operator::Greater>},
+                                                              {"greaterthan", compares<Operator::Greater>},
+                                                              {">=", compares<Operator::GreaterEqual>},
+                                                              {"ge", compares<Operator::GreaterEqual>},
+                                                              {"<", compares<Operator::Less>},
+                                                              {"lt", compares<Operator::Less>},
+                                                              {"lessthan", compares<Operator::Less>},
+                                                              {"<=", compares<Operator::LessEqual>},
+                                                              {"le", compares<Operator::LessEqual>}};
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
 }

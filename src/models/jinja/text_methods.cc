@@ -98,8 +98,8 @@ Value find_method_of_text(Evaluator&, const Value& self, Arguments& arguments) {
       text_between(text, bound.integer(1, 0), bound.find(2) == nullptr ? INT64_MAX : bound.integer(2, 0));
   const size_t at = from_right ? part.rfind(bound.text(0)) : part.find(bound.text(0));
   if (at != std::string_view::npos)
-    return Value::integer(static_cast<int64_t>(
-        character_count(std::string_view(text).substr(0, static_cast<size_t>(part.data() - text.data()) + at))));
+    return Value::integer(static_cast<int64_t>(character_count(
+        std::string_view(text).substr(0, static_cast<size_t>(part.data() - text.data()) + at))));
   if (must) fail("ValueError", "substring not found");
   return Value::integer(-1);
 }
@@ -111,7 +111,8 @@ Value count_method_of_text(Evaluator&, const Value& self, Arguments& arguments) 
   const std::string& part = bound.text(0);
   if (part.empty()) return Value::integer(static_cast<int64_t>(character_count(text)) + 1);
   int64_t count = 0;
-  for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size())) ++count;
+  for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size()))
+    ++count;
   return Value::integer(count);
 }
 
@@ -161,7 +162,8 @@ Value zfill_method(Evaluator& evaluator, const Value& self, Arguments& arguments
   if (space <= 0) return self;
   evaluator.heap.charge(static_cast<size_t>(space));
   const bool has_sign = self.text().starts_with('-') || self.text().starts_with('+');
-  return evaluator.string(self.text().substr(0, has_sign ? 1 : 0) + std::string(static_cast<size_t>(space), '0') +
+  return evaluator.string(self.text().substr(0, has_sign ? 1 : 0) +
+                          std::string(static_cast<size_t>(space), '0') +
                           self.text().substr(has_sign ? 1 : 0));
 }
 

@@ -49,7 +49,8 @@ bool is_line_end(int32_t code) {
 
 bool is_of_class(int32_t code, CharacterClass what) {
   const auto category = utf8proc_category(code);
-  const bool is_alpha = is_cased(code) || category == UTF8PROC_CATEGORY_LM || category == UTF8PROC_CATEGORY_LO;
+  const bool is_alpha =
+      is_cased(code) || category == UTF8PROC_CATEGORY_LM || category == UTF8PROC_CATEGORY_LO;
   const bool is_numeric = category == UTF8PROC_CATEGORY_ND || category == UTF8PROC_CATEGORY_NL ||
                           category == UTF8PROC_CATEGORY_NO;
   switch (what) {

@@ -21,7 +21,7 @@ std::string_view stripped(std::string_view text, bool left, bool right,
 
 std::string upper_text(std::string_view text);
 std::string lower_text(std::string_view text);
-std::string title_text(std::string_view text);       // str.title
+std::string title_text(std::string_view text);        // str.title
 std::string capitalized_text(std::string_view text);  // str.capitalize
 
 // str.splitlines.

@@ -24,24 +24,24 @@ struct CallArguments {
 enum class ExpressionKind : uint8_t {
   Constant,
   Name,
-  Attribute,      // children[0].text
-  Item,           // children[0][children[1]]
-  Slice,          // children[0][children[1]:children[2]:children[3]]
-  Call,           // children[0](arguments)
-  Filter,         // children[0] | text(arguments); no child: what a block holds
-  Test,           // children[0] is text(arguments)
+  Attribute,  // children[0].text
+  Item,       // children[0][children[1]]
+  Slice,      // children[0][children[1]:children[2]:children[3]]
+  Call,       // children[0](arguments)
+  Filter,     // children[0] | text(arguments); no child: what a block holds
+  Test,       // children[0] is text(arguments)
   Tuple,
   List,
-  Dict,           // keys and values in turn
-  Conditional,    // children[1] if children[0] else children[2]
+  Dict,         // keys and values in turn
+  Conditional,  // children[1] if children[0] else children[2]
   And,
   Or,
   Not,
   Negative,
   Positive,
-  Compare,        // children[0] with operators[i] and children[i + 1]
+  Compare,  // children[0] with operators[i] and children[i + 1]
   Concatenate,
-  Binary          // operators[0]
+  Binary  // operators[0]
 };
 
 enum class Operator : uint8_t {
@@ -65,7 +65,7 @@ enum class Operator : uint8_t {
 struct Expression {
   ExpressionKind kind = ExpressionKind::Constant;
   int line = 0, depth = 1;
-  int name = -1;  // in the template's names
+  int name = -1;   // in the template's names
   Value constant;  // also Attribute's text
   std::string text;
   std::vector<ExpressionPtr> children;
@@ -99,15 +99,15 @@ struct MacroTree {
 enum class StatementKind : uint8_t {
   Text,
   Output,
-  If,         // branches; else_body
+  If,  // branches; else_body
   For,
-  Set,        // target = expression
-  SetBlock,   // target = body, through filter `expression` where there is one
+  Set,       // target = expression
+  SetBlock,  // target = body, through filter `expression` where there is one
   Macro,
   CallBlock,  // expression is the call, macro its body
   FilterBlock,
-  With,       // targets, expressions, body
-  Scope,      // body
+  With,   // targets, expressions, body
+  Scope,  // body
   Break,
   Continue
 };

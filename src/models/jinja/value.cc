@@ -33,8 +33,7 @@ size_t hash_of(const Value& value, int depth) {
     case Kind::String: return std::hash<std::string>()(value.text());
     case Kind::Tuple: {
       size_t hash = 77;
-      for (const Value& item : value.as<Elements>().items)
-        hash = joined_hash(hash, hash_of(item, depth + 1));
+      for (const Value& item : value.as<Elements>().items) hash = joined_hash(hash, hash_of(item, depth + 1));
       return hash;
     }
     case Kind::List:
@@ -80,8 +79,7 @@ bool equal(Heap* heap, const Value& a, const Value& b, int depth) {
     case Kind::Range: {
       const Range &left = a.as<Range>(), &right = b.as<Range>();
       if (left.size() != right.size()) return false;
-      return left.size() == 0 ||
-             (left.start == right.start && (left.size() == 1 || left.step == right.step));
+      return left.size() == 0 || (left.start == right.start && (left.size() == 1 || left.step == right.step));
     }
     default: return a.object() == b.object();
   }
@@ -98,7 +96,8 @@ bool less(Heap& heap, const Value& a, const Value& b, const char* symbol, int de
   if (a.kind() == b.kind() && (a.is(Kind::List) || a.is(Kind::Tuple))) {
     const auto &left = a.as<Elements>().items, &right = b.as<Elements>().items;
     for (size_t i = 0; i < left.size() && i < right.size(); ++i)
-      if (!equal(&heap, left[i], right[i], depth + 1)) return less(heap, left[i], right[i], symbol, depth + 1);
+      if (!equal(&heap, left[i], right[i], depth + 1))
+        return less(heap, left[i], right[i], symbol, depth + 1);
     return left.size() < right.size();
   }
   fail_type(fmt::format("'{}' not supported between instances of '{}' and '{}'", symbol, type_name(a),
@@ -267,7 +266,8 @@ std::vector<Value> iterate(Heap& heap, const Value& value) {
       break;
     case Kind::Range: {
       const Range& range = value.as<Range>();
-      for (int64_t i = 0; i < range.size(); ++i) items.push_back(Value::integer(range.start + i * range.step));
+      for (int64_t i = 0; i < range.size(); ++i)
+        items.push_back(Value::integer(range.start + i * range.step));
       break;
     }
     case Kind::Generator: {

@@ -1,4 +1,5 @@
-// Values of templates, as Python has them: immutable but for namespaces, and all in one heap that ends at once.
+// Values of templates, as Python has them: immutable but for namespaces, and all in one heap that ends at
+// once.
 #pragma once
 
 #include <cstdint>

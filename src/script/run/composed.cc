@@ -239,8 +239,7 @@ void own(std::string_view signature) {
   own<"lu_factor">("(Tensor x, bool check=False) -> (Tensor, Tensor, Tensor)");
   own<"lu_solve">("(Tensor factors, Tensor pivots, Tensor b, bool adjoint=False) -> Tensor");
   own<"median_dim">("(Tensor x, int dim, bool keepdim=False) -> (Tensor, Tensor)");
-  own<"nan_to_num">(
-      "(Tensor x, float nan=0.0, float? posinf=None, float? neginf=None) -> Tensor");
+  own<"nan_to_num">("(Tensor x, float nan=0.0, float? posinf=None, float? neginf=None) -> Tensor");
   own<"nanmedian_dim">("(Tensor x, int dim, bool keepdim=False) -> (Tensor, Tensor)");
   own<"pad">("(Tensor input, int[] pad, str mode='constant', Scalar? value=None) -> Tensor");
   own<"require">("(Tensor x, Tensor condition, *, str error) -> Tensor");
@@ -249,8 +248,7 @@ void own(std::string_view signature) {
   own<"solve_triangular">("(Tensor a, Tensor b, bool upper, bool unitriangular=False) -> Tensor");
   own<"svd">("(Tensor x, bool full_matrices=True) -> (Tensor, Tensor, Tensor)");
   own<"svdvals">("(Tensor x) -> Tensor");
-  own<"tensordot">(
-      "(Tensor x, Tensor y, int dims=2, *, int[]? dims_x=None, int[]? dims_y=None) -> Tensor");
+  own<"tensordot">("(Tensor x, Tensor y, int dims=2, *, int[]? dims_x=None, int[]? dims_y=None) -> Tensor");
   own<"vector_norm">(
       "(Tensor x, float ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor");
   return true;

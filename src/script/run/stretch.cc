@@ -170,7 +170,8 @@ int64_t count_steps(std::string_view description) {
 }
 
 // A plan is faster than the operators where it has fewer steps, or where weights were packed.
-bool pays(const frontend::Variant& variant, const std::vector<Tensor>& tensors, const std::vector<size_t>& steady) {
+bool pays(const frontend::Variant& variant, const std::vector<Tensor>& tensors,
+          const std::vector<size_t>& steady) {
   constexpr int64_t kSmall = 16;
   bool has_weights = false;
   int64_t operators = 0;
@@ -383,7 +384,8 @@ std::unique_ptr<const Stretch::Specialization> Stretch::compile(std::span<const 
   const CompileOptions options{.name = name_, .mode = definition_.mode, .fullgraph = true};
   made->variant = frontend::trace(std::ref(trace), tensors, history_, options, has_compiler(), steady);
   made->outputs = std::move(trace.outputs);
-  if (!pays(*made->variant, tensors, steady)) throw_error(ErrorKind::NotImplemented, "nothing to fuse, no constant weights");
+  if (!pays(*made->variant, tensors, steady))
+    throw_error(ErrorKind::NotImplemented, "nothing to fuse, no constant weights");
   if (log::enabled(log::Channel::Guards))
     log::write(log::Channel::Guards, fmt::format("{}\n{}", name_, made->variant->guards.str()));
   const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;

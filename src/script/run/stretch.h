@@ -36,7 +36,7 @@ struct Pattern {
 struct StretchDefinition {
   std::unique_ptr<ir::Graph> graph;   // (values…) -> values…
   std::vector<size_t> must_be_false;  // inputs that, true, make an operator random or change its statistics
-  std::vector<size_t> steady;         // inputs that are attributes, which nearly every call finds as they were
+  std::vector<size_t> steady;  // inputs that are attributes, which nearly every call finds as they were
   bool compile_at_once = false;       // rather than when the same types come again
   std::string mode = "default";       // that it is compiled in (weft::CompileOptions)
 };

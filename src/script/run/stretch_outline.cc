@@ -277,7 +277,8 @@ class Outliner {
       if (node.script == &prim::kSetAttr) assigned.insert(node.payload->text);
     });
     ir::for_each_node(graph_.body(), [&](const Node& node) {
-      if (node.script == &prim::kGetAttr && is_only_read(node.outputs[0]) && !assigned.contains(node.payload->text))
+      if (node.script == &prim::kGetAttr && is_only_read(node.outputs[0]) &&
+          !assigned.contains(node.payload->text))
         steady_.insert(node.outputs[0]);
     });
   }

@@ -1,6 +1,5 @@
 """Special functions whose arguments differ from those of weft's operators, or that are made of several."""
 
-
 import weft as _weft
 from weft._composed import elements
 

@@ -118,7 +118,9 @@ class _Builder:
         for table in ("sym_int_values", "sym_float_values", "sym_bool_values"):
             size = self.source.get(table, {}).get(name)
             if size is not None and "as_expr" in size:
-                return SizeValue(size["as_expr"]["expr_str"]) if table == "sym_bool_values" else size_text(size)
+                return (
+                    SizeValue(size["as_expr"]["expr_str"]) if table == "sym_bool_values" else size_text(size)
+                )
             if size is not None:
                 return next(iter(size.values()))
         return None
