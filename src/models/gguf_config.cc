@@ -16,7 +16,6 @@
 #include "weft/error.h"
 
 namespace weft::models {
-namespace {}  // namespace
 
 const std::map<std::string, GgufArchitecture>& gguf_architectures() {
   static const auto& table = *new std::map<std::string, GgufArchitecture>{
@@ -70,16 +69,8 @@ constexpr std::pair<const char*, const char*> kSameKeys[] = {
 };
 
 // Keys that say what the tensors say, or what weft's families do in any case.
-constexpr const char* kPassedOver[] = {"vocab_size",
-                                       "attention.value_length",
-                                       "rope.dimension_count",
-                                       "rope.scaling.finetuned",
-                                       "attention.causal",
-                                       "expert_weights_norm",
-                                       "attention.sliding_window_pattern",
-                                       "expert_group_count",
-                                       "expert_group_used_count",
-                                       "tensor_data_layout"};
+constexpr const char* kPassedOver[] = {"vocab_size", "attention.value_length", "rope.dimension_count",
+                                       "rope.scaling.finetuned", "tensor_data_layout"};
 
 class GgufReader {
  public:
@@ -132,9 +123,8 @@ class GgufReader {
       if (const Json* found = value(own)) json_[key] = in_one(own, *found);
     for (const char* eps : {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"})
       if (const Json* found = value(eps)) json_[architecture_.eps_key] = *found;
-    const char* const between = name_ == "gpt2" ? "n_inner" : "intermediate_size";
     if (const Json* found = value("feed_forward_length"))
-      json_[between] = in_one("feed_forward_length", *found);
+      json_["intermediate_size"] = in_one("feed_forward_length", *found);
     if (const Json* found = value("expert_count"); found && *found != 0)
       json_[model_type == "mixtral" ? "num_local_experts" : "num_experts"] = *found;
     if (const Json* found = value("logit_scale"))
@@ -153,6 +143,17 @@ class GgufReader {
     if (model_type == "cohere") json_["use_qk_norm"] = has_tensor("blk.0.attn_q_norm.weight");
     if (model_type == "qwen2_moe" || model_type == "qwen3_moe")
       json_["norm_topk_prob"] = model_type == "qwen3_moe";
+    if (const Json* found = value("expert_weights_norm")) json_["norm_topk_prob"] = *found;
+    const Json* const causal = value("attention.causal");
+    WEFT_CHECK(!causal || *causal == true,
+               fmt::format("{}: '{}.attention.causal' is not true: weft has decoders", where_, name_));
+    for (const char* key : {"expert_group_count", "expert_group_used_count"}) {
+      const Json* const groups = value(key);
+      WEFT_CHECK(
+          !groups || *groups == 0 || *groups == 1,
+          fmt::format("{}: '{}.{}' is {}: weft chooses experts without groups in files of this architecture",
+                      where_, name_, key, groups->dump()));
+    }
     if (model_type == "mixtral") json_["moe_intermediate_size"] = json_["intermediate_size"];
     if (model_type == "qwen3_moe" && json_.contains("sliding_window")) json_.erase("sliding_window");
     read_scaling();
@@ -173,8 +174,7 @@ class GgufReader {
     const Json *type = value("rope.scaling.type"), *factor = value("rope.scaling.factor"),
                *original = value("rope.scaling.original_context_length"),
                *attention = value("rope.scaling.attn_factor");
-    for (const char* old : {"rope.scale_linear"})
-      if (const Json* found = value(old); found && !factor) factor = found;
+    if (const Json* old = value("rope.scale_linear"); old && !factor) factor = old;
     std::string kind = type && type->is_string() ? type->get<std::string>() : factor ? "linear" : "none";
     if (has_tensor("rope_factors_long.weight")) kind = "longrope";
     if (kind == "none") return;
@@ -197,7 +197,8 @@ class GgufReader {
     return {values.data_as<float>(), values.data_as<float>() + values.numel()};
   }
 
-  void check_all_read() const {
+  void check_all_read() {
+    value("attention.sliding_window_pattern");
     const std::string prefix = name_ + ".";
     for (const auto& [key, found] : file_.metadata().items()) {
       if (!key.starts_with(prefix)) continue;
@@ -233,9 +234,26 @@ class GgufReader {
     if (config.experts)
       for (size_t i = 0; i < config.layers.size(); ++i)
         config.layers[i].has_experts = has_tensor(fmt::format("blk.{}.ffn_gate_inp.weight", i));
+    check_windows(config);
     name_as_gguf(config);
     config.torch_dtype = dtype_of_weights();
     read_ids(config);
+  }
+
+  // The file says which layers have a window: one by one, or that each so-and-so-manieth has none.
+  void check_windows(const DecoderConfig& config) {
+    const Json* const pattern = value("attention.sliding_window_pattern");
+    if (!pattern) return;
+    for (size_t i = 0; i < config.layers.size(); ++i) {
+      const bool is_list = pattern->is_array() && pattern->size() > i && (*pattern)[i].is_boolean();
+      const bool is_period = pattern->is_number_integer() && *pattern > 0;
+      const bool expected = is_list
+                                ? (*pattern)[i].get<bool>()
+                                : is_period && (static_cast<int64_t>(i) + 1) % pattern->get<int64_t>() != 0;
+      WEFT_CHECK((is_list || is_period) && expected == config.layers[i].window.has_value(),
+                 fmt::format("{}: '{}.attention.sliding_window_pattern' is not how {} has windows", where_,
+                             name_, config.model_type));
+    }
   }
 
   // That of the embedding; float32 where it is blocks. Keys and values are kept in it.

@@ -338,6 +338,11 @@ def changed(at, form, number):
     return bytes(data)
 
 
+def with_key(key, item):
+    embedding = {"token_embd.weight": (np.zeros((2, 32)), "F32")}
+    return bytes(small({"general.architecture": "llama", "llama." + key: item}, embedding))
+
+
 TENSOR = 24 + 8 + len("general.architecture") + 4 + 8 + len("llama")  # where the first tensor's name begins
 DAMAGED = {
     "empty": (b"GG", "ends within the first four bytes"),
@@ -384,15 +389,9 @@ DAMAGED = {
         "architecture 'lama' is not supported; weft has .*did you mean 'llama'",
     ),
     "no embedding": (bytes(small()), "no tensor 'token_embd.weight'"),
-    "another key": (
-        bytes(
-            small(
-                {"general.architecture": "llama", "llama.rope.wings": 2},
-                {"token_embd.weight": (np.zeros((2, 32)), "F32")},
-            )
-        ),
-        "weft does not understand 'llama.rope.wings'",
-    ),
+    "another key": (with_key("rope.wings", 2), "weft does not understand 'llama.rope.wings'"),
+    "an encoder": (with_key("attention.causal", False), "'llama.attention.causal' is not true"),
+    "groups": (with_key("expert_group_count", 4), "'llama.expert_group_count' is 4"),
     "no sizes": (bytes(small(tensors={"token_embd.weight": (np.zeros((2, 32)), "F32")})), "no 'hidden_size'"),
 }
 
