@@ -1,8 +1,23 @@
 """Small modules that are exported: by weft.torch here, and run by PyTorch (run_exported.py) where it is installed."""
 
 import collections
+import dataclasses
+import typing
 
 Pair = collections.namedtuple("Pair", "first second")
+
+
+@dataclasses.dataclass
+class Box:
+    content: typing.Any
+    weight: typing.Any
+    scale: float = 2.0
+
+
+def register(torch):
+    """What files call the classes."""
+    torch.utils._pytree._register_namedtuple(Pair, serialized_type_name="exported_modules.Pair")
+    torch.export.register_dataclass(Box, serialized_type_name="exported.Box")
 
 
 def values(torch, *shape, scale=1.0, dtype=None):
@@ -252,4 +267,14 @@ def modules(torch):
         return Pair(x + 1, x * 2)
 
     add("named_tuple", of(pairs), (x(3),))
+
+    def boxes(self, pair, box, *, other=None):
+        if other is not None:
+            box = Box(box.content + other[0].content, box.weight, box.scale)
+        return Pair(box, Box(pair.first * box.scale, None)), {"second": [pair.second]}
+
+    rows = [{0: Dim("rows", min=2, max=9)}, None, None]
+    add("classes", of(boxes), (Pair(x(2, 3), x(3)), Box(x(2, 3), x(4))), (Pair(x(5, 3), x(3)), Box(x(5, 3), x(4))),
+        shapes={"pair": Pair(rows[0], None), "box": rows})  # fmt: skip
+    add("nested_classes", of(boxes), ((Pair(x(3), x(2)), Box(x(3), None, 0.5)), {"other": [Box(x(3), None)]}))
     return found

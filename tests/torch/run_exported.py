@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from exported_modules import Pair, modules
+from exported_modules import modules, register
 
-torch.utils._pytree._register_namedtuple(Pair, serialized_type_name="exported_modules.Pair")
+register(torch)
 
 
 def kept_inputs(arrays):

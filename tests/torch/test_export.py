@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import weft.torch as torch
-from exported_modules import modules
+from exported_modules import modules, register
 from weft.torch._dynamo.exc import UserError
 from weft.torch.export import Dim, export, load, save
 from weft.torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
@@ -21,6 +21,7 @@ sys.path.append(str(HERE.parent / "python"))
 
 import exported_operators  # noqa: E402
 
+register(torch)
 NAMES = list(modules(torch))
 
 

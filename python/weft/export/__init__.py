@@ -5,6 +5,13 @@ y = program.module()(x)
 """
 
 from ._program import ExportedModule, ExportedProgram, load
-from ._tree import register_dataclass, registered_name
+from ._tree import register_dataclass, register_namedtuple, registered_name
 
-__all__ = ["ExportedModule", "ExportedProgram", "load", "register_dataclass", "registered_name"]
+__all__ = [
+    "ExportedModule",
+    "ExportedProgram",
+    "load",
+    "register_dataclass",
+    "register_namedtuple",
+    "registered_name",
+]

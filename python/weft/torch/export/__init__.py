@@ -4,6 +4,7 @@ import os
 
 import weft
 from weft._C import _export
+from weft.export._tree import unnamed_classes
 from weft.jit._saving import path_of
 
 from .. import _absent
@@ -60,6 +61,12 @@ def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol=2):
         raise NotImplementedError(
             f"torch.export.save: pickle_protocol={pickle_protocol!r}: example inputs are pickled by protocol 2"
         )
+    for tree in (ep._program.arguments(), ep._program.results()):
+        for cls in unnamed_classes(tree):
+            how = "_register_namedtuple" if issubclass(cls, tuple) else "torch.export.register_dataclass"
+            raise NotImplementedError(
+                f"torch.export.save: files have no name for {cls}: give `serialized_type_name` to `{how}`"
+            )
     path = path_of(f)
     top = "archive" if path is None else os.path.basename(path).removesuffix(".pt2") or "archive"
     entries = exported_program.entries_of(ep)
@@ -88,12 +95,10 @@ def load(f, *, extra_files=None, expected_opset_version=None):
 
 
 def register_dataclass(cls, *, serialized_type_name=None):
-    """Objects of the dataclass nest arguments and results; files call it by serialized_type_name, or its own name."""
+    """Objects of the dataclass nest arguments and results; files call it by serialized_type_name, and need one."""
     from weft.torch.utils import _pytree as pytree
 
-    weft.export.register_dataclass(cls, serialized_type_name=serialized_type_name)
-    if cls not in pytree.SUPPORTED_NODES:
-        pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)
+    pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)
 
 
 __getattr__ = _absent.names(__name__)

@@ -42,10 +42,9 @@ def _paths(value, name, source):
     if pytree.tree_is_leaf(value):
         yield name, source
         return
-    children = pytree.SUPPORTED_NODES[pytree._node_type(value)].flatten_fn(value)[0]
-    keys = list(value) if isinstance(value, dict) else range(len(children))
-    for key, child in zip(keys, children):
-        yield from _paths(child, f"{name}_{key}", f"{source}[{key!r}]")
+    for key, child in pytree.children_with_keys(value):
+        (shown,) = vars(key).values()
+        yield from _paths(child, f"{name}_{shown}", f"{source}{key}")
 
 
 def _symbol_name(source, taken):
@@ -204,6 +203,9 @@ def _difference(first, other):
     return None
 
 
+_LEAVES = (weft.Tensor, int, float, complex, str, type(None), weft.dtype, weft.device)
+
+
 # ---- capture -------------------------------------------------------------------------------------------------
 def capture(module, args, kwargs, dynamic_shapes):
     """Returns: Captured. raises: UserError, GuardOnDataDependentSymNode."""
@@ -211,6 +213,12 @@ def capture(module, args, kwargs, dynamic_shapes):
     said = sizes_of_leaves(arguments, dynamic_shapes)
     pairs = [pair for name, value in arguments.items() for pair in _paths(value, name, f"L[{name!r}]")]
     leaves, in_spec = pytree.tree_flatten((args, kwargs))
+    for leaf in leaves:
+        if not isinstance(leaf, _LEAVES):
+            raise ValueError(
+                f"Unsupported input type {type(leaf)}. Export only supports pytree containers of basic types (Tensor, int, float, "
+                "...) as input. To register a custom dataclass, use torch.export.register_dataclass."
+            )
     # Positional arguments stand before keywords in both orders, so that leaves are the same.
     plan = Plan(leaves, [source for _, source in pairs], said)
     return capture_by(plan, module, pairs, leaves, arguments, in_spec)

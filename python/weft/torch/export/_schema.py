@@ -1,7 +1,6 @@
 """A captured module in the schema of exported programs: the JSON of its file, and its tensors."""
 
 import collections
-import dataclasses
 import json
 import math
 import operator
@@ -9,6 +8,7 @@ import re
 
 import weft
 from weft._C import _export
+from weft.export._tree import is_registered, register_class, registered_name
 from weft.torch._table import TORCH_VERSION
 from weft.torch.fx._codegen import _Namespace
 
@@ -78,9 +78,11 @@ def _class_of(spec):
         cls = spec.context
         if cls.__module__ == "weft._C" or cls.__module__.startswith("weft."):
             return f"torch.return_types.{cls.__name__.lower()}", None
-        return "collections.namedtuple", f"{cls.__module__}.{cls.__qualname__}"
-    if dataclasses.is_dataclass(spec.type):
-        return weft.export.registered_name(spec.type), [list(spec.context), []]
+        if not is_registered(cls):
+            register_class(cls, None, cls._fields)
+        return "collections.namedtuple", registered_name(cls)
+    if is_registered(spec.type):
+        return registered_name(spec.type), spec.context
     raise NotImplementedError(
         f"torch.export.export: {spec.type.__qualname__} is not registered as a dataclass"
     )

@@ -6,6 +6,7 @@ import inspect
 
 import weft
 from weft.torch import _absent
+from weft.torch._dynamo.exc import UserError
 from weft.torch.utils import _pytree as pytree
 
 
@@ -190,8 +191,14 @@ def _add(value, said, place, found):
         for child in children:
             _add(child, None, place, found)
         return
+    if pytree.is_namedtuple(value) and type(said) is not type(value):
+        raise UserError(
+            f"Detected mismatch between the structure of `inputs` and `dynamic_shapes`: {place} is a {type(value).__name__}, and "
+            f"its entry is a {type(said).__name__}"
+        )
     keys = list(value) if isinstance(value, dict) else list(range(len(children)))
-    if isinstance(said, dict) != isinstance(value, dict) or len(said) != len(children):
+    is_fitting = isinstance(said, dict if isinstance(value, dict) else (list, tuple))
+    if not is_fitting or len(said) != len(children):
         raise ValueError(
             f"dynamic_shapes: {place} is a {type(value).__name__} of {len(children)}, and its entry is {said}"
         )

@@ -2,8 +2,11 @@
 
 import collections
 import dataclasses
+import warnings
 from collections.abc import Callable
 from typing import Any
+
+from weft.export import _tree
 
 Context, PyTree = Any, Any
 
@@ -134,7 +137,10 @@ def register_pytree_node(
 ):
     """Instances of cls are nodes: flatten_fn gives children and a context, of which unflatten_fn makes the instance."""
     if cls in SUPPORTED_NODES:
-        raise ValueError(f"{cls} is already registered as pytree node.")
+        warnings.warn(
+            f"{cls} is already registered as pytree node. Overwriting the previous registration.",
+            stacklevel=2,
+        )
     SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
 
 
@@ -142,17 +148,43 @@ _register_pytree_node = register_pytree_node
 
 
 def register_dataclass(cls, *, field_names=None, drop_field_names=None, serialized_type_name=None):
-    names = field_names or [field.name for field in dataclasses.fields(cls) if field.init]
-    names = [name for name in names if name not in (drop_field_names or ())]
-    register_pytree_node(
-        cls,
-        lambda value: ([getattr(value, name) for name in names], names),
-        lambda children, context: cls(**dict(zip(context, children, strict=True))),
-        flatten_with_keys_fn=lambda value: (
-            [(GetAttrKey(name), getattr(value, name)) for name in names],
-            names,
-        ),
-    )
+    """Objects of the class nest what their fields hold; those that are None are no leaves."""
+    dropped = drop_field_names or []
+    if not dataclasses.is_dataclass(cls):
+        if field_names is None:
+            raise ValueError(
+                f"field_names must be specified with a list of all fields used to initialize {cls}, as it is not a dataclass."
+            )
+    elif field_names is None:
+        field_names = _tree.dataclass_fields(cls)
+    else:
+        present = set(_tree.dataclass_fields(cls)) - set(dropped)
+        if present != set(field_names):
+            raise ValueError(
+                f"field_names does not include all dataclass fields.\nMissing: {sorted(present - set(field_names))}, "
+                f"unexpected: {sorted(set(field_names) - present)}"
+            )
+
+    def flatten(value):
+        values = {name: getattr(value, name) for name in field_names}
+        given = {name: each for name, each in values.items() if each is not None}
+        return list(given.values()), [list(given), [name for name in values if name not in given]]
+
+    def unflatten(children, context):
+        given, absent = context
+        return cls(**dict(zip(given, children, strict=True)), **dict.fromkeys(absent))
+
+    def flatten_with_keys(value):
+        children, (given, _) = flatten(value)
+        return [(GetAttrKey(name), child) for name, child in zip(given, children, strict=True)], given
+
+    register_pytree_node(cls, flatten, unflatten, flatten_with_keys_fn=flatten_with_keys)
+    _tree.register_class(cls, serialized_type_name, field_names)
+
+
+def _register_namedtuple(cls, *, serialized_type_name):
+    """Named tuples are nodes as they are; files call this class by the name."""
+    _tree.register_namedtuple(cls, serialized_type_name=serialized_type_name)
 
 
 def register_constant(cls):
@@ -240,7 +272,7 @@ _register(
 
 
 def _node_type(tree):
-    if type(tree) not in SUPPORTED_NODES and is_namedtuple(tree):
+    if is_namedtuple(tree):  # of a class that is registered, too
         return collections.namedtuple
     return type(tree)
 
@@ -340,13 +372,18 @@ def _with_paths(path, tree, is_leaf, found):
     if _is_leaf(tree, is_leaf):
         found.append((path, tree))
         return
+    for key, child in children_with_keys(tree):
+        _with_paths((*path, key), child, is_leaf, found)
+
+
+def children_with_keys(tree):
+    """(key, child) of a node, in order."""
     node = SUPPORTED_NODES[_node_type(tree)]
     if node.flatten_with_keys_fn is None:
         raise ValueError(
             f"Did not find a flatten_with_keys_fn for type: {type(tree)}. Please pass a flatten_with_keys_fn."
         )
-    for key, child in node.flatten_with_keys_fn(tree)[0]:
-        _with_paths((*path, key), child, is_leaf, found)
+    return node.flatten_with_keys_fn(tree)[0]
 
 
 def tree_leaves_with_path(tree, is_leaf=None):
