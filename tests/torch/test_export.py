@@ -45,10 +45,10 @@ def assert_equal(found, expected, place):
         torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
 
 
-def exported(name):
+def exported(name, **options):
     module, calls, shapes = modules(torch)[name]
     args, kwargs = copied(calls[0])
-    return export(module, args, kwargs, dynamic_shapes=shapes)
+    return export(module, args, kwargs, dynamic_shapes=shapes, **options)
 
 
 def expected_results(name):
@@ -346,6 +346,13 @@ def test_what_cannot_be_exported():
         of(lambda x: object(), torch.ones(2), shapes=({},))
     with pytest.raises(TypeError, match="ExportedProgram"):
         save(torch.nn.Identity(), "model.pt2")
+
+
+@pytest.mark.parametrize("name", ["sequential", "buffers", "constants"])
+def test_strict_changes_nothing(name):
+    assert str(exported(name, strict=True)) == str(exported(name))
+    with pytest.raises(TypeError, match="strict is True or False"):
+        exported(name, strict="yes")
 
 
 def test_page_of_operators():

@@ -19,13 +19,17 @@ def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False, preserv
 
     dynamic_shapes: which sizes of the arguments may differ from call to call: {"x": {0: Dim("batch", min=1, max=64)}}, by
     arguments' names or in their order, nested as they are. Other sizes, and arguments that are no tensors, are constants.
-    strict: True reads the Python code in PyTorch; programs are recorded here either way.
+    strict: changes nothing. PyTorch's True compiles the Python code, and refuses what its compiler does not understand;
+    programs are recorded here either way, so that what Python does beside tensors happens at each recorded run and is no
+    part of the program.
     Returns: ExportedProgram.
     raises: UserError where the module does something else for other sizes of the range, naming the line that asked;
     GuardOnDataDependentSymNode where it goes on by what a tensor holds.
     """
     if not isinstance(mod, weft.nn.Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
+    if not isinstance(strict, bool):
+        raise TypeError(f"torch.export.export: strict is True or False, got {strict!r}")
     if not isinstance(args, tuple):
         raise weft.torch._dynamo.exc.UserError(
             f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}"
