@@ -280,6 +280,25 @@ def test_decompositions():
     assert_close(solution, np.linalg.lstsq(a[:, :2], a, rcond=None)[0], 1e-4)
 
 
+def test_solving_for_vectors():
+    """A stack of vectors has the shape of the matrices without their columns; other right sides are matrices."""
+    a = ramp(3, 3, 3) + 3 * np.eye(3, dtype=np.float32)
+    x = weft.from_numpy(a)
+    for shape in ((3, 3), (3,)):
+        b = ramp(*shape)
+        expected = np.linalg.solve(a, np.broadcast_to(b, (3, 3))[..., None])[..., 0]
+        assert_close(call("aten::linalg_solve", x, weft.from_numpy(b)), expected, 1e-4)
+        assert_close(call("aten::linalg_solve_ex", x, weft.from_numpy(b))[0], expected, 1e-4)
+        with pytest.raises(ValueError, match="left=False"):
+            call("aten::linalg_solve", x, weft.from_numpy(b), left=False)
+    for shape in ((3, 2), (1, 3, 3), (3, 3, 2)):
+        b = ramp(*shape)
+        assert_close(call("aten::linalg_solve", x, weft.from_numpy(b)), np.linalg.solve(a, b), 1e-4)
+    # NumPy's function, and weft's, take matrices here; so does what is traced.
+    b = weft.from_numpy(ramp(3, 3))
+    assert_close(weft.jit.trace(weft.solve, (x, b))(x, b), np.asarray(weft.solve(x, b)), 1e-5)
+
+
 def test_losses_of_sequences():
     """Against the sum over all paths of blanks and labels."""
     steps, classes, labels = 4, 3, [1, 2]

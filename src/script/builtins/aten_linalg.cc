@@ -1,6 +1,7 @@
 // Products, decompositions and norms of matrices.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -37,9 +38,16 @@ Tensor cholesky(const Tensor& x, bool upper) {
   return upper ? call(op<"conj">(), {transposed(lower)}) : lower;
 }
 
+// b is a vector, or a stack of vectors where it has the shape of a without its columns.
 Tensor solve(const Tensor& a, const Tensor& b, bool left) {
-  if (left) return call(op<"solve">(), {a, b});
-  return transposed(call(op<"solve">(), {transposed(a), transposed(b)}));
+  const bool is_stack = b.dim() > 1 && b.dim() + 1 == a.dim() &&
+                        std::equal(b.shape().begin(), b.shape().end(), a.shape().begin());
+  WEFT_CHECK(left || (b.dim() != 1 && !is_stack),
+             "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False.");
+  if (!left) return transposed(call(op<"solve">(), {transposed(a), transposed(b)}));
+  if (!is_stack) return call(op<"solve">(), {a, b});
+  return call(op<"squeeze">(), {call(op<"solve">(), {a, call(op<"unsqueeze">(), {b}, {{"dim", number(-1)}})})},
+              {{"dim", sizes({-1})}});
 }
 
 Tensor no_errors(const Tensor& matrices) {

@@ -11,7 +11,9 @@ def inv(x):
 
 @operator_rule()
 def solve(a, b):
-    return aten.linalg_solve(a, b)
+    # A stack of matrices that PyTorch would take for one of vectors has a dimension more.
+    is_stack = b.ndim > 1 and b.ndim + 1 == a.ndim and tuple(b.shape) == tuple(a.shape[:-1])
+    return aten.linalg_solve(a, aten.unsqueeze(b, 0) if is_stack else b)
 
 
 @operator_rule()
