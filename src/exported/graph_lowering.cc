@@ -117,7 +117,9 @@ ir::Value* GraphLowering::find(const std::string& name) const {
 }
 
 const Json& GraphLowering::tensor_meta(const std::string& name) const {
-  return field(field(*graphs_.back().source, "tensor_values", "the graph"), name.c_str(), "tensor_values");
+  const auto copy = copies_.find(name);
+  const std::string& named = copy == copies_.end() ? name : copy->second;
+  return field(field(*graphs_.back().source, "tensor_values", "the graph"), named.c_str(), "tensor_values");
 }
 
 ir::Value* GraphLowering::read_attribute(ir::Value* self, const std::string& path) {
@@ -237,6 +239,13 @@ void GraphLowering::lower_target(const std::string& target, const std::vector<Ar
   if (parts->space == "aten" && parts->name.starts_with("sym_") && jit::find_builtins("aten::" + parts->name).empty())
     return lower_operator("aten::" + parts->name.substr(4), parts->overload, arguments, outputs);
   lower_operator(fmt::format("{}::{}", parts->space, parts->name), parts->overload, arguments, outputs);
+}
+
+const jit::Builtin* GraphLowering::find_operator(const std::string& target) {
+  const std::optional<Target> parts = operator_target(target);
+  if (!parts) return nullptr;
+  const std::string name = fmt::format("{}::{}", parts->space, parts->name);
+  return jit::find_builtin(parts->overload.empty() ? name : name + "." + parts->overload);
 }
 
 void GraphLowering::lower_operator(const std::string& name, const std::string& overload,

@@ -64,6 +64,8 @@ class GraphLowering {
                   const Json& outputs);
   // A number in a tensor's place: a tensor without dimensions, of the dtype that leaves the others' as it is.
   ir::Value* as_tensor(ir::Value* number, const std::vector<Argument>& arguments);
+  // Null where there is none of that name and overload.
+  static const jit::Builtin* find_operator(const std::string& target);
   // Operands as an autocast region casts them.
   ir::Value* in_region(const std::string& name, const std::vector<Argument>& arguments, const Argument& argument,
                        ir::Value* value);
@@ -87,6 +89,7 @@ class GraphLowering {
   size_t lower_vmap(const Json& nodes, size_t begin, size_t end);
   void lower_autocast(const std::vector<Argument>& arguments, const Json& outputs);
   void lower_effects(const std::vector<Argument>& arguments, const Json& outputs);
+  void lower_functionalized(const std::vector<Argument>& arguments, const Json& outputs);
   void lower_cond(const std::vector<Argument>& arguments, const Json& outputs);
   void lower_while(const std::vector<Argument>& arguments, const Json& outputs);
   void lower_map(const std::vector<Argument>& arguments, const Json& outputs);
@@ -109,6 +112,7 @@ class GraphLowering {
   std::string where_;         // the node, for messages
   std::vector<Graph> graphs_;  // from the outermost
   std::map<std::string, ir::Value*> objects_;
+  std::map<std::string, std::string> copies_;  // from values that the program does not name to what they are copies of
   std::map<std::string, std::string> missing_;  // from an operator to why
   std::vector<std::optional<DType>> autocast_;  // of the regions around: the narrow dtype, nullopt where it is off
   int counter_ = 0;

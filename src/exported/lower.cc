@@ -176,6 +176,7 @@ Lowered lower(const Json& graph_module, const Tensors& weights, const Tensors& c
   for (const std::string& token : signature.tokens) lowering.bind(token, lowering.constant(IValue()));
 
   lowering.run();
+  lowering.refuse_missing();
   for (const Signature::Update& update : signature.updates) {
     ir::Value* target =
         update.is_attribute ? lowering.read_attribute(self, update.target) : lowering.find(update.target);
@@ -184,7 +185,6 @@ Lowered lower(const Json& graph_module, const Tensors& weights, const Tensors& c
   std::vector<ir::Value*> outputs;
   for (const Json* output : signature.outputs) outputs.push_back(lowering.value_of(*output, "an output"));
   lowering.finish(outputs);
-  lowering.refuse_missing();
 
   const std::string name = graph->name;
   const std::shared_ptr<jit::Function> forward = jit::function_of(name, std::move(graph));

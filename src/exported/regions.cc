@@ -1,9 +1,11 @@
 // Operators that take graphs: branches, loops, and regions that are run as they stand.
 #include <algorithm>
+#include <deque>
 #include <limits>
 
 #include "exported/graph_lowering.h"
 #include "exported/lower.h"
+#include "script/builtins/builtin.h"
 #include "script/builtins/prim.h"
 
 namespace weft::exported {
@@ -84,6 +86,8 @@ std::span<const GraphLowering::Region> GraphLowering::regions() {
        [](Self& self, const Arguments& given, const Json& out) { self.lower_autocast(given, out); }},
       {"with_effects", 2,
        [](Self& self, const Arguments& given, const Json& out) { self.lower_effects(given, out); }},
+      {"auto_functionalized_v2", 2,
+       [](Self& self, const Arguments& given, const Json& out) { self.lower_functionalized(given, out); }},
   };
   return kRegions;
 }
@@ -134,6 +138,98 @@ void GraphLowering::lower_effects(const std::vector<Argument>& arguments, const 
   Json results = Json::array();
   for (size_t i = 1; i < outputs.size(); ++i) results.push_back(outputs[i]);
   lower_target(text(target, where_), {arguments.begin() + 2, arguments.end()}, results);
+}
+
+// (operator, its arguments by name, _all_bases): what the operator writes to are copies of the bases, or views of those;
+// the results are its own, then the copies. Of a written argument x, "_x_base_index" says which base, and "_x_alias",
+// "_x_slice_dim", "_x_size" and others which view; "_x_length" is there of a list.
+void GraphLowering::lower_functionalized(const std::vector<Argument>& arguments, const Json& outputs) {
+  const auto [kind, named] = choice(*arguments[0].value, where_);
+  if (kind != "as_operator") fail(where_ + ": expected an operator");
+  const std::string& target = text(named, "name of an operator");
+  const jit::Builtin* const builtin = find_operator(target);
+  if (!builtin) return lower_target(target, {}, outputs);  // is noted as missing
+  std::map<std::string, const Json*> given;
+  for (size_t i = 1; i < arguments.size(); ++i) given[arguments[i].name] = arguments[i].value;
+  const auto take = [&](const std::string& name) -> const Json& {
+    const auto found = given.find(name);
+    if (found == given.end()) fail(fmt::format("{}: {} has no argument '{}'", where_, printable(target), printable(name)));
+    const Json& value = *found->second;
+    given.erase(found);
+    return value;
+  };
+  const auto is_none = [](const Json& value) { return value.is_object() && value.contains("as_none"); };
+
+  struct Base {
+    std::string name;
+    ir::Value* copy = nullptr;  // null of None
+  };
+  std::vector<Base> bases;
+  const Json& all = take("_all_bases");
+  if (is_unknown(all)) return bind_unknown(outputs);
+  const auto [list_kind, list] = choice(all, where_);
+  if (list_kind != "as_tensors" && list_kind != "as_optional_tensors" && list_kind != "as_ints")
+    fail(where_ + ": the bases are no tensors");
+  for (const Json& item : items(list, where_)) {
+    Base& base = bases.emplace_back();
+    if (is_none(item)) continue;
+    base.name = text(list_kind == "as_tensors" ? item : field(item, "as_tensor", where_), "name", where_);
+    base.copy = call("aten::clone", {find(base.name)});
+  }
+
+  std::deque<Json> made;
+  const auto view = [&](const std::string& prefix) -> Json {
+    const Json& index = take(prefix + "_base_index");
+    if (is_none(index)) return index;
+    const size_t at = static_cast<size_t>(integer(field(index, "as_int", where_), where_));
+    if (at >= bases.size() || !bases[at].copy) fail(where_ + ": there is no such base");
+    const Base& base = bases[at];
+    ir::Value* value = base.copy;
+    const auto operand = [&](const char* suffix) { return value_of(take(prefix + suffix), where_); };
+    if (given.contains(prefix + "_alias")) {
+      take(prefix + "_alias");
+    } else if (given.contains(prefix + "_slice_dim")) {
+      ir::Value *dim = operand("_slice_dim"), *start = operand("_slice_start"), *end = operand("_slice_end");
+      value = call("aten::slice", {value, dim, start, end});
+    } else if (given.contains(prefix + "_storage_offset")) {
+      ir::Value *size = operand("_size"), *stride = operand("_stride"), *offset = operand("_storage_offset");
+      require(call("aten::is_contiguous", {find(base.name)}),
+              fmt::format("{} writes to a view of '{}', which is not contiguous", target, base.name));
+      value = call("aten::as_strided", {value, size, stride, offset});
+    }
+    const std::string name = fresh(base.name);
+    copies_[name] = base.name;
+    bind(name, value);
+    return Json{{"as_tensor", {{"name", name}}}};
+  };
+  std::vector<Argument> operands;
+  for (const jit::SchemaArgument& formal : builtin->schema.arguments) {
+    if (!formal.is_written) {
+      if (given.contains(formal.name)) operands.push_back({formal.name, &take(formal.name)});
+      continue;
+    }
+    const std::string prefix = "_" + formal.name;
+    if (!given.contains(prefix + "_length")) {
+      made.push_back(view(prefix));
+    } else if (const Json& length = take(prefix + "_length"); is_none(length)) {
+      made.push_back(length);
+    } else {
+      Json parts = Json::array();
+      const int64_t count = integer(field(length, "as_int", where_), where_);
+      for (int64_t i = 0; i < count; ++i) parts.push_back(field(view(fmt::format("{}_{}", prefix, i)), "as_tensor", where_));
+      made.push_back(Json{{"as_tensors", std::move(parts)}});
+    }
+    operands.push_back({formal.name, &made.back()});
+  }
+  if (!given.empty())
+    fail(fmt::format("{}: {} takes no argument '{}'", where_, printable(target), printable(given.begin()->first)));
+  if (outputs.size() < bases.size()) fail(where_ + ": the bases have no names");
+  const size_t own = outputs.size() - bases.size();
+  Json results = Json::array();
+  for (size_t i = 0; i < own; ++i) results.push_back(outputs[i]);
+  lower_target(target, operands, results);
+  for (size_t i = 0; i < bases.size(); ++i)
+    if (bases[i].copy) bind_output(outputs[own + i], bases[i].copy);
 }
 
 // (predicate, graph, graph, operands)
