@@ -112,7 +112,7 @@ class GraphLowering {
   std::string where_;         // the node, for messages
   std::vector<Graph> graphs_;  // from the outermost
   std::map<std::string, ir::Value*> objects_;
-  std::map<std::string, std::string> copies_;  // from values that the program does not name to what they are copies of
+  std::map<std::string, std::string> copies_;   // from values made here to what they are copies of
   std::map<std::string, std::string> missing_;  // from an operator to why
   std::vector<std::optional<DType>> autocast_;  // of the regions around: the narrow dtype, nullopt where it is off
   int counter_ = 0;

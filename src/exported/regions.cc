@@ -140,8 +140,9 @@ void GraphLowering::lower_effects(const std::vector<Argument>& arguments, const 
   lower_target(text(target, where_), {arguments.begin() + 2, arguments.end()}, results);
 }
 
-// (operator, its arguments by name, _all_bases): what the operator writes to are copies of the bases, or views of those;
-// the results are its own, then the copies. Of a written argument x, "_x_base_index" says which base, and "_x_alias",
+// (operator, its arguments by name, _all_bases): what the operator writes to are copies of the bases, or
+// views of those; the results are its own, then the copies. Of a written argument x, "_x_base_index" says
+// which base, and "_x_alias",
 // "_x_slice_dim", "_x_size" and others which view; "_x_length" is there of a list.
 void GraphLowering::lower_functionalized(const std::vector<Argument>& arguments, const Json& outputs) {
   const auto [kind, named] = choice(*arguments[0].value, where_);
@@ -153,7 +154,8 @@ void GraphLowering::lower_functionalized(const std::vector<Argument>& arguments,
   for (size_t i = 1; i < arguments.size(); ++i) given[arguments[i].name] = arguments[i].value;
   const auto take = [&](const std::string& name) -> const Json& {
     const auto found = given.find(name);
-    if (found == given.end()) fail(fmt::format("{}: {} has no argument '{}'", where_, printable(target), printable(name)));
+    if (found == given.end())
+      fail(fmt::format("{}: {} has no argument '{}'", where_, printable(target), printable(name)));
     const Json& value = *found->second;
     given.erase(found);
     return value;
@@ -216,13 +218,15 @@ void GraphLowering::lower_functionalized(const std::vector<Argument>& arguments,
     } else {
       Json parts = Json::array();
       const int64_t count = integer(field(length, "as_int", where_), where_);
-      for (int64_t i = 0; i < count; ++i) parts.push_back(field(view(fmt::format("{}_{}", prefix, i)), "as_tensor", where_));
+      for (int64_t i = 0; i < count; ++i)
+        parts.push_back(field(view(fmt::format("{}_{}", prefix, i)), "as_tensor", where_));
       made.push_back(Json{{"as_tensors", std::move(parts)}});
     }
     operands.push_back({formal.name, &made.back()});
   }
   if (!given.empty())
-    fail(fmt::format("{}: {} takes no argument '{}'", where_, printable(target), printable(given.begin()->first)));
+    fail(fmt::format("{}: {} takes no argument '{}'", where_, printable(target),
+                     printable(given.begin()->first)));
   if (outputs.size() < bases.size()) fail(where_ + ": the bases have no names");
   const size_t own = outputs.size() - bases.size();
   Json results = Json::array();

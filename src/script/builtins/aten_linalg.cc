@@ -46,7 +46,8 @@ Tensor solve(const Tensor& a, const Tensor& b, bool left) {
              "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False.");
   if (!left) return transposed(call(op<"solve">(), {transposed(a), transposed(b)}));
   if (!is_stack) return call(op<"solve">(), {a, b});
-  return call(op<"squeeze">(), {call(op<"solve">(), {a, call(op<"unsqueeze">(), {b}, {{"dim", number(-1)}})})},
+  return call(op<"squeeze">(),
+              {call(op<"solve">(), {a, call(op<"unsqueeze">(), {b}, {{"dim", number(-1)}})})},
               {{"dim", sizes({-1})}});
 }
 
