@@ -49,6 +49,7 @@ struct ChatTemplate::State {
   std::shared_ptr<const Tokenizer> tokenizer;
   SpecialTokens special;
   OrderedJson tokens = OrderedJson::object();  // bos_token, …
+  std::string sources;
 
   State(std::string of, std::shared_ptr<const Tokenizer> with)
       : name(std::move(of)), tokenizer(std::move(with)) {
@@ -68,6 +69,7 @@ struct ChatTemplate::State {
   void add(const std::string& which, std::string_view source) {
     templates[which] = std::make_unique<jinja::Template>(
         source, fmt::format("chat template {}{}", name, which == "default" ? "" : " (" + which + ")"));
+    sources += source;
   }
 
   // `chat_template` of a file: a text, or a list of texts with names.
@@ -235,6 +237,7 @@ std::shared_ptr<const ChatTemplate> ChatTemplate::parse(std::string_view source,
 
 const std::string& ChatTemplate::name() const { return state_->name; }
 bool ChatTemplate::is_built_in() const { return state_->is_built_in; }
+const std::string& ChatTemplate::sources() const { return state_->sources; }
 std::vector<std::string> ChatTemplate::names() const { return state_->keys(); }
 
 std::string ChatTemplate::render(std::string_view variables) const {

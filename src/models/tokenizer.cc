@@ -95,6 +95,11 @@ std::string Tokenizer::decode(const std::vector<int64_t>& ids) const {
 }
 
 std::string StreamDecoder::push(int64_t id) {
+  for (const auto& [token, text] : shown_)
+    if (token == id) {
+      is_first_ = false;
+      return finish() + text;
+    }
   if (tokenizer_->is_special(id) || id >= tokenizer_->vocab_size()) return "";
   std::string token = tokenizer_->token_bytes(id);
   if (is_first_ && tokenizer_->strips_first_space() && token.starts_with(' ')) token.erase(0, 1);

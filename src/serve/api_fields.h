@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "io/json.h"
 #include "serve/api_error.h"
@@ -20,6 +22,7 @@ class Fields {
 
   // Null where it is not there or null.
   const OrderedJson* find(const char* name) const {
+    read_.insert(name);
     const auto found = object_.find(name);
     return found == object_.end() || found->is_null() ? nullptr : &*found;
   }
@@ -52,6 +55,13 @@ class Fields {
     if (!value->is_string()) refuse(name, "must be a string");
     return value->get<std::string>();
   }
+  // Refuses by name what was not asked for and is not `irrelevant` to an answer; what is empty asks for
+  // nothing.
+  void refuse_others(const std::set<std::string_view>& irrelevant) const {
+    for (const auto& [name, value] : object_.items())
+      if (!read_.contains(name) && !irrelevant.contains(name) && !value.empty() && value != "")
+        refuse(name.c_str(), "is not supported");
+  }
   [[noreturn]] void refuse(const char* name, const std::string& why) const {
     refuse_parameter(where_ + name, why);
   }
@@ -59,6 +69,7 @@ class Fields {
  private:
   const OrderedJson& object_;
   std::string where_;
+  mutable std::set<std::string, std::less<>> read_;
 };
 
 }  // namespace weft::serve

@@ -11,18 +11,20 @@ namespace {
 constexpr size_t kMostMessages = 4096, kMostTools = 128;
 
 // A string, or parts that are texts.
-std::string parse_content(const OrderedJson& message, const std::string& where) {
-  const auto content = message.find("content");
-  if (content == message.end() || content->is_null()) return "";
+std::string parse_content(const OrderedJson* content, const std::string& where) {
+  if (content == nullptr) return "";
   if (content->is_string()) return content->get<std::string>();
   if (!content->is_array()) refuse_parameter(where + ".content", "must be a string or a list of parts");
   std::string text;
   for (const OrderedJson& part : *content) {
-    const OrderedJson type = part.is_object() ? part.value("type", OrderedJson()) : OrderedJson();
-    const bool is_text = type == "text" || type == "input_text" || type == "output_text";
-    if (!is_text || !part.value("text", OrderedJson()).is_string())
-      refuse_parameter(where + ".content", "has a part that is no text; others are not supported");
-    text += part["text"].get<std::string>();
+    const char* no_text = "has a part that is no text; others are not supported";
+    if (!part.is_object()) refuse_parameter(where + ".content", no_text);
+    const Fields fields(part, where + ".content.");
+    const OrderedJson *type = fields.find("type"), *written = fields.find("text");
+    const bool is_text = type && (*type == "text" || *type == "input_text" || *type == "output_text");
+    if (!is_text || !written || !written->is_string()) refuse_parameter(where + ".content", no_text);
+    text += written->get<std::string>();
+    fields.refuse_others({"annotations", "cache_control"});
   }
   return text;
 }
@@ -66,16 +68,19 @@ OrderedJson parse_messages(const OrderedJson* value) {
   for (const OrderedJson& message : *value) {
     const std::string where = fmt::format("messages[{}]", messages.size());
     if (!message.is_object()) refuse_parameter(where, "must be an object with a role and a content");
-    const OrderedJson role = message.value("role", OrderedJson());
+    const Fields fields(message, where + ".");
+    const std::string role = fields.text("role");
     if (role != "system" && role != "developer" && role != "user" && role != "assistant" && role != "tool")
       refuse_parameter(where + ".role", "must be system, developer, user, assistant or tool");
-    OrderedJson made = {{"role", role == "developer" ? OrderedJson("system") : role},
-                        {"content", parse_content(message, where)}};
-    const Fields fields(message, where + ".");
-    if (const OrderedJson* calls = fields.find("tool_calls"); calls != nullptr && role == "assistant")
-      if (!calls->empty()) made["tool_calls"] = parse_tool_calls(*calls, where + ".tool_calls");
+    OrderedJson made = {{"role", role == "developer" ? "system" : role},
+                        {"content", parse_content(fields.find("content"), where)}};
+    if (const OrderedJson* calls = fields.find("tool_calls"); calls != nullptr && !calls->empty()) {
+      if (role != "assistant") fields.refuse("tool_calls", "belongs to messages of the assistant");
+      made["tool_calls"] = parse_tool_calls(*calls, where + ".tool_calls");
+    }
     for (const char* name : {"name", "tool_call_id", "reasoning_content"})
       if (const std::string text = fields.text(name); !text.empty()) made[name] = text;
+    fields.refuse_others({"annotations"});  // citations in an answer that is sent back
     messages.push_back(std::move(made));
   }
   return messages;
@@ -84,6 +89,7 @@ OrderedJson parse_messages(const OrderedJson* value) {
 void parse_tools(const Fields& fields, ToolOptions& options, OrderedJson& variables) {
   const OrderedJson* tools = fields.find("tools");
   const OrderedJson* choice = fields.find("tool_choice");
+  options.parallel = fields.flag("parallel_tool_calls", true);
   if (tools == nullptr || tools->empty()) {
     if (choice != nullptr && *choice != "none" && *choice != "auto")
       fields.refuse("tool_choice", "needs 'tools'");
@@ -101,17 +107,19 @@ void parse_tools(const Fields& fields, ToolOptions& options, OrderedJson& variab
     const OrderedJson parameters = function.value("parameters", OrderedJson::object());
     if (!parameters.is_object() && !parameters.is_null())
       refuse_parameter(where + ".function.parameters", "must be a JSON Schema");
+    if (Fields(function, where + ".function.").flag("strict", false))
+      refuse_parameter(where + ".function.strict", "must be false: arguments are not held to the schema");
     options.tools.push_back(
         {function["name"].get<std::string>(), parameters.is_null() ? OrderedJson::object() : parameters});
   }
   options.choice = ToolOptions::Choice::Auto;
-  options.parallel = fields.flag("parallel_tool_calls", true);
   if (choice != nullptr) {
     const OrderedJson named = choice->is_object() ? choice->value("function", OrderedJson()) : OrderedJson();
     if (*choice == "none") {
       options.choice = ToolOptions::Choice::None;
     } else if (*choice == "required") {
       options.choice = ToolOptions::Choice::Required;
+      if (options.tools.size() == 1) options.function = options.tools[0].name;
     } else if (named.is_object() && named.value("name", OrderedJson()).is_string()) {
       options.choice = ToolOptions::Choice::Required;
       options.function = named["name"].get<std::string>();
@@ -125,12 +133,26 @@ void parse_tools(const Fields& fields, ToolOptions& options, OrderedJson& variab
       fields.refuse("tool_choice", "must be none, auto, required, or an object that names a function");
     }
   }
-  if (options.choice == ToolOptions::Choice::Required)
-    fields.refuse("tool_choice", "must be none or auto: calls cannot be required");
   if (options.choice != ToolOptions::Choice::None) variables["tools"] = *tools;
 }
 
 }  // namespace
+
+void choose_call_format(ToolOptions& tools, std::string_view template_sources) {
+  if (tools.choice == ToolOptions::Choice::None) return;
+  if (template_sources.find("tools") == std::string_view::npos)
+    refuse_parameter("tools", "is not supported by this model: its chat template has no tools");
+  tools.format = call_format_of(template_sources);
+  if (!tools.format)
+    refuse_parameter(
+        "tools", "is not supported for this model: weft does not know how its chat template writes calls");
+  if (tools.choice == ToolOptions::Choice::Required)
+    tools.opening = call_opening(*tools.format, tools.function);
+}
+
+std::string conversation_text(const OrderedJson& variables) {
+  return variables.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
 
 OrderedJson parse_conversation(const Fields& fields, ToolOptions& tools) {
   OrderedJson variables = {{"messages", parse_messages(fields.find("messages"))}};

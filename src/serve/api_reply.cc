@@ -1,6 +1,10 @@
 #include "serve/api_reply.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "weft/error.h"
 
@@ -34,6 +38,7 @@ ApiReply::ApiReply(const ApiRequest& request, std::string id, std::string model,
     : is_chat_(request.is_chat),
       stream_(request.stream),
       include_usage_(request.include_usage),
+      has_parallel_calls_(request.tools.parallel),
       id_(std::move(id)),
       model_(std::move(model)),
       created_(created),
@@ -44,6 +49,12 @@ ApiReply::ApiReply(const ApiRequest& request, std::string id, std::string model,
     for (int64_t i = 0; i < request.n; ++i) {
       Choice choice;
       if (request.echo) choice.text = prompt;
+      if (request.tools.format) {
+        std::vector<std::string> names;
+        for (const ToolDefinition& tool : request.tools.tools) names.push_back(tool.name);
+        choice.parser.emplace(*request.tools.format, std::move(names));
+        choice.opening = choice.parser->push(request.tools.opening, false);
+      }
       choices_.push_back(std::move(choice));
     }
 }
@@ -117,14 +128,47 @@ void ApiReply::join(Json& all, const Json& more) const {
     for (const Json& value : values) all[name].push_back(value);
 }
 
-std::string ApiReply::piece(const Event& event, Choice& choice, const std::string& text,
+// Nine letters and digits: Mistral's templates take no others when the call is sent back.
+std::string ApiReply::call_id(int64_t choice, size_t call) const {
+  const uint64_t hash = std::hash<std::string>()(fmt::format("{}-{}-{}", id_, choice, call));
+  return fmt::format("{:09x}", hash & 0xFFFFFFFFFU);
+}
+
+// The event's content, and calls in it.
+CallPieces ApiReply::pieces_of(const Event& event, Choice& choice) const {
+  if (!choice.parser) {
+    const bool has_echo = stream_ && !choice.has_begun;
+    return {.content = has_echo ? choice.text + event.text : event.text, .calls = {}};
+  }
+  CallPieces pieces = std::exchange(choice.opening, {});
+  CallPieces more = choice.parser->push(event.text, event.finish != models::FinishReason::None);
+  pieces.content += more.content;
+  pieces.calls.insert(pieces.calls.end(), more.calls.begin(), more.calls.end());
+  if (!has_parallel_calls_) std::erase_if(pieces.calls, [](const CallPart& part) { return part.index > 0; });
+  for (const CallPart& part : pieces.calls) {
+    if (part.index >= choice.calls.size()) choice.calls.resize(part.index + 1);
+    choice.calls[part.index].name += part.name;
+    choice.calls[part.index].arguments += part.arguments;
+  }
+  return pieces;
+}
+
+std::string ApiReply::piece(const Event& event, Choice& choice, const CallPieces& pieces,
                             const Json& logprobs) const {
+  const std::string& text = pieces.content;
   Json json = head(true);
   Json entry = {{"index", event.choice}};
   if (is_chat_) {
     entry["delta"] = Json::object();
     if (!choice.has_begun) entry["delta"]["role"] = "assistant";
-    if (!choice.has_begun || !text.empty()) entry["delta"]["content"] = text;
+    if ((!choice.has_begun && pieces.calls.empty()) || !text.empty()) entry["delta"]["content"] = text;
+    for (const CallPart& part : pieces.calls) {
+      Json call = {{"index", part.index}};
+      if (!part.name.empty()) call["id"] = call_id(event.choice, part.index), call["type"] = "function";
+      if (!part.name.empty()) call["function"]["name"] = part.name;
+      call["function"]["arguments"] = part.arguments;
+      entry["delta"]["tool_calls"].push_back(std::move(call));
+    }
   } else {
     entry["text"] = text;
   }
@@ -143,13 +187,16 @@ std::string ApiReply::add(const Event& event) {
   choice.finish_reason = finish_reason(event.finish);
   const bool is_over = event.finish != models::FinishReason::None;
   if (is_over) --unfinished_;
+  const CallPieces pieces = pieces_of(event, choice);
+  if (is_over && !choice.calls.empty() && choice.finish_reason == "stop") choice.finish_reason = "tool_calls";
   if (!stream_) {
-    choice.text += event.text;
+    choice.text += pieces.content;
     join(choice.logprobs, likelihoods);
     return "";
   }
-  std::string text = choice.has_begun ? event.text : choice.text + event.text, written;
-  if (!text.empty() || !likelihoods.is_null() || is_over) written = piece(event, choice, text, likelihoods);
+  std::string written;
+  if (!pieces.content.empty() || !pieces.calls.empty() || !likelihoods.is_null() || is_over)
+    written = piece(event, choice, pieces, likelihoods);
   if (!is_finished()) return written;
   if (include_usage_) {
     Json last = head(true);
@@ -165,10 +212,18 @@ std::string ApiReply::whole() const {
   for (size_t i = 0; i < choices_.size(); ++i) {
     const Choice& choice = choices_[i];
     Json entry = {{"index", i}};
-    if (is_chat_)
-      entry["message"] = {{"role", "assistant"}, {"content", choice.text}};
-    else
+    if (is_chat_) {
+      const bool is_call =
+          !choice.calls.empty() && choice.text.find_first_not_of(" \n\t") == std::string::npos;
+      entry["message"] = {{"role", "assistant"}, {"content", is_call ? Json(nullptr) : Json(choice.text)}};
+      for (size_t call = 0; call < choice.calls.size(); ++call)
+        entry["message"]["tool_calls"].push_back(
+            {{"id", call_id(static_cast<int64_t>(i), call)},
+             {"type", "function"},
+             {"function", {{"name", choice.calls[call].name}, {"arguments", choice.calls[call].arguments}}}});
+    } else {
       entry["text"] = choice.text;
+    }
     entry["logprobs"] = choice.logprobs;
     entry["finish_reason"] = choice.finish_reason;
     json["choices"].push_back(std::move(entry));

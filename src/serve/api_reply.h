@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "serve/api_request.h"
 #include "serve/engine.h"
+#include "serve/tool_calls.h"
 
 namespace weft::serve {
 
@@ -35,14 +37,19 @@ class ApiReply {
     int64_t generated = 0, offset = 0;  // offset: characters before the next token
     bool has_begun = false;
     Json logprobs;
+    std::optional<CallParser> parser;  // where there are tools
+    CallPieces opening;                // what the text was made to begin with
+    std::vector<CallPart> calls;
   };
   Json head(bool is_chunk) const;
   Json usage() const;
   Json logprobs(const Event& event, Choice& choice) const;
   void join(Json& all, const Json& more) const;
-  std::string piece(const Event& event, Choice& choice, const std::string& text, const Json& logprobs) const;
+  CallPieces pieces_of(const Event& event, Choice& choice) const;
+  std::string call_id(int64_t choice, size_t call) const;
+  std::string piece(const Event& event, Choice& choice, const CallPieces& pieces, const Json& logprobs) const;
 
-  bool is_chat_, stream_, include_usage_;
+  bool is_chat_, stream_, include_usage_, has_parallel_calls_;
   std::string id_, model_;
   int64_t created_, prompt_tokens_;
   size_t unfinished_;

@@ -22,12 +22,9 @@ void check_absent(const Fields& fields) {
   if (const OrderedJson* format = fields.find("response_format"))
     if (!format->is_object() || format->value("type", OrderedJson()) != "text")
       refuse_parameter("response_format", "must be {\"type\": \"text\"}");
-  for (const char* name : {"suffix", "functions", "audio", "prediction", "modalities"}) {
-    const OrderedJson* value = fields.find(name);
-    const bool is_text_only =
-        value && std::string_view(name) == "modalities" && *value == OrderedJson{"text"};
-    if (value && !value->empty() && *value != "" && !is_text_only) refuse_parameter(name, "is not supported");
-  }
+  if (const OrderedJson* modalities = fields.find("modalities");
+      modalities && !modalities->empty() && *modalities != OrderedJson{"text"})
+    refuse_parameter("modalities", "must be [\"text\"]");
 }
 
 std::vector<std::string> parse_stop(const OrderedJson* value) {
@@ -114,22 +111,24 @@ ApiRequest parse_completion(std::string_view body, bool is_chat) {
   request.model = fields.text("model");
   check_absent(fields);
   if (is_chat)
-    request.conversation =
-        parse_conversation(fields, request.tools).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+    request.conversation = conversation_text(parse_conversation(fields, request.tools));
   else
     request.prompts = parse_prompts(fields.find("prompt"));
   request.stream = fields.flag("stream", false);
   if (const OrderedJson* options = fields.find("stream_options")) {
     if (!options->is_object()) refuse_parameter("stream_options", "must be an object");
     if (!request.stream) refuse_parameter("stream_options", "needs 'stream' to be true");
-    request.include_usage = Fields(*options).flag("include_usage", false);
+    const Fields of_stream(*options, "stream_options.");
+    request.include_usage = of_stream.flag("include_usage", false);
+    of_stream.refuse_others({"include_obfuscation"});
   }
   request.max_tokens = fields.integer("max_tokens", 1, INT64_MAX);
   if (const auto most = fields.integer("max_completion_tokens", 1, INT64_MAX)) request.max_tokens = most;
   request.n = fields.integer("n", 1, kMostTexts).value_or(1);
   if (const auto best = fields.integer("best_of", 1, kMostTexts); best && *best != request.n)
     refuse_parameter("best_of", "must be n: the best of more is not supported");
-  request.echo = !is_chat && fields.flag("echo", false);
+  request.echo = fields.flag("echo", false);
+  if (is_chat && request.echo) refuse_parameter("echo", "is not supported in chats");
   request.ignore_eos = fields.flag("ignore_eos", false);
   request.add_special_tokens = fields.flag("add_special_tokens", !is_chat);
   if (is_chat && request.add_special_tokens)
@@ -151,6 +150,9 @@ ApiRequest parse_completion(std::string_view body, bool is_chat) {
     request.has_seed = true;
   }
   request.stop = parse_stop(fields.find("stop"));
+  // What accounts, stores and caches of other servers are told.
+  fields.refuse_others({"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key",
+                        "prompt_cache_retention", "cache_prompt"});
   return request;
 }
 

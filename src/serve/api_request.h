@@ -34,8 +34,7 @@ struct ApiRequest {
   std::vector<std::string> stop;
 };
 
-// ApiError with status 400 that names the parameter, also for what is asked for and not there. Parameters
-// that are not known are ignored, as those of other servers.
+// ApiError with status 400 that names the parameter, also for what is asked for and not there.
 ApiRequest parse_completion(std::string_view body, bool is_chat);
 
 }  // namespace weft::serve

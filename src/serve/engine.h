@@ -21,8 +21,8 @@
 #include <thread>
 #include <vector>
 
-#include "models/paged_batch.h"
 #include "models/page_pool.h"
+#include "models/paged_batch.h"
 #include "serve/metrics.h"
 #include "weft/models/generation.h"
 
@@ -82,6 +82,7 @@ struct Request {
   int64_t max_tokens = 16;
   models::SamplingOptions sampling = {};  // of the first text; the seed of the next is one more
   std::vector<std::string> stop = {};
+  std::vector<std::pair<int64_t, std::string>> shown_tokens = {};  // special ones that are text
   bool ignore_eos = false;
   int64_t choices = 1;                           // texts
   std::optional<int64_t> likeliest_tokens = {};  // log probabilities, with so many alternatives

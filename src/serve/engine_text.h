@@ -34,7 +34,7 @@ struct Engine::Text {
               return sampling;
             }(),
             ids),
-        decoder(tokenizer, tokens.size() == 1 && tokenizer->bos_id() == tokens[0]),
+        decoder(tokenizer, tokens.size() == 1 && tokenizer->bos_id() == tokens[0], job->request.shown_tokens),
         stop(job->request.stop) {}
 
   int64_t length() const { return static_cast<int64_t>(tokens.size()); }

@@ -9,6 +9,7 @@
 #include "serve/api_reply.h"
 #include "serve/api_request.h"
 #include "serve/api_service.h"
+#include "serve/json_body.h"
 #include "weft/error.h"
 
 namespace weft::serve {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr int64_t kCompletionTokens = 16;  // OpenAI's default
 constexpr const char *kCompletions = "/v1/completions", *kChatCompletions = "/v1/chat/completions";
+constexpr const char *kTokenize = "/tokenize", *kDetokenize = "/detokenize";
 constexpr const char* kEventStream = "text/event-stream";
 
 // A request that is being answered. In the server's thread.
@@ -62,7 +64,7 @@ class LlmService : public ApiService {
  public:
   LlmService(std::shared_ptr<Engine> engine, std::shared_ptr<const models::Tokenizer> tokenizer,
              LlmServiceOptions options)
-      : ApiService(options.api, {kCompletions, kChatCompletions}),
+      : ApiService(options.api, {kCompletions, kChatCompletions, kTokenize, kDetokenize}),
         engine_(std::move(engine)),
         tokenizer_(std::move(tokenizer)),
         chat_(options.chat) {}
@@ -72,7 +74,11 @@ class LlmService : public ApiService {
     // Pages of other origins cannot send this type without asking first.
     if (media_type(request.content_type) != "application/json")
       throw ApiError(415, "the request's Content-Type must be application/json");
-    complete(parse_completion(request.body, request.path == kChatCompletions), exchange);
+    if (request.path == kTokenize) return exchange->respond({.body = tokenize(request.body)});
+    if (request.path == kDetokenize) return exchange->respond({.body = detokenize(request.body)});
+    ApiRequest asked = parse_completion(request.body, request.path == kChatCompletions);
+    choose_call_format(asked.tools, chat_->sources());
+    complete(asked, exchange);
   }
   Json model_fields() const override { return {{"max_model_len", engine_->options().context}}; }
   std::string metrics() const override { return engine_->metrics().text(); }
@@ -82,14 +88,65 @@ class LlmService : public ApiService {
     return fmt::format("{}-{:x}{:08x}", is_chat ? "chatcmpl" : "cmpl", started(), ++answers_);
   }
 
+  // Behind the conversation stands what a call that must be made begins with.
+  std::vector<int64_t> conversation_tokens(const std::string& conversation, const ToolOptions& tools) const {
+    std::vector<int64_t> ids = chat_->encode(conversation);
+    const std::vector<int64_t> opening = tokenizer_->encode(tools.opening, false, true);
+    ids.insert(ids.end(), opening.begin(), opening.end());
+    return ids;
+  }
+
   std::vector<std::vector<int64_t>> tokens_of(const ApiRequest& request) const {
-    if (request.is_chat) return {chat_->encode(request.conversation)};
+    if (request.is_chat) return {conversation_tokens(request.conversation, request.tools)};
     std::vector<std::vector<int64_t>> prompts;
     for (const Prompt& prompt : request.prompts)
       prompts.push_back(prompt.tokens.empty()
                             ? tokenizer_->encode(prompt.text, request.add_special_tokens, true)
                             : prompt.tokens);
     return prompts;
+  }
+
+  // The tokens of a text (`prompt`, or `content` as llama.cpp's server has it) or of a conversation.
+  std::string tokenize(std::string_view body) const {
+    const OrderedJson json = parse_ordered_body(body);
+    const Fields fields(json);
+    check_model(fields.text("model"));
+    std::vector<int64_t> ids;
+    if (fields.find("messages") != nullptr) {
+      ToolOptions tools;
+      const std::string conversation = conversation_text(parse_conversation(fields, tools));
+      choose_call_format(tools, chat_->sources());
+      ids = conversation_tokens(conversation, tools);
+    } else {
+      const bool has_content = fields.find("content") != nullptr;
+      const char* name = has_content ? "content" : "prompt";
+      if (fields.find(name) == nullptr) throw ApiError(400, "the parameter 'prompt' is missing", "prompt");
+      const bool adds_special =
+          has_content ? fields.flag("add_special", false) : fields.flag("add_special_tokens", true);
+      ids = tokenizer_->encode(fields.text(name), adds_special, fields.flag("parse_special", true));
+    }
+    fields.refuse_others({});
+    return Json{{"count", ids.size()}, {"max_model_len", engine_->options().context}, {"tokens", ids}}.dump();
+  }
+
+  // The text of `tokens`, as `prompt` and as `content`.
+  std::string detokenize(std::string_view body) const {
+    const OrderedJson json = parse_ordered_body(body);
+    const Fields fields(json);
+    check_model(fields.text("model"));
+    const OrderedJson* const tokens = fields.find("tokens");
+    const char* expected = "must be a list of token ids";
+    if (tokens == nullptr || !tokens->is_array()) fields.refuse("tokens", expected);
+    std::vector<int64_t> ids;
+    for (const OrderedJson& token : *tokens) {
+      if (!token.is_number_integer() || token < 0 || token > int64_t{INT32_MAX} ||
+          !tokenizer_->has_token(token.get<int64_t>()))
+        fields.refuse("tokens", expected);
+      ids.push_back(token.get<int64_t>());
+    }
+    fields.refuse_others({});
+    const std::string text = tokenizer_->decode(ids);
+    return Json{{"prompt", text}, {"content", text}}.dump();
   }
 
   // What echo gives: of tokens, what they mean.
@@ -146,6 +203,10 @@ class LlmService : public ApiService {
     made.sampling = request.sampling;
     if (!request.has_seed) made.sampling.seed = seeds_();
     made.stop = request.stop;
+    if (request.tools.format)
+      for (const std::string& mark : call_marks(*request.tools.format))
+        if (const auto id = tokenizer_->token_id(mark); id && tokenizer_->is_special(*id))
+          made.shown_tokens.emplace_back(*id, mark);
     made.ignore_eos = request.ignore_eos;
     made.choices = request.n;
     made.likeliest_tokens = request.logprobs;

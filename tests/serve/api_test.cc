@@ -29,7 +29,7 @@ TEST(ApiRequests, Completions) {
   const ApiRequest request = parse_completion(
       R"({"model": "m", "prompt": "Hello", "max_tokens": 5, "temperature": 0.5, "top_p": 0.9, "top_k": 40,
           "seed": 3, "n": 2, "stop": ["a", "b"], "logprobs": 2, "stream": true, "best_of": null,
-          "stream_options": {"include_usage": true}, "user": "me", "logit_bias": {}, "unknown": [1, {}]})",
+          "stream_options": {"include_usage": true}, "user": "me", "logit_bias": {}, "unknown": []})",
       false);
   EXPECT_EQ(request.model, "m");
   ASSERT_EQ(request.prompts.size(), 1);
@@ -105,6 +105,11 @@ TEST(ApiRequests, ErrorsNameTheParameter) {
       {R"({"prompt": "a", "response_format": {"type": "json_object"}})", "response_format"},
       {R"({"prompt": "a", "stream_options": {"include_usage": true}})", "stream_options"},
       {R"({"prompt": "a", "seed": "x"})", "seed"},
+      {R"({"prompt": "a", "unknown": [1]})", "unknown"},
+      {R"({"prompt": "a", "unknown": false})", "unknown"},
+      {R"({"prompt": "a", "tools": [5]})", "tools"},
+      {R"({"prompt": "a", "modalities": ["audio"]})", "modalities"},
+      {R"({"prompt": "a", "stream": true, "stream_options": {"more": 1}})", "stream_options.more"},
       {R"({"prompt": "a", "model": 5})", "model"},
       {R"({})", "prompt"},
   };
@@ -126,8 +131,19 @@ TEST(ApiRequests, ErrorsNameTheParameter) {
       {R"({"messages": [{"role": "assistant", "tool_calls": 5}]})", "messages[0].tool_calls"},
       {R"({"messages": [{"role": "user", "content": "a", "name": 5}]})", "messages[0].name"},
       {R"({"messages": [{"content": "a"}]})", "messages[0].role"},
+      {R"({"messages": [{"role": "user", "content": "a", "audio": {"id": "1"}}]})", "messages[0].audio"},
+      {R"({"messages": [{"role": "user", "content": "a", "tool_calls": [{}]}]})", "messages[0].tool_calls"},
+      {R"({"messages": [{"role": "user", "content": "a"}], "echo": true})", "echo"},
+      {R"({"messages": [{"role": "user", "content": "a"}], "prompt": "a"})", "prompt"},
+      {R"({"messages": [{"role": "user", "content": "a"}], "parallel_tool_calls": 1})",
+       "parallel_tool_calls"},
+      {R"({"messages": [{"role": "user", "content": "a"}],
+           "tools": [{"type": "function", "function": {"name": "f", "strict": true}}]})",
+       "tools[0].function.strict"},
       {R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})", "messages[0].content"},
       {R"({"messages": [{"role": "user", "content": 5}]})", "messages[0].content"},
+      {R"({"messages": [{"role": "user", "content": [{"type": "text", "text": "a", "more": 1}]}]})",
+       "messages[0].content.more"},
       {R"({"messages": [{"role": "user", "content": "a"}], "tools": [{}]})", "tools[0]"},
       {R"({"messages": [{"role": "user", "content": "a"}], "tool_choice": "required"})", "tool_choice"},
       {R"({"messages": [{"role": "user", "content": "a"}], "documents": "d"})", "documents"},

@@ -51,6 +51,7 @@ class ChatTemplate {
   std::vector<int64_t> encode(const std::vector<ChatMessage>& messages) const;
   // The sources by name, "default" and perhaps "tool_use", which is for conversations with tools.
   std::vector<std::string> names() const;
+  const std::string& sources() const;  // all of them, one behind the other
 
  private:
   struct State;

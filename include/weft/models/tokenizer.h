@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace weft::models {
@@ -44,15 +45,18 @@ class Tokenizer {
 // Tokens one after the other, as text: what is held back is a character that is not whole yet.
 class StreamDecoder {
  public:
-  // at_start: nothing stands before the first token.
-  explicit StreamDecoder(std::shared_ptr<const Tokenizer> tokenizer, bool at_start = false)
-      : tokenizer_(std::move(tokenizer)), is_first_(at_start) {}
+  // at_start: nothing stands before the first token. shown: special tokens that are given as text, which
+  // others are not.
+  explicit StreamDecoder(std::shared_ptr<const Tokenizer> tokenizer, bool at_start = false,
+                         std::vector<std::pair<int64_t, std::string>> shown = {})
+      : tokenizer_(std::move(tokenizer)), shown_(std::move(shown)), is_first_(at_start) {}
   std::string push(int64_t id);  // the text that is whole now
   std::string finish();          // what was held back, U+FFFD for what never became whole
 
  private:
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::string held_;
+  std::vector<std::pair<int64_t, std::string>> shown_;
   bool is_first_;
 };
 
