@@ -154,6 +154,8 @@ void CallParser::give_up(CallPieces& pieces) {
 }
 
 void CallParser::step_content(char byte, CallPieces& pieces) {
+  if (is_behind_tag_ && is_json_space(byte)) return;
+  is_behind_tag_ = false;
   held_ += byte;
   if (format_ == CallFormat::PlainJson) {
     const size_t begin = held_.find_first_not_of(" \n\t\r");
@@ -243,7 +245,7 @@ void CallParser::step(char byte, CallPieces& pieces) {
       if (is_json_space(byte)) return;
       held_ += byte;
       if (format_ == CallFormat::Tags) {
-        if (held_ == kEndTag) return held_.clear(), state_ = State::Content, void();
+        if (held_ == kEndTag) return held_.clear(), state_ = State::Content, is_behind_tag_ = true, void();
         if (!kEndTag.starts_with(held_)) state_ = State::Content;
         return;
       }

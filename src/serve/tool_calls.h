@@ -85,6 +85,7 @@ class CallParser {
   bool is_told_ = false;      // the name of the call that is read
   bool has_content_ = false;  // text that is no space
   bool in_list_ = false;      // of Brackets
+  bool is_behind_tag_ = false;  // the end of a call's, with nothing but spaces since
 };
 
 }  // namespace weft::serve
