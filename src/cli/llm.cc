@@ -95,6 +95,10 @@ models::ModelOptions ModelArguments::options() const {
           .device = device_of_model()};
 }
 
+CLI::Validator chat_template_name() {
+  return one_of_or_file({"llama2", "llama3", "mistral", "chatml", "none"}, "a file with a template");
+}
+
 std::shared_ptr<const models::ChatTemplate> chat_template_of(
     const std::string& folder, const std::string& name, const models::CausalModel& model,
     const std::shared_ptr<const models::Tokenizer>& tokenizer) {
@@ -155,7 +159,7 @@ ModelCommands::ModelCommands(CLI::App& app, CLI::App& bench) {
       ->add_option(
           "--chat-template", generate_.chat_template,
           "llama2, llama3, mistral, chatml, none, or a file with a Jinja template (default: the model's)")
-      ->check(not_empty());
+      ->check(chat_template_name());
   generate->add_option("--draft-model", generate_.draft_model,
                        "Folder of a smaller model whose tokens the model checks several at a time");
   generate

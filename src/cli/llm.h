@@ -34,6 +34,8 @@ struct ModelArguments {
 };
 
 // The one asked for by name or file, or the model's own.
+// Of --chat-template.
+CLI::Validator chat_template_name();
 std::shared_ptr<const models::ChatTemplate> chat_template_of(
     const std::string& folder, const std::string& name, const models::CausalModel& model,
     const std::shared_ptr<const models::Tokenizer>& tokenizer);

@@ -45,7 +45,7 @@ void ServeCommand::add_model_options() {
       ->add_option(
           "--chat-template", chat_template_,
           "llama2, llama3, mistral, chatml, none, or a file with a Jinja template (default: the model's)")
-      ->check(not_empty());
+      ->check(chat_template_name());
   command_
       ->add_option("--max-batch", max_batch_,
                    "Texts written at once, or rows of calls that are joined (default: 16)")

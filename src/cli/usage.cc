@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <thread>
 
@@ -175,6 +176,17 @@ CLI::Validator one_of(std::vector<std::string> names) {
       [names = std::move(names)](const std::string& text) -> std::string {
         if (std::find(names.begin(), names.end(), text) != names.end()) return "";
         return expected(listed(names), text) + did_you_mean(text, names);
+      },
+      "");
+}
+
+CLI::Validator one_of_or_file(std::vector<std::string> names, const std::string& file) {
+  return CLI::Validator(
+      [names = std::move(names), file](const std::string& text) -> std::string {
+        std::error_code ignored;
+        if (std::find(names.begin(), names.end(), text) != names.end()) return "";
+        if (std::filesystem::is_regular_file(text, ignored)) return "";
+        return expected(fmt::format("{}, or {}", listed(names), file), text) + did_you_mean(text, names);
       },
       "");
 }

@@ -28,6 +28,8 @@ enum class Bound { Closed, Open };
 CLI::Validator number_in(double least, Bound below, double most);
 CLI::Validator number_from(double least, Bound below = Bound::Closed);
 CLI::Validator one_of(std::vector<std::string> names);
+// A file that is there, too; `file` says what it holds: "a file with a template".
+CLI::Validator one_of_or_file(std::vector<std::string> names, const std::string& file);
 CLI::Validator ending_in(std::vector<std::string> endings);
 CLI::Validator not_empty();
 

@@ -306,7 +306,7 @@ def test_scripts_have_pytorchs_answers():
 # is to become one.
 TWICE = """
     _softmax addr batch_norm einsum embedding empty_strided gather index index_fill instance_norm masked_fill mean
-    nll_loss range repeat_interleave resize_ result_type rsub scatter softmax sort split tensor_split view_as_complex
+    meshgrid nll_loss range repeat_interleave resize_ result_type roll rsub scatter softmax sort split tensor_split view_as_complex
 """.split()  # fmt: skip
 
 DEFINITION = re.compile(r'\b(?:define|with_inplace)\(\s*"(\w+)')

@@ -150,7 +150,10 @@ def test_load_state_dict(mobilenet, folder):
         value.copy_(weft.zeros_like(value))
     assert not np.asarray(other(x)).any() and expected.any()
     assert str(other.load_state_dict(mobilenet.state_dict())) == "<All keys matched successfully>"
-    np.testing.assert_array_equal(np.asarray(other(x)), expected)
+    for name, value in mobilenet.state_dict().items():
+        np.testing.assert_array_equal(np.asarray(other.state_dict()[name]), np.asarray(value))
+    # Compiled at different calls, sums are in different orders.
+    np.testing.assert_allclose(np.asarray(other(x)), expected, rtol=0, atol=1e-5 * np.abs(expected).max())
     with pytest.raises(RuntimeError, match=r"Missing key\(s\) in state_dict: .*features\.0\.0\.weight"):
         other.load_state_dict({})
 
@@ -201,13 +204,20 @@ def test_errors_in_scripts(folder):
     assert isinstance(caught.value, ValueError)
 
 
+def settled(module, x):
+    """What it gives from the call on at which it is compiled: sums are in another order before."""
+    for _ in range(3):
+        result = np.asarray(module(x))
+    return result
+
+
 # ---- tasks -----------------------------------------------------------------------------------------------------
 
 
 def test_fork_and_wait(folder):
     module = weft.jit.load(folder / "cnn_scripted.pt")
     x = weft.tensor(np.load(folder / "cnn_scripted.npz")["in.0"])
-    expected = np.asarray(module(x))
+    expected = settled(module, x)
     futures = [weft.jit.fork(module, x) for _ in range(8)] + [weft.jit.fork(module.forward, x=x)]
     for future in futures:
         np.testing.assert_array_equal(np.asarray(weft.jit.wait(future)), expected)
@@ -240,7 +250,7 @@ def test_futures_of_python():
 def test_many_threads_run_one_module(folder):
     module = weft.jit.load(folder / "cnn_scripted.pt")
     x = weft.tensor(np.load(folder / "cnn_scripted.npz")["in.0"])
-    expected = np.asarray(module(x))
+    expected = settled(module, x)
     wrong = []
 
     def work():

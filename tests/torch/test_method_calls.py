@@ -37,7 +37,7 @@ def packages():
                     importlib.import_module("weft.models.sam"), importlib.import_module("weft.distributed.tensor_parallel")):  # fmt: skip
         yield package
         for found in pkgutil.walk_packages(getattr(package, "__path__", ()), package.__name__ + "."):
-            if not found.name.endswith(("__main__", ".ladder_torch")):  # PyTorch runs that one
+            if not found.name.endswith(("__main__", ".ladder_torch", ".ladder_fast")):  # PyTorch runs these
                 yield importlib.import_module(found.name)
 
 

@@ -36,7 +36,7 @@ constexpr const char* kRange[] = {"low", "high"};
 
 // The names of a method's parameters: what keywords may give.
 std::vector<std::string> parameters_of(GeneratorKind kind, const std::string& method) {
-  if (const Draw* draw = find_draw(kind, method)) {
+  if (const auto draw = find_draw(kind, method)) {
     std::vector<std::string> names;
     for (const DrawParameter& parameter : draw->parameters) names.emplace_back(parameter.name);
     return names;
@@ -135,7 +135,7 @@ bool LoopBuilder::draw_uniform(const LoopValue& generator, const std::vector<Loo
   const bool is_python = generator_kind_of(generator) == GeneratorKind::Random;
   if ((low && !low->is_number()) || (high && !high->is_number()) || (is_python && (!low || !high)))
     return false;
-  const Draw* const random = find_draw(generator_kind_of(generator), "random");
+  const auto random = find_draw(generator_kind_of(generator), "random");
   if (!random) return false;
   LoopValue range = high ? *high : loop_known_float(1.0);
   if (is_python && low->kind == LoopKind::Int && high->kind == LoopKind::Int) {
@@ -236,7 +236,7 @@ bool LoopBuilder::call_draw(const LoopValue& generator, const std::string& metho
     args[slot] = value;
   }
   if (args.size() > parameters.size()) return false;
-  const Draw* const draw = find_draw(kind, method);
+  const auto draw = find_draw(kind, method);
   if (!draw && parameters.empty()) return false;
   if (kind == GeneratorKind::Random && !has_pythons_method(method)) return false;
   if (draw) return draw_of_floats(generator, *draw, args);

@@ -39,22 +39,20 @@ struct KnownClass {
   const char *module, *name, *type_name;
   PyTypeObject* type = nullptr;  // kept for good once it has been met
 };
-auto& known_classes() {
-  static auto& classes = *new std::array<KnownClass, 3>{{
-      {GeneratorKind::Generator, "numpy.random._generator", "Generator", "numpy.random._generator.Generator"},
-      {GeneratorKind::RandomState, "numpy.random.mtrand", "RandomState", "numpy.random.mtrand.RandomState"},
-      {GeneratorKind::Random, "random", "Random", "Random"},
-  }};
-  return classes;
-}
+constinit KnownClass known_classes[] = {
+    {GeneratorKind::Generator, "numpy.random._generator", "Generator", "numpy.random._generator.Generator"},
+    {GeneratorKind::RandomState, "numpy.random.mtrand", "RandomState", "numpy.random.mtrand.RandomState"},
+    {GeneratorKind::Random, "random", "Random", "Random"},
+};
 
 // What NumPy's own extension exports; the same computes its draws.
 void* numpy_function(const char* name) {
-  static void* const library = [] {
-    const Ref path = imported("numpy.random._generator", "__file__");
-    return path ? ::dlopen(utf8(path.get()).c_str(), RTLD_LAZY | RTLD_NOLOAD) : nullptr;
-  }();
-  return library ? ::dlsym(library, name) : nullptr;
+  const Ref path = imported("numpy.random._generator", "__file__");
+  void* const library = path ? ::dlopen(utf8(path.get()).c_str(), RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+  if (!library) return nullptr;
+  void* const function = ::dlsym(library, name);
+  ::dlclose(library);  // Python keeps it
+  return function;
 }
 
 bitgen_t* bits_of(int64_t address) { return reinterpret_cast<bitgen_t*>(address); }
@@ -93,9 +91,11 @@ double legacy_exponential(int64_t address, double scale) {
 // What cannot be drawn, for want of memory, is NaN or the least int: no exception passes through native code.
 constexpr double kNotDrawn = std::numeric_limits<double>::quiet_NaN();
 
-Ref random_method(const char* name) {
+// Of the class that Python's library adds to; `known` keeps it.
+PyObject* random_method(const char* name, PyObject*& known) {
+  if (known) return known;
   const Ref type = imported("_random", "Random");
-  return type ? Ref::steal(PyObject_GetAttrString(type.get(), name)) : Ref();
+  return known = type ? PyObject_GetAttrString(type.get(), name) : nullptr;
 }
 PyObject* gauss_next() {
   static constinit InternedName name("gauss_next");
@@ -103,9 +103,9 @@ PyObject* gauss_next() {
 }
 
 double python_random(int64_t address) {
-  static const Ref& method = *new Ref(random_method("random"));
+  static constinit PyObject* method = nullptr;
   PyObject* self = reinterpret_cast<PyObject*>(address);
-  const Ref number = Ref::steal(PyObject_Vectorcall(method.get(), &self, 1, nullptr));
+  const Ref number = Ref::steal(PyObject_Vectorcall(random_method("random", method), &self, 1, nullptr));
   if (!number) return clear_error(), kNotDrawn;
   return PyFloat_AS_DOUBLE(number.get());
 }
@@ -144,23 +144,22 @@ const void* address_of(F* function) {
 
 using Draws = std::unordered_map<std::string_view, Draw>;
 
-// NumPy's functions of these names.
-Draw numpy_draw(const char* function, std::vector<DrawParameter> parameters = {}, bool gives_int = false) {
-  return {function, GeneratorPart::Bits, numpy_function(function), gives_int, std::move(parameters)};
+// NumPy's functions of these names; find_draw looks up where they are.
+Draw numpy_draw(const char* function, std::vector<DrawParameter> parameters = {}) {
+  return {function, GeneratorPart::Bits, nullptr, std::move(parameters)};
 }
 
-const Draws& numpy_draws_of_both() {
-  static const auto& draws = *new Draws{
+Draws numpy_draws_of_both() {
+  return {
       {"random", numpy_draw("random_standard_uniform")},
       {"laplace", numpy_draw("random_laplace", {kLocation, kScale})},
       {"logistic", numpy_draw("random_logistic", {kLocation, kScale})},
       {"gumbel", numpy_draw("random_gumbel", {kLocation, kScale})},
   };
-  return draws;
 }
 
-const Draws& generator_draws() {
-  static const auto& draws = *new Draws{
+Draws generator_draws() {
+  return {
       {"standard_normal", numpy_draw("random_standard_normal")},
       {"normal", numpy_draw("random_normal", {kLocation, kScale})},
       {"standard_exponential", numpy_draw("random_standard_exponential")},
@@ -179,16 +178,15 @@ const Draws& generator_draws() {
       {"pareto", numpy_draw("random_pareto", {{"a", kRequired, Limit::Positive}})},
       {"power", numpy_draw("random_power", {{"a", kRequired, Limit::Positive}})},
   };
-  return draws;
 }
 
 Draw legacy_draw(const char* name, GeneratorPart part, const void* address,
                  std::vector<DrawParameter> parameters = {}) {
-  return {name, part, address, false, std::move(parameters)};
+  return {name, part, address, std::move(parameters)};
 }
 
-const Draws& random_state_draws() {
-  static const auto& draws = *new Draws{
+Draws random_state_draws() {
+  return {
       {"rand", numpy_draw("random_standard_uniform")},
       {"random_sample", numpy_draw("random_standard_uniform")},
       {"randn", legacy_draw("legacy_gauss", GeneratorPart::Gauss, address_of(legacy_gauss))},
@@ -200,18 +198,16 @@ const Draws& random_state_draws() {
       {"exponential",
        legacy_draw("legacy_exponential", GeneratorPart::Bits, address_of(legacy_exponential), {kScale})},
   };
-  return draws;
 }
 
-const Draws& python_draws() {
-  static const auto& draws = *new Draws{
+Draws python_draws() {
+  return {
       {"random", legacy_draw("python_random", GeneratorPart::Object, address_of(python_random))},
       {"gauss", legacy_draw("python_gauss", GeneratorPart::Object, address_of(python_gauss),
                             {{"mu", 0.0, Limit::None}, {"sigma", 1.0, Limit::None}})},
       {"expovariate", legacy_draw("python_exponential", GeneratorPart::Object, address_of(python_exponential),
                                   {{"lambd", kRequired, Limit::Positive}})},
   };
-  return draws;
 }
 
 // Where a RandomState has its LegacyGauss: found in one whose number is known; 0 where it is not there.
@@ -240,7 +236,8 @@ ptrdiff_t find_gauss_offset() {
 }
 
 LegacyGauss* gauss_of(PyObject* random_state, const bitgen_t* bits) {
-  static const ptrdiff_t offset = find_gauss_offset();
+  static constinit ptrdiff_t offset = -1;  // not looked for
+  if (offset < 0) offset = find_gauss_offset();
   if (offset == 0) return nullptr;
   auto* const found = reinterpret_cast<LegacyGauss*>(reinterpret_cast<char*>(random_state) + offset);
   return found->bits->state == bits->state && found->bits->next_double == bits->next_double ? found : nullptr;
@@ -258,7 +255,7 @@ bool is_plain_random(PyObject* random) {
 }  // namespace
 
 GeneratorKind generator_kind(PyTypeObject* type) {
-  for (KnownClass& known : known_classes()) {
+  for (KnownClass& known : known_classes) {
     if (type == known.type) return known.kind;
     if (known.type || std::string_view(type->tp_name) != known.type_name) continue;
     Ref own = imported(known.module, known.name);
@@ -305,31 +302,43 @@ GeneratorPart integer_part(GeneratorKind kind) {
   return kind == GeneratorKind::Random ? GeneratorPart::Object : GeneratorPart::Bits;
 }
 
-const Draw* find_draw(GeneratorKind kind, const std::string& method) {
-  const auto find = [&](const Draws& draws) -> const Draw* {
+std::optional<Draw> find_draw(GeneratorKind kind, const std::string& method) {
+  const auto find = [&](const Draws& draws) -> std::optional<Draw> {
     const auto found = draws.find(method);
-    return found != draws.end() && found->second.address ? &found->second : nullptr;
+    if (found == draws.end()) return std::nullopt;
+    Draw draw = found->second;
+    if (!draw.address) draw.address = numpy_function(draw.name.c_str());
+    return draw.address ? std::optional(std::move(draw)) : std::nullopt;
   };
   switch (kind) {
     case GeneratorKind::Generator:
     case GeneratorKind::RandomState:
-      if (const Draw* draw = find(numpy_draws_of_both())) return draw;
+      if (auto draw = find(numpy_draws_of_both())) return draw;
       return find(kind == GeneratorKind::Generator ? generator_draws() : random_state_draws());
     case GeneratorKind::Random: return find(python_draws());
-    default: return nullptr;
+    default: return std::nullopt;
   }
 }
 
 namespace {
 
-auto bounded_fill() {
-  static const auto fill =
-      reinterpret_cast<decltype(&random_bounded_uint64_fill)>(numpy_function("random_bounded_uint64_fill"));
-  return fill;
+// Looked up once, with the interpreter's lock.
+template <class F>
+F* known_function(const char* name, F*& known) {
+  if (!known) known = reinterpret_cast<F*>(numpy_function(name));
+  return known;
 }
-auto binomial_draw() {
-  static const auto draw = reinterpret_cast<decltype(&random_binomial)>(numpy_function("random_binomial"));
-  return draw;
+auto* bounded_fill() {
+  static constinit decltype(random_bounded_uint64_fill)* known = nullptr;
+  return known_function("random_bounded_uint64_fill", known);
+}
+auto* binomial_draw() {
+  static constinit decltype(random_binomial)* known = nullptr;
+  return known_function("random_binomial", known);
+}
+auto* poisson_draw() {
+  static constinit decltype(random_poisson)* known = nullptr;
+  return known_function("random_poisson", known);
 }
 
 int64_t bounded(int64_t bits, int64_t first, int64_t last, bool is_masked) {
@@ -341,7 +350,7 @@ int64_t bounded(int64_t bits, int64_t first, int64_t last, bool is_masked) {
 
 }  // namespace
 
-bool has_numpy_draws() { return bounded_fill() && binomial_draw() && numpy_function("random_poisson"); }
+bool has_numpy_draws() { return bounded_fill() && binomial_draw() && poisson_draw(); }
 
 int64_t draw_integer(int64_t generator, int64_t first, int64_t last) {
   return bounded(generator, first, last, false);
@@ -352,10 +361,12 @@ int64_t draw_masked_integer(int64_t bits, int64_t first, int64_t last) {
 }
 
 int64_t draw_bits(int64_t generator, int64_t count) {
-  static const Ref& method = *new Ref(random_method("getrandbits"));
+  static constinit PyObject* method = nullptr;
   const Ref number = Ref::steal(PyLong_FromLongLong(count));
   PyObject* const args[] = {reinterpret_cast<PyObject*>(generator), number.get()};
-  const Ref drawn = number ? Ref::steal(PyObject_Vectorcall(method.get(), args, 2, nullptr)) : Ref();
+  const Ref drawn =
+      number ? Ref::steal(PyObject_Vectorcall(random_method("getrandbits", method), args, 2, nullptr))
+             : Ref();
   if (!drawn) return clear_error(), kIntNotDrawn;
   return PyLong_AsLongLong(drawn.get());
 }
@@ -368,13 +379,10 @@ int64_t draw_python_integer(int64_t generator, int64_t first, int64_t last) {
   return drawn == kIntNotDrawn ? drawn : first + drawn;
 }
 
-int64_t draw_poisson(int64_t bits, double rate) {
-  static const auto draw = reinterpret_cast<decltype(&random_poisson)>(numpy_function("random_poisson"));
-  return draw(bits_of(bits), rate);
-}
+int64_t draw_poisson(int64_t bits, double rate) { return poisson_draw()(bits_of(bits), rate); }
 
 int64_t draw_binomial(int64_t bits, int64_t count, double probability) {
-  static thread_local binomial_t known{};  // of the last count and probability
+  static constinit thread_local binomial_t known{};  // of the last count and probability
   return binomial_draw()(bits_of(bits), probability, count, &known);
 }
 

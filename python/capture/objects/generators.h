@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,12 +43,10 @@ struct Draw {
   std::string name;
   GeneratorPart part = GeneratorPart::Bits;
   const void* address = nullptr;
-  bool gives_int = false;
   std::vector<DrawParameter> parameters;  // floats
 };
-// Draws of floats, and of ints from floats; null where the method is none, or is not as Python or NumPy has
-// it.
-const Draw* find_draw(GeneratorKind kind, const std::string& method);
+// Draws of floats; nothing where the method is none of them.
+std::optional<Draw> find_draw(GeneratorKind kind, const std::string& method);
 
 constexpr int64_t kIntNotDrawn = INT64_MIN;  // for want of memory
 
