@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/ranks.h"
 #include "cli/usage.h"
+#include "models/chat_built_in.h"
 #include "models/gguf_writer.h"
 #include "runtime/files.h"
 #include "weft/error.h"
@@ -96,7 +97,7 @@ models::ModelOptions ModelArguments::options() const {
 }
 
 CLI::Validator chat_template_name() {
-  return one_of_or_file({"llama2", "llama3", "mistral", "chatml", "none"}, "a file with a template");
+  return one_of_or_file(models::built_in_template_names(), "a file with a template");
 }
 
 std::shared_ptr<const models::ChatTemplate> chat_template_of(

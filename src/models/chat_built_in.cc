@@ -84,6 +84,12 @@ const BuiltInTemplate* find_built_in_template(std::string_view name) {
   return nullptr;
 }
 
+std::vector<std::string> built_in_template_names() {
+  std::vector<std::string> names;
+  for (const BuiltInTemplate& built_in : kTemplates) names.emplace_back(built_in.name);
+  return names;
+}
+
 const BuiltInTemplate& built_in_template_for(const Tokenizer& tokenizer, std::string_view model_type) {
   for (const char* name : {"llama3", "chatml"}) {
     const BuiltInTemplate* const built_in = find_built_in_template(name);
