@@ -73,14 +73,19 @@ TEST(GemmInt8, EveryLayout) {
   struct Int8Matrix {
     std::vector<int8_t> values;
     MatrixView<int8_t> view;
-    int64_t at(int64_t i, int64_t j) const { return view.data[i * view.row_stride + j * view.column_stride]; }
   };
-  const auto matrix = [&](int64_t rows, int64_t columns, const Layout& layout, bool extreme) {
+  // What lies between the elements is random.
+  const auto laid_out = [&](const std::vector<int8_t>& dense, int64_t rows, int64_t columns,
+                            const Layout& layout) {
     const int64_t longer = (layout.turned ? rows : columns) * layout.step + layout.pad,
                   count = layout.turned ? columns : rows;
-    Int8Matrix result{bytes(longer * count + 1, random, extreme), {}};
+    Int8Matrix result{bytes(longer * count + 1, random, false), {}};
     result.view = layout.turned ? MatrixView<int8_t>{result.values.data(), layout.step, longer}
                                 : MatrixView<int8_t>{result.values.data(), longer, layout.step};
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j)
+        result.values[static_cast<size_t>(i * result.view.row_stride + j * result.view.column_stride)] =
+            dense[static_cast<size_t>(i * columns + j)];
     return result;
   };
   const int before = get_num_threads();
@@ -99,17 +104,20 @@ TEST(GemmInt8, EveryLayout) {
                                 {100, 49, 257},
                                 {32, 37, 63},
                                 {33, 37, 64},
-                                {40, 160, 1024}})
+                                {40, 160, 1024}}) {
+    const std::vector<int8_t> dense_a = bytes(m * k, random, k == 64),
+                              dense_b = bytes(k * n, random, k == 64);
+    std::vector<int32_t> expected(static_cast<size_t>(m * n + 1), 7);  // the last stays as it is
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        int64_t sum = 0;
+        for (int64_t p = 0; p < k; ++p)
+          sum += dense_a[static_cast<size_t>(i * k + p)] * dense_b[static_cast<size_t>(p * n + j)];
+        expected[static_cast<size_t>(i * n + j)] = static_cast<int32_t>(sum);
+      }
     for (const Layout& left : kLayouts)
       for (const Layout& right : kLayouts) {
-        const Int8Matrix a = matrix(m, k, left, k == 64), b = matrix(k, n, right, k == 64);
-        std::vector<int32_t> expected(static_cast<size_t>(m * n + 1), 7);  // the last stays as it is
-        for (int64_t i = 0; i < m; ++i)
-          for (int64_t j = 0; j < n; ++j) {
-            int64_t sum = 0;
-            for (int64_t p = 0; p < k; ++p) sum += a.at(i, p) * b.at(p, j);
-            expected[static_cast<size_t>(i * n + j)] = static_cast<int32_t>(sum);
-          }
+        const Int8Matrix a = laid_out(dense_a, m, k, left), b = laid_out(dense_b, k, n, right);
         for (const Int8Kernels* kernels : int8_levels())
           for (const int threads : {1, 2}) {
             std::vector<int32_t> c(expected.size(), 7);
@@ -121,6 +129,7 @@ TEST(GemmInt8, EveryLayout) {
                                         << wrong / n << " " << wrong % n;
           }
       }
+  }
 }
 
 TEST(PackedInt8, ScalesBiasActivationAndResidual) {
