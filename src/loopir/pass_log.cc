@@ -11,7 +11,7 @@
 namespace weft::loopir {
 
 PassLog::PassLog()
-    : is_verifying_(env::flag("WEFT_VERIFY")), is_logging_(log::enabled(log::Channel::Passes)) {}
+    : is_verifying_(env::flag("WEFT_VERIFY")), is_logging_(log::enabled(log::Channel::NativeLoops)) {}
 
 void PassLog::finish(const char* pass, const std::function<Function()>& function) {
   if (!is_verifying_ && !is_logging_) return;
@@ -19,8 +19,8 @@ void PassLog::finish(const char* pass, const std::function<Function()>& function
   if (is_logging_) {
     std::string text = str(now);
     const bool changed = text != before_;
-    log::write(log::Channel::Passes, fmt::format("{} {}{}{}", now.name, pass, changed ? "\n" : " (unchanged)",
-                                                 changed ? text : ""));
+    log::write(log::Channel::NativeLoops, fmt::format("{} {}{}{}", now.name, pass,
+                                                      changed ? "\n" : " (unchanged)", changed ? text : ""));
     before_ = std::move(text);
   }
   if (!is_verifying_) return;

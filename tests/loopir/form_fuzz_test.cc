@@ -234,11 +234,7 @@ class RandomFunction {
       case 4:
         return Expr::apply(op::kShiftRight, {x, in_brackets(Expr::apply(op::infix("&"), {y, integer(127)}))});
       case 5: return Expr::apply(op::kSelect, {simple_condition(), x, y});
-      case 6:
-        return Expr::apply(one_of<const Operation*>({&op::kMinimum, &op::kMaximum}) == &op::kMinimum
-                               ? op::kMinimum
-                               : op::kMaximum,
-                           {x, y}, "i64");
+      case 6: return Expr::apply(below(2) == 0 ? op::kMinimum : op::kMaximum, {x, y}, "i64");
       case 7: return Expr::apply(op::kBitLength, {x});
       case 8: return Expr::apply(op::kBitCount, {x});
       case 9: return Expr::apply(op::kSign, {x}, "i64");
