@@ -36,7 +36,7 @@ struct Variable {
 inline constexpr Variable kVariables[] = {
     {"WEFT_LOGS", Kind::Channels, "",
      "Comma-separated log channels: output_code, graph_breaks, recompiles, guards, fusion, schedule, cache, "
-     "passes, executor, autotune, syncs."},
+     "passes, executor, autotune, syncs, native_loops."},
     {"WEFT_DUMP", Kind::Folder, "", "Folder to write numbered files to, one per compiler stage and kernel."},
     {"WEFT_CACHE_DIR", Kind::Folder, "",
      "Folder of compiled kernels and measured choices; default $XDG_CACHE_HOME/weft or ~/.cache/weft."},

@@ -1,6 +1,7 @@
 #include "loopir/expression.h"
 
 #include <fmt/args.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -9,6 +10,9 @@
 #include "loopir/operations.h"
 
 namespace weft::loopir {
+
+bool is_word_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 struct Expr::Node {
   enum class Kind : uint8_t { Name, Constant, Function, Operation };
@@ -20,18 +24,16 @@ struct Expr::Node {
 
 namespace {
 
-bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
 // The one place that looks into C++: calls `each(begin, end)` for its words.
 template <class Each>
 void for_each_word(const std::string& text, const Each& each) {
   for (size_t at = 0; at < text.size();) {
-    if (!is_of_word(text[at])) {
+    if (!is_word_part(text[at])) {
       ++at;
       continue;
     }
     const size_t begin = at;
-    while (at < text.size() && is_of_word(text[at])) ++at;
+    while (at < text.size() && is_word_part(text[at])) ++at;
     each(begin, at);
   }
 }
@@ -60,14 +62,25 @@ Expr Expr::apply(const Operation& operation, std::vector<Expr> operands, const s
   fmt::dynamic_format_arg_store<fmt::format_context> arguments;
   for (const Expr& operand : operands) arguments.push_back(std::cref(operand.text()));
   arguments.push_back(fmt::arg("t", std::cref(type)));
+  const std::string all = operation.is_variadic ? fmt::format("{}", fmt::join(operands, ", ")) : "";
+  arguments.push_back(fmt::arg("all", std::cref(all)));
   std::string text = fmt::vformat(operation.form, arguments);
   return {std::move(text), Node{Node::Kind::Operation, &operation, std::move(operands), type}};
 }
 
 bool Expr::is_name() const { return node_ && node_->kind == Node::Kind::Name; }
 bool Expr::is_constant() const { return node_ && node_->kind == Node::Kind::Constant; }
+bool Expr::is_function() const { return node_ && node_->kind == Node::Kind::Function; }
 const Operation* Expr::operation() const { return node_ ? node_->operation : nullptr; }
 const std::vector<Expr>& Expr::operands() const { return node_->operands; }
+const std::string& Expr::type() const { return node_->type; }
+
+std::string integer_literal(int64_t value) {
+  if (value == INT64_MIN) return "(-9223372036854775807L - 1)";
+  return value < 0 ? fmt::format("({}L)", value) : fmt::format("{}L", value);
+}
+
+Expr integer(int64_t value) { return Expr::constant(integer_literal(value)); }
 
 size_t Expr::num_words() const {
   size_t count = 0;
@@ -117,12 +130,10 @@ bool Expr::calls_any(const std::set<std::string>& names) const {
 bool Expr::is_word() const {
   const size_t begin = text_.size() > 1 && text_[0] == '-' ? 1 : 0;
   return !text_.empty() &&
-         std::all_of(text_.begin() + static_cast<std::ptrdiff_t>(begin), text_.end(), is_of_word);
+         std::all_of(text_.begin() + static_cast<std::ptrdiff_t>(begin), text_.end(), is_word_part);
 }
 
-bool Expr::begins_with_number() const {
-  return !text_.empty() && std::isdigit(static_cast<unsigned char>(text_[0])) != 0;
-}
+bool Expr::begins_with_number() const { return !text_.empty() && is_digit(text_[0]); }
 
 Expr Expr::mapped(const std::function<Expr(const std::string&)>& by) const {
   if (!node_) return replaced(text_, by);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,14 +33,17 @@ class Expr {
   operator const std::string&() const { return text_; }  // NOLINT(google-explicit-constructor)
   bool empty() const { return text_.empty(); }
   bool operator==(const Expr& other) const { return text_ == other.text_; }
+  bool operator<(const Expr& other) const { return text_ < other.text_; }
 
   // Is it known what it is made of?
   bool is_typed() const { return node_ != nullptr; }
   bool is_name() const;
   bool is_constant() const;
+  bool is_function() const;
   // Null: it is no operation.
   const Operation* operation() const;
   const std::vector<Expr>& operands() const;
+  const std::string& type() const;  // what an operation was made with
 
   // How many names, numbers and types are in it.
   size_t num_words() const;
@@ -64,6 +68,12 @@ class Expr {
   std::string text_;
   std::shared_ptr<const Node> node_;
 };
+
+// Of a word of C++: a letter, a digit, "_".
+bool is_word_part(char c);
+bool is_digit(char c);
+std::string integer_literal(int64_t value);
+Expr integer(int64_t value);
 
 inline std::string operator+(const std::string& a, const Expr& b) { return a + b.text(); }
 inline std::string operator+(const Expr& a, const std::string& b) { return a.text() + b; }

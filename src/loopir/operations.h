@@ -6,23 +6,25 @@
 namespace weft::loopir {
 
 struct Operation {
-  const char* name;
-  const char* form;      // {0}, {1}, … are the operands, {t} the result's type
-  bool is_call = false;  // of the function that is operand 0
+  const char* name;          // of this one only
+  const char* form;          // {0}, {1}, … are the operands, {t} the result's type
+  bool is_call = false;      // of the function that is operand 0
+  bool is_variadic = false;  // {all}: as many operands as there are
 };
 
 namespace op {
 
 inline constexpr Operation kBrackets{"same", "({0})"};
-inline constexpr Operation kCall1{"call", "{0}({1})", true};
-inline constexpr Operation kCall3{"call", "{0}({1}, {2}, {3})", true};
-inline constexpr Operation kUfunc1{"ufunc", "of_ufunc<{t}>({0}, {1})"};
-inline constexpr Operation kUfunc2{"ufunc", "of_ufunc<{t}>({0}, {1}, {2})"};
-inline constexpr Operation kCall2{"call", "{0}({1}, {2})", true};
+inline constexpr Operation kCall1{"call1", "{0}({1})", true};
+inline constexpr Operation kCall3{"call3", "{0}({1}, {2}, {3})", true};
+inline constexpr Operation kUfunc1{"ufunc1", "of_ufunc<{t}>({0}, {1})"};
+inline constexpr Operation kUfunc2{"ufunc2", "of_ufunc<{t}>({0}, {1}, {2})"};
+inline constexpr Operation kCall2{"call2", "{0}({1}, {2})", true};
 
 // Conversions.
 inline constexpr Operation kCast{"cast", "({t}){0}"};
-inline constexpr Operation kWord{"word", "word_of({0})"};
+inline constexpr Operation kWord{"word_of", "word_of({0})"};
+inline constexpr Operation kFloatOf{"float_of", "float_of({0})"};
 inline constexpr Operation kIsNot0{"is_not_zero", "({0} != 0)"};
 inline constexpr Operation kAnyIsNot0{"any_is_not_zero", "({0} != 0 || {1} != 0)"};
 inline constexpr Operation kAnyIsNotNan{"any_is_not_nan", "({0} == {0} || {1} == {1})"};
@@ -32,12 +34,12 @@ inline constexpr Operation kImaginary{"imag", "{0}.im"};
 
 // One operand.
 inline constexpr Operation kMinus{"neg", "-{0}"};
-inline constexpr Operation kNegative{"neg", "-({t}){0}"};
+inline constexpr Operation kNegative{"neg_as", "-({t}){0}"};
 inline constexpr Operation kNot{"not", "!{0}"};
 inline constexpr Operation kInvert{"invert", "~{0}"};
-inline constexpr Operation kAbsoluteFloat{"abs", "__builtin_fabs({0})"};
+inline constexpr Operation kAbsoluteFloat{"fabs", "__builtin_fabs({0})"};
 inline constexpr Operation kAbsolute{"abs", "absolute({0})"};
-inline constexpr Operation kMagnitude{"abs", "{0} < 0 ? -{0} : {0}"};
+inline constexpr Operation kMagnitude{"magnitude", "{0} < 0 ? -{0} : {0}"};
 inline constexpr Operation kSquareRoot{"sqrt", "square_root({0})"};
 inline constexpr Operation kFloor{"floor", "floor({0})"};
 inline constexpr Operation kCeil{"ceil", "ceil({0})"};
@@ -62,28 +64,28 @@ constexpr const Operation& infix(std::string_view symbol) {
 // Of integers.
 inline constexpr Operation kFloorQuotient{"floor_div", "floor_quotient({0}, {1})"};
 inline constexpr Operation kFloorRemainder{"mod", "floor_remainder({0}, {1})"};
-inline constexpr Operation kFloorQuotientOf{"floor_div", "floor_quotient<{t}>({0}, {1})"};
-inline constexpr Operation kFloorRemainderOf{"mod", "floor_remainder<{t}>({0}, {1})"};
-inline constexpr Operation kShiftRight{"shr", "{0} >> ({1} > 63 ? 63 : {1})"};
+inline constexpr Operation kFloorQuotientOf{"floor_div_as", "floor_quotient<{t}>({0}, {1})"};
+inline constexpr Operation kFloorRemainderOf{"mod_as", "floor_remainder<{t}>({0}, {1})"};
+inline constexpr Operation kShiftRight{"shift_right", "{0} >> ({1} > 63 ? 63 : {1})"};
 inline constexpr Operation kShiftLeft{"shl", "({t})((u64){0} << {1})"};
 // By a positive number: with the sign of operand 0; then with the divisor's.
-inline constexpr Operation kRemainder{"rem", "({t})({0} % {1}L)"};
-inline constexpr Operation kRemainderAsPython{"mod", "({t})({0} < 0 ? {0} + {1}L : {0})"};
+inline constexpr Operation kRemainder{"rem_by", "({t})({0} % {1}L)"};
+inline constexpr Operation kRemainderAsPython{"mod_by", "({t})({0} < 0 ? {0} + {1}L : {0})"};
 inline constexpr Operation kBitLength{"bit_length",
                                       "{0} == 0 ? 0L : 64L - __builtin_clzl({0} < 0 ? -(u64){0} : (u64){0})"};
 inline constexpr Operation kBitCount{"bit_count", "(i64)__builtin_popcountl({0} < 0 ? -(u64){0} : (u64){0})"};
 inline constexpr Operation kGreatestDivisor{"gcd", "greatest_divisor({0}, {1})"};
 
 // Of floats. The last operand is the C library's function.
-inline constexpr Operation kFloatQuotient{"floor_div", "float_quotient<{t}>({0}, {1}, {2})"};
-inline constexpr Operation kFloatQuotientOfNumpy{"floor_div", "numpy_quotient<{t}>({0}, {1}, {2})"};
-inline constexpr Operation kFloatRemainder{"mod", "float_remainder<{t}>({0}, {1}, {2})"};
+inline constexpr Operation kFloatQuotient{"float_floor_div", "float_quotient<{t}>({0}, {1}, {2})"};
+inline constexpr Operation kFloatQuotientOfNumpy{"numpy_floor_div", "numpy_quotient<{t}>({0}, {1}, {2})"};
+inline constexpr Operation kFloatRemainder{"float_mod", "float_remainder<{t}>({0}, {1}, {2})"};
 inline constexpr Operation kSquareAsPower{"square", "square_as_power({0}, {1})"};
 inline constexpr Operation kMinimum{"minimum", "minimum<{t}>({0}, {1})"};
 inline constexpr Operation kMaximum{"maximum", "maximum<{t}>({0}, {1})"};
 inline constexpr Operation kCopySign{"copysign", "__builtin_copysign({0}, {1})"};
-inline constexpr Operation kComplexQuotient{"div", "complex_quotient<false>({0}, {1})"};
-inline constexpr Operation kComplexQuotientOfNumpy{"div", "complex_quotient<true>({0}, {1})"};
+inline constexpr Operation kComplexQuotient{"complex_div", "complex_quotient<false>({0}, {1})"};
+inline constexpr Operation kComplexQuotientOfNumpy{"numpy_complex_div", "complex_quotient<true>({0}, {1})"};
 // What products of complex numbers are sums of.
 inline constexpr Operation kDifferenceOfProducts{"mul_sub", "{0} * {1} - {2} * {3}"};
 inline constexpr Operation kSumOfProducts{"mul_add", "{0} * {1} + {2} * {3}"};
@@ -105,9 +107,9 @@ inline constexpr Operation kIsClose{"is_close",
                                     "{0} == {1} || (is_finite({0}) && is_finite({1}) && (__builtin_fabs({1} "
                                     "- {0}) <= __builtin_fabs(1e-9 * {1}) || "
                                     "__builtin_fabs({1} - {0}) <= __builtin_fabs(1e-9 * {0})))"};
-inline constexpr Operation kAnd{"and", "{0} && {1}"};
-inline constexpr Operation kOr{"or", "{0} || {1}"};
-inline constexpr Operation kDoesNotHold{"not", "!({0})"};
+inline constexpr Operation kAnd{"both", "{0} && {1}"};
+inline constexpr Operation kOr{"either", "{0} || {1}"};
+inline constexpr Operation kDoesNotHold{"does_not_hold", "!({0})"};
 inline constexpr Operation kDividesInts{"divides", "{0} != 0 && !({0} == -1 && {1} == {2})"};
 inline constexpr Operation kFitsInto{"fits", "(i64)({t}){0} == {0}"};
 inline constexpr Operation kIsBelow{"is_below", "(u64){0} < {1}"};
@@ -116,6 +118,13 @@ inline constexpr Operation kIntPowerInto{"int_power_fits", "{0} >= 0 && int_powe
 
 inline constexpr Operation kIsInRange{"is_in_range", "(u64){0} < (u64){1}"};
 inline constexpr Operation kIsSameInt{"is_same", "({t}){0} == {1} && ({0} < 0) == ({1} < 0)"};
+
+// Of loops' counters, from the first to the last, before they begin.
+inline constexpr Operation kStaysIn{"stays_in", "stays_in({0}, {1}, {2}, {3}, {4}, {5})"};
+inline constexpr Operation kMoveLittle{"move_little", "move_little({all})", false, true};
+inline constexpr Operation kRoundsBefore{"rounds_before", "rounds_before({0}, {1}, {2}, {3}, {4}, {5}, {6})"};
+// Of a range from operand 0 to operand 1 by operand 2.
+inline constexpr Operation kPieceEnd{"piece_end", "({1} - {0}) / {2} > kPiece ? {0} + kPiece * {2} : {1}"};
 
 // Of elements: an index that may count from the end; lists that are resized.
 inline constexpr Operation kElement{"element", "{0}[{1}]"};
@@ -129,5 +138,9 @@ inline constexpr Operation kListSize{"list_size", "{0}->size"};
 inline constexpr Operation kListItem{"list_item", "{0}->items[{1} * {2} + {3}]"};
 
 }  // namespace op
+
+// By its name; null: there is none.
+const Operation* find_operation(std::string_view name);
+bool takes(const Operation& operation, size_t num_operands);
 
 }  // namespace weft::loopir

@@ -17,5 +17,7 @@ std::string print(const Instruction& in, const Goto& to);
 std::string print(const Instructions& code, const Goto& to);
 // With its labels.
 std::string print(const Version& version);
+// The function's definition.
+std::string print(const Function& function);
 
 }  // namespace weft::loopir

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "loopir/operations.h"
 #include "loopir/print.h"
 
 namespace weft::loopir {
@@ -151,8 +152,9 @@ void keep(const KeptElement& element, Instructions& code) {
   for (Instruction& in : code) {
     const bool is_access = in.opcode == Opcode::Load || in.opcode == Opcode::Store;
     if (!is_access || !(in.operands[0] == element.array) || !(in.operands[1] == element.index)) continue;
-    in = in.opcode == Opcode::Load ? define(in.type, in.result, kKept + in.symbol)
-                                   : assign(kKept, in.operands[2]);
+    const Expr kept = Expr::name(kKept);
+    const Expr part = in.symbol.empty() ? kept : Expr::apply(op::part(in.symbol), {kept});
+    in = in.opcode == Opcode::Load ? define(in.type, in.result, part) : assign(kKept, in.operands[2]);
   }
 }
 

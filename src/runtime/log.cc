@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kNames[] = {"output_code", "graph_breaks", "recompiles", "guards",
                                   "fusion",      "schedule",     "cache",      "passes",
-                                  "executor",    "autotune",     "syncs"};
+                                  "executor",    "autotune",     "syncs",      "native_loops"};
 static_assert(std::size(kNames) == static_cast<size_t>(Channel::kCount));
 
 std::string_view trimmed(std::string_view text) {

@@ -19,6 +19,7 @@ enum class Channel : uint8_t {
   Executor,
   Autotune,
   Syncs,
+  NativeLoops,
   kCount
 };
 

@@ -92,7 +92,7 @@ LoopValue LoopBuilder::python_binary(int op, const LoopValue& a, const LoopValue
     if (!b.known || *b.known == 0) require(is_not_zero(b.expr));
     for (const LoopValue* part : {&a, &b})
       if (part->kind == LoopKind::Int && !part->known &&
-          !check_before(part->affine, "-(1L << 53)", "(1L << 53)"))
+          !check_before(part->affine, Expr::constant("-(1L << 53)"), Expr::constant("(1L << 53)")))
         require(Expr::apply(op::kIsExact, {part->expr}));
     for (const LoopValue* part : {&a, &b})
       if (part->known && std::abs(*part->known) > 1L << 53) unsupported("a quotient of very large ints");
@@ -107,7 +107,7 @@ LoopValue LoopBuilder::affine_binary(int op, const LoopValue& a, const LoopValue
   if (op != NB_ADD && op != NB_SUBTRACT && op != NB_MULTIPLY) return result;
   const LoopAffineRef affine = op == NB_MULTIPLY ? affine_product(a.affine, b.affine)
                                                  : affine_sum(a.affine, b.affine, op == NB_SUBTRACT);
-  if (parallel_ ? !affine : !check_before(affine, "", "")) return result;
+  if (parallel_ ? !affine : !check_before(affine, Expr(), Expr())) return result;
   const char* symbol = op == NB_ADD ? "+" : op == NB_SUBTRACT ? "-" : "*";
   result =
       loop_int(operation("i64", a.expr, symbol, b.expr), op != NB_SUBTRACT && a.nonnegative && b.nonnegative);
@@ -289,7 +289,7 @@ LoopValue LoopBuilder::compare(int op, const LoopValue& a, const LoopValue& b) {
     if (integer.known && std::abs(*integer.known) > 1L << 53)
       unsupported("a comparison with a very large int");
     if (integer.kind == LoopKind::Int && !integer.known &&
-        !check_before(integer.affine, "-(1L << 53)", "(1L << 53)"))
+        !check_before(integer.affine, Expr::constant("-(1L << 53)"), Expr::constant("(1L << 53)")))
       require(Expr::apply(op::kIsExact, {integer.expr}));
     return loop_bool(operation("bool", as_float(a), symbol, as_float(b)));
   }

@@ -32,7 +32,7 @@ LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValu
     const int d = static_cast<int>(i);
     const Expr size = size_text(container, d), stride = stride_text(container, d);
     Expr index;
-    if (is_fixed(size) && check_before(indices[i].affine, "0L", size)) {
+    if (is_fixed(size) && check_before(indices[i].affine, loopir::integer(0), size)) {
       index = as_index(indices[i]);
     } else if (indices[i].known) {
       const int64_t k = *indices[i].known;
@@ -41,7 +41,7 @@ LoopBuilder::Place LoopBuilder::place(const LoopValue& container, const LoopValu
       index = k >= 0 ? Expr::constant(fmt::format("{}L", k))
                      : Expr::apply(op::kBrackets, {Expr::apply(op::infix("-"), {size, places})});
     } else if (checked_ && indices[i].most && is_fixed(size)) {
-      checked_->checks.insert(fmt::format("{}L < {}", *indices[i].most, size));
+      checked_->checks.insert(Expr::apply(op::infix("<"), {loopir::integer(*indices[i].most), size}));
       index = as_index(indices[i]);
     } else {
       const Expr given = as_index(indices[i]);

@@ -36,14 +36,6 @@ std::string suffix(const LoopValue& leaf) {
   }
 }
 
-std::string from_word(const LoopValue& leaf, size_t k) {
-  const std::string type = c_type(leaf);
-  if (leaf.kind == LoopKind::Row || leaf.kind == LoopKind::Pointer) return fmt::format("({})io[{}]", type, k);
-  if (leaf.kind == LoopKind::Float || (leaf.kind == LoopKind::Numpy && is_floating(leaf.dtype)))
-    return fmt::format("({})float_of(io[{}])", type, k);
-  return fmt::format("({})io[{}]", type, k);
-}
-
 // Null: none.
 PyObject* name_of_local(const LoopFrame& frame, size_t slot, const std::vector<LoopAttribute>& attributes) {
   const auto& names = frame.code->local_names;
@@ -336,6 +328,8 @@ LoopCode LoopBuilder::build() {
   result_.head = outermost.ip;
   result_.end = result_.is_whole ? static_cast<int>(outermost.code->instructions.size())
                                  : loop_end(*outermost.code, outermost.ip);
+  result_.name = fmt::format("loop_{}_{}", identifier(outermost.code->code()->co_name),
+                             outermost.code->line(outermost.ip));
   frames_ = entry_;
   // The first block holds the entry's values as variables; the prologue sets them.
   std::vector<LoopFrame> entry = entry_;
@@ -350,101 +344,76 @@ LoopCode LoopBuilder::build() {
     check_whole();
   else if (!cycles())
     throw LoopRejected{first_reason_.empty() ? "it never goes round" : first_reason_, first_line_};
+  finish_pass("blocks of bytecode and types");
   for (size_t id = 0, count = blocks_.size(); id < count; ++id) add_checked_loop(static_cast<int>(id));
   for (size_t id = 0; id < blocks_.size(); ++id)
     if (blocks_[id].code.empty()) build_block(static_cast<int>(id));
+  finish_pass("versions of innermost loops");
   add_checked_nests();
+  finish_pass("versions of nests");
   size_t words = 0;
   for_each_leaf(entry_, [&](LoopValue&) { ++words; });
   result_.num_words = std::max(result_.num_words, words);
   add_parallel_loops();
+  finish_pass("rounds shared by threads");
+  for (const loopir::Function& rounds : rounds_)
+    loopir::PassLog().finish("rounds of a loop", [&] { return rounds; });
   for (const LoopArray& array : arrays_) {
     result_.array_dims.push_back(array.dim);
     result_.num_array_words += static_cast<size_t>(1 + 2 * array.dim);
   }
-  result_.name = fmt::format("loop_{}_{}", identifier(outermost.code->code()->co_name),
-                             outermost.code->line(outermost.ip));
-  result_.body = parallel_text_ + print(result_.name);
+  for (const loopir::Function& rounds : rounds_) result_.body += loopir::print(rounds);
+  result_.body += loopir::print(function());
   result_.source = codegen::with_prelude(codegen::PreludeKind::Loop, elementary_, result_.body);
   return std::move(result_);
 }
 
-std::string LoopBuilder::prologue(bool makes_arrays) const {
-  std::string text;
-  for (const auto& [name, of] : function_of_)
-    text += fmt::format("  const {0} c_{1} = ({0})functions[{2}];\n", of.second, name, of.first);
-  size_t k = 0;
+loopir::Function LoopBuilder::empty_function(const std::string& name, bool makes_arrays) const {
+  loopir::Function function;
+  function.name = name;
+  for (const auto& [called, of] : function_of_)
+    function.callees.push_back({called, of.second, static_cast<size_t>(of.first)});
   for (size_t i = 0; i < arrays_.size(); ++i) {
     const LoopArray& array = arrays_[i];
-    if (makes_arrays && i >= num_entry_arrays_) {
-      text += fmt::format("  {}* {}_data = nullptr;\n", element_type(array.dtype), array.name);
-      for (int d = 0; d < array.dim; ++d) text += fmt::format("  i64 {}_n{} = 0;\n", array.name, d);
-      for (int d = 0; d + 1 < array.dim; ++d) text += fmt::format("  i64 {}_s{} = 0;\n", array.name, d);
-      k += static_cast<size_t>(1 + 2 * array.dim);
-      continue;
-    }
-    text += fmt::format("  {0}* const {1}_data = ({0}*)arrays[{2}];\n", element_type(array.dtype), array.name,
-                        k++);
-    for (int d = 0; d < array.dim; ++d) {
-      text += fmt::format("  const i64 {}_n{} = arrays[{}];\n", array.name, d, k++);
-      text += fmt::format("  __builtin_assume({0}_n{1} >= 0 && {0}_n{1} < (1L << 56));\n", array.name, d);
-    }
-    for (int d = 0; d < array.dim; ++d) {
-      if (array.unit >> d & 1)
-        ++k;
-      else
-        text += fmt::format("  const i64 {}_s{} = arrays[{}];\n", array.name, d, k++);
-    }
+    function.arrays.push_back({array.name, element_type(array.dtype), array.dim, array.unit,
+                               makes_arrays && i >= num_entry_arrays_});
   }
-  for (size_t i = 0; i < result_.objects.num_entry_lists(); ++i)
-    text += fmt::format("  ResizedList* const list{} = (ResizedList*)arrays[{}];\n", i, k++);
-  return text;
+  function.num_lists = result_.objects.num_entry_lists();
+  function.variables = variable_types_;
+  for (const LoopExit& exit : result_.exits) {
+    std::vector<LoopFrame> frames = exit.frames;
+    size_t words = 0;
+    for_each_leaf(frames, [&](LoopValue&) { ++words; });
+    function.exits.push_back(words);
+  }
+  return function;
 }
 
-std::string LoopBuilder::print(const std::string& name) const {
-  std::string text = fmt::format(
-      "extern \"C\" i64 {}(i64* io, const i64* arrays, const void* const* functions, Poll poll) {{\n", name);
-  text += prologue(true);
-  for (const auto& [variable, type] : variable_types_) text += fmt::format("  {} {};\n", type, variable);
-  text += "  i64 fuel = kFuel, piece_end = 0;\n";
-  for (size_t id = 0; id < blocks_.size(); ++id)
-    if (blocks_[id].is_parallel) text += fmt::format("  bool in_turn{} = false;\n", id);
-  size_t k = 0;
+void LoopBuilder::finish_pass(const char* pass) {
+  pass_log_.finish(pass, [this] { return function(); });
+}
+
+loopir::Block LoopBuilder::block(int id) const {
+  const Block& block = blocks_[static_cast<size_t>(id)];
+  const LoopFrame& frame = block.frames.back();
+  return {id,
+          frame.code->line(frame.ip),
+          block.code,
+          block.shared,
+          block.in_turn,
+          block.preheader,
+          block.checked,
+          block.checked_from};
+}
+
+loopir::Function LoopBuilder::function() const {
+  loopir::Function function = empty_function(result_.name, true);
   std::vector<LoopFrame> entry = blocks_.front().frames;
   for_each_leaf(entry, [&](LoopValue& leaf) {
-    text += fmt::format("  {} = {};\n", leaf.expr, from_word(leaf, k++));
-    if (leaf.kind == LoopKind::Int && leaf.nonnegative)
-      text += fmt::format("  __builtin_assume({} >= 0);\n", leaf.expr);
+    function.parameters.push_back({c_type(leaf), leaf.expr, leaf.kind == LoopKind::Int && leaf.nonnegative});
   });
-  std::set<int> targets;
-  for (const Block& block : blocks_)
-    for (const Edge& edge : block.edges) targets.insert(edge.target);
-  for (size_t id = 0; id < blocks_.size(); ++id) {
-    if (targets.count(static_cast<int>(id))) text += fmt::format("block{}:", id);
-    text += blocks_[id].parallel + print_preheader(static_cast<int>(id));
-    text += print_block(static_cast<int>(id), blocks_[id].code);
-    if (blocks_[id].checked) text += loopir::print(*blocks_[id].checked);
-  }
-  return text + "}\n";
-}
-
-std::string LoopBuilder::print_block(int id, const loopir::Instructions& code) const {
-  const LoopFrame& frame = blocks_[static_cast<size_t>(id)].frames.back();
-  const auto to = [&](const loopir::Jump& jump) {
-    return fmt::format("goto {}{};", skips_preheader(jump, id) ? "unchecked" : "block", jump.target);
-  };
-  return fmt::format("  {{  // line {}\n{}  }}\n", frame.code->line(frame.ip), loopir::print(code, to));
-}
-
-bool LoopBuilder::skips_preheader(const loopir::Jump& jump, int id) const {
-  return blocks_[static_cast<size_t>(jump.target)].checked_from.count(id) > 0;
-}
-
-std::string LoopBuilder::print_preheader(int head) const {
-  const Block& block = blocks_[static_cast<size_t>(head)];
-  if (!block.checked) return "";
-  return fmt::format("{0}{1}      goto checked{2}_{2};\n    }}\n  }}\nunchecked{2}:", block.preheader.test,
-                     block.preheader.entering, head);
+  for (size_t id = 0; id < blocks_.size(); ++id) function.blocks.push_back(block(static_cast<int>(id)));
+  return function;
 }
 
 LoopCode build_loop(const std::vector<LoopFrame>& entry, const std::vector<LoopArray>& arrays,

@@ -17,6 +17,7 @@
 #include "capture/bytecode/jumps.h"
 #include "capture/loops/code.h"
 #include "loopir/function.h"
+#include "loopir/pass_log.h"
 #include "scalar/expr.h"
 
 namespace weft::capture {
@@ -32,22 +33,18 @@ class LoopBuilder {
     int target;
     std::vector<std::pair<std::string, LoopValue>> moves;  // variables that change
   };
-  // Before the checked version of a loop: the test whether it may run, and what is done where it may.
-  struct Preheader {
-    std::string test, entering;
-  };
   struct Block {
     std::vector<LoopFrame> frames;  // leaves are variables
     loopir::Instructions code;
     std::vector<Edge> edges;
     bool has_arrays = false;  // statements on whole arrays
     bool stores_arrays = false;
-    bool draws = false;                      // random numbers, in their order
-    Preheader preheader;                     // of a loop's head that has a checked version
-    std::optional<loopir::Version> checked;  // of the loop it heads
-    std::set<int> checked_from;              // blocks whose ways to this head go round the preheader
-    std::string parallel;                    // of a loop's head: hands its rounds to threads if it can
-    bool is_parallel = false;
+    bool draws = false;                          // random numbers, in their order
+    std::optional<loopir::Preheader> preheader;  // of a loop's head that has a checked version
+    std::optional<loopir::Version> checked;      // of the loop it heads
+    std::set<int> checked_from;                  // blocks whose ways to this head go round the preheader
+    std::optional<loopir::SharedRounds> shared;  // of a loop's head: hands its rounds to threads
+    std::string in_turn;                         // why it does not
     // Of an innermost loop's checked version: nothing goes from round to round, and it has one at a time.
     // What it stores it does not read: compilers tell such elements apart only behind the loop's own checks.
     bool is_plain = false;
@@ -69,7 +66,7 @@ class LoopBuilder {
   // The checked version of an innermost loop: all indices that follow from its counter are checked before it
   // begins.
   struct CheckedLoop : LoopMarks {
-    std::set<std::string> checks, atoms;
+    std::set<Expr> checks, atoms;
     int bits = 60;  // what the numbers in the checks must fit in
     bool polls = false;
     std::set<std::string> counters;  // variables (counters.cc)
@@ -129,20 +126,18 @@ class LoopBuilder {
   static bool stores_what_it_reads(const CheckedLoop& loop);
   loopir::Version checked_blocks();
   void mark_affine(int id, const LoopMarks& loop);
-  Preheader preheader(const CheckedLoop& loop, const LoopValue& range) const;
+  loopir::Preheader preheader(const CheckedLoop& loop, const LoopValue& range) const;
   // In a checked version: true when the condition is checked before the loop.
-  bool check_before(const LoopAffineRef& value, const std::string& low, const std::string& end);
-  std::string print(const std::string& name) const;
-  // Of a block of the function's own.
-  std::string print_block(int id, const loopir::Instructions& code) const;
-  std::string print_preheader(int head) const;
-  // Does the jump of block `id` go round the preheader of the loop that it leads to?
-  bool skips_preheader(const loopir::Jump& jump, int id) const;
-  // `makes_arrays`: the code makes those of the call.
-  std::string prologue(bool makes_arrays) const;
+  bool check_before(const LoopAffineRef& value, const Expr& low, const Expr& end);
+  // What it has built so far.
+  loopir::Function function() const;
+  // Without blocks. `makes_arrays`: the code makes those of the call.
+  loopir::Function empty_function(const std::string& name, bool makes_arrays) const;
+  loopir::Block block(int id) const;
+  void finish_pass(const char* pass);
 
   void note_set_by_head(int head, const std::vector<Edge>& edges, CheckedLoop& loop) const;
-  void enter_checked(const CheckedLoop& loop, loopir::Version checked, Preheader preheader);
+  void enter_checked(const CheckedLoop& loop, loopir::Version checked, loopir::Preheader preheader);
 
   // ---- checked versions of nests of loops (nests.cc) ----
   void add_checked_nests();
@@ -152,10 +147,10 @@ class LoopBuilder {
   std::optional<loopir::Jam> side_by_side(int head, CheckedLoop& nest,
                                           const std::map<int, loopir::Instructions>& codes,
                                           const std::map<int, std::vector<Edge>>& edges,
-                                          std::string* entered);
+                                          loopir::Preheader& entered);
   // Nothing where the bounds of an inner loop are not known before the nest.
-  std::optional<Preheader> nest_preheader(CheckedLoop& nest, const LoopValue& range,
-                                          const std::map<int, std::vector<Edge>>& edges) const;
+  std::optional<loopir::Preheader> nest_preheader(CheckedLoop& nest, const LoopValue& range,
+                                                  const std::map<int, std::vector<Edge>>& edges) const;
 
   // ---- numbers that a round moves by little (counters.cc) ----
   static std::optional<int64_t> most_of(const LoopValue& step);
@@ -169,7 +164,7 @@ class LoopBuilder {
   std::optional<int64_t> distance_to_stored(const CheckedLoop::Element& element) const;
   bool is_passed_always(const std::set<int>& blocks) const;
   void find_carried_elements();
-  std::string carried_at_first(std::string* checks) const;
+  void carried_at_first(loopir::Preheader& before) const;
   const CheckedLoop::Element* stored_element() const;
   loopir::Instructions carried_on() const;
 
@@ -191,9 +186,9 @@ class LoopBuilder {
   void note_read(const LoopValue& view);  // of any element
   void find_carried(ParallelLoop& loop, const std::string& counter);
   void find_own_dimensions(ParallelLoop& loop);
-  std::string stored_slabs(ParallelLoop& loop) const;
-  std::string print_parallel(const ParallelLoop& loop, const std::string& name) const;
-  std::string parallel_entry(ParallelLoop& loop, const std::string& name);
+  std::vector<Expr> stored_slabs(ParallelLoop& loop) const;
+  loopir::Function rounds_function(const ParallelLoop& loop, const std::string& name) const;
+  loopir::SharedRounds shared_rounds(ParallelLoop& loop, const std::string& name);
 
   // ---- instructions ----
   void execute(const Instruction& in);
@@ -556,7 +551,8 @@ class LoopBuilder {
   const LoopMarks* marks_ = nullptr;  // of the version being built
   CheckedLoop* checked_ = nullptr;
   ParallelLoop* parallel_ = nullptr;
-  std::string parallel_text_;  // functions that run some rounds of a loop
+  std::vector<loopir::Function> rounds_;  // functions that run some rounds of a loop
+  loopir::PassLog pass_log_;
   std::map<std::string, std::string> size_names_;
   std::map<std::string, std::string> settled_indices_;  // those that may be negative, as they count from 0
   bool block_done_ = false;
@@ -569,7 +565,7 @@ class LoopBuilder {
 // something else.
 const LoopValue* range_at_top(const LoopFrame& frame, bool any_step = false);
 // The last number that an iterator over a range gives; a step that is not known is positive.
-std::string last_of_range(const LoopValue& range);
+Expr last_of_range(const LoopValue& range);
 
 // The operation of what a mask chooses: items are the array and the mask.
 constexpr const char* kChosen = "chosen";

@@ -15,10 +15,10 @@ constexpr int64_t kMaxDistance = 3;  // rounds
 // How many rounds before, if always as many, an index had the value of the other: by `step` counters each.
 // Null: nobody knows.
 std::optional<int64_t> rounds_between(const LoopAffine& now, const LoopAffine& before, int64_t step) {
-  if (now.factor != before.factor || now.form != before.form) return {};
+  if (!(now.factor == before.factor) || !(now.form == before.form)) return {};
   const int64_t difference = now.constant - before.constant;
   if (now.factor.empty()) return difference == 0 ? std::optional<int64_t>(0) : std::nullopt;
-  if (now.factor != "1L" || (step == 0 ? difference != 0 : difference % step != 0)) return {};
+  if (now.factor.text() != "1L" || (step == 0 ? difference != 0 : difference % step != 0)) return {};
   return step == 0 ? 0 : difference / step;
 }
 
@@ -109,26 +109,31 @@ void LoopBuilder::find_carried_elements() {
 
 // Before the first round: what the rounds before it would have left. Added to the checks: an element's
 // address is another one in every round.
-std::string LoopBuilder::carried_at_first(std::string* checks) const {
-  if (checked_->carried == 0) return "";
+void LoopBuilder::carried_at_first(loopir::Preheader& before) const {
+  if (checked_->carried == 0) return;
   const CheckedLoop::Element& stored = *stored_element();
-  std::string text, strides;
+  const auto sum_of = [](const Expr& sum, const Expr& term) {
+    return sum.empty() ? term : Expr::apply(op::infix("+"), {sum, term});
+  };
+  Expr strides;
   for (int64_t distance = 1; distance <= checked_->carried; ++distance) {
-    std::string offset;
+    Expr offset;
     for (size_t d = 0; d < stored.index.size(); ++d) {
       const LoopAffine& index = *stored.index[d];
-      const std::string stride = stride_text(stored.array, static_cast<int>(d));
-      const std::string counter =
-          index.factor.empty() ? ""
-                               : fmt::format("first - {} + ", integer_literal(distance * checked_->step));
-      offset += fmt::format("{}({}{}) * {}", d ? " + " : "", counter, index.base, stride);
-      if (distance == 1 && !index.factor.empty()) strides += (strides.empty() ? "" : " + ") + stride;
+      const Expr stride = stride_text(stored.array, static_cast<int>(d));
+      Expr place = index.base;
+      if (!index.factor.empty()) {
+        const Expr earlier =
+            Expr::apply(op::infix("-"), {Expr::name("first"), loopir::integer(distance * checked_->step)});
+        place = sum_of(earlier, place);
+      }
+      offset = sum_of(offset, Expr::apply(op::infix("*"), {in_brackets(place), stride}));
+      if (distance == 1 && !index.factor.empty()) strides = sum_of(strides, stride);
     }
-    text += fmt::format("      carried{}_{} = {}[{}];\n", checked_->head, distance - 1,
-                        data_text(stored.array), offset);
+    before.entering.push_back({"", fmt::format("carried{}_{}", checked_->head, distance - 1),
+                               Expr::apply(op::kElement, {data_text(stored.array), offset})});
   }
-  *checks += fmt::format("\n        && {} != 0", strides);
-  return text;
+  before.checks.all.push_back(Expr::apply(op::infix("!="), {strides, Expr::constant("0")}));
 }
 
 // At the head of a round: what was this round's is the last one's.
@@ -138,7 +143,7 @@ loopir::Instructions LoopBuilder::carried_on() const {
     return fmt::format("carried{}_{}", checked_->head, distance);
   };
   for (int64_t distance = checked_->carried; distance > 0; --distance)
-    code.push_back(loopir::assign(variable(distance), variable(distance - 1)));
+    code.push_back(loopir::assign(variable(distance), Expr::name(variable(distance - 1))));
   return code;
 }
 

@@ -20,17 +20,21 @@ const LoopValue* range_at_top(const LoopFrame& frame, bool any_step) {
 }
 
 // The step of a range, in C++.
-static std::string step_of(const LoopValue& range) {
+static Expr step_of(const LoopValue& range) {
   const LoopValue& step = range.items[2];
-  return step.known ? integer_literal(*step.known) : step.expr.text();
+  return step.known ? loopir::integer(*step.known) : step.expr;
 }
 
-std::string last_of_range(const LoopValue& range) {
-  const std::string &next = range.items[0].expr, &stop = range.items[1].expr;
+Expr last_of_range(const LoopValue& range) {
+  const auto of = [](const Expr& a, const char* symbol, const Expr& b) {
+    return Expr::apply(op::infix(symbol), {a, b});
+  };
+  const Expr &next = range.items[0].expr, &stop = range.items[1].expr;
   const int64_t step = range.items[2].known.value_or(0);
-  if (step == 1) return fmt::format("{} - 1", stop);
-  if (step == -1) return fmt::format("{} + 1", stop);
-  return fmt::format("{0} + ({1} - ({2}) - {0}) / {3} * {3}", next, stop, step >= 0 ? 1 : -1, step_of(range));
+  if (step == 1 || step == -1) return of(stop, step == 1 ? "-" : "+", Expr::constant("1"));
+  const Expr by = step_of(range), inside = in_brackets(Expr::constant(step >= 0 ? "1" : "-1"));
+  const Expr rounds = of(in_brackets(of(of(stop, "-", inside), "-", next)), "/", by);
+  return of(next, "+", of(rounds, "*", by));
 }
 
 // The blocks of the innermost loop with this head; none where it is no such thing.
@@ -86,21 +90,23 @@ void LoopBuilder::mark_affine(int id, const LoopMarks& loop) {
   const bool is_inner =
       checked_ == &loop && std::count(checked_->inner.begin(), checked_->inner.end(), id) > 0;
   if (id != loop.head && !is_inner) return;
-  LoopAffine counter{"1L", "0L", 1, {}};
+  LoopAffine counter{loopir::integer(1), loopir::integer(0), 1, {}};
   if (is_inner) counter.counter = id;
   frame().stack.back().items[0].affine = std::make_shared<const LoopAffine>(std::move(counter));
 }
 
 // Empty bounds: only that the number is exact.
-bool LoopBuilder::check_before(const LoopAffineRef& value, const std::string& low, const std::string& end) {
+bool LoopBuilder::check_before(const LoopAffineRef& value, const Expr& low, const Expr& end) {
   if (!checked_ || !value) return false;
   if (value->degree > 1) checked_->bits = 29;
-  for (const std::string& atom : value->atoms) checked_->atoms.insert(atom);
+  checked_->atoms.insert(value->atoms.begin(), value->atoms.end());
   if (low.empty()) return true;
-  const std::string of = value->counter < 0 ? "" : std::to_string(value->counter);
-  std::string check = fmt::format("stays_in({0}, {1}, first{2}, last{2}, {3}, {4})",
-                                  value->factor.empty() ? "0L" : value->factor, value->base, of, low, end);
-  if (!of.empty()) check = fmt::format("(last{0} < first{0} || {1})", of, check);
+  const Expr first = Expr::name(loopir::first_of(value->counter));
+  const Expr last = Expr::name(loopir::last_of(value->counter));
+  const Expr factor = value->factor.empty() ? loopir::integer(0) : value->factor;
+  Expr check = Expr::apply(op::kStaysIn, {factor, value->base, first, last, low, end});
+  if (value->counter >= 0)
+    check = in_brackets(Expr::apply(op::kOr, {Expr::apply(op::infix("<"), {last, first}), check}));
   checked_->checks.insert(std::move(check));
   return true;
 }
@@ -125,7 +131,7 @@ void LoopBuilder::note_set_by_head(int head, const std::vector<Edge>& edges, Che
       if (elsewhere.count(variable) || !value.affine) continue;
       const auto [found, is_new] = loop.affine.try_emplace(variable, value.affine);
       if (!is_new && found->second &&
-          (found->second->base != value.affine->base || found->second->factor != value.affine->factor))
+          (!(found->second->base == value.affine->base) || !(found->second->factor == value.affine->factor)))
         found->second = nullptr;
     }
   }
@@ -202,7 +208,7 @@ void LoopBuilder::add_checked_loop(int head) {
   version.step = step_of(range);
   loopir::unroll(version);
   check_counters();
-  Preheader before = preheader(loop, range);
+  loopir::Preheader before = preheader(loop, range);
   checked_ = nullptr;
   marks_ = nullptr;
   Block& block = blocks_[static_cast<size_t>(head)];
@@ -212,33 +218,32 @@ void LoopBuilder::add_checked_loop(int head) {
   enter_checked(loop, std::move(version), std::move(before));
 }
 
-void LoopBuilder::enter_checked(const CheckedLoop& loop, loopir::Version checked, Preheader preheader) {
+void LoopBuilder::enter_checked(const CheckedLoop& loop, loopir::Version checked,
+                                loopir::Preheader preheader) {
   Block& block = blocks_[static_cast<size_t>(loop.head)];
   block.checked = std::move(checked);
   block.preheader = std::move(preheader);
   block.checked_from = loop.blocks;
 }
 
-LoopBuilder::Preheader LoopBuilder::preheader(const CheckedLoop& loop, const LoopValue& range) const {
-  const std::string &current = range.items[0].expr, &stop = range.items[1].expr;
-  const std::string step = step_of(range);
-  std::string text = "  {\n";
-  text += fmt::format("    const i64 first = {}, last = {};\n", current, last_of_range(range));
-  std::string checks =
-      fmt::format("{} {} {} && fit<{}>(first, last", current, loop.step < 0 ? ">" : "<", stop, loop.bits);
+loopir::Preheader LoopBuilder::preheader(const CheckedLoop& loop, const LoopValue& range) const {
+  const auto of = [](const Expr& a, const char* symbol, const Expr& b) {
+    return Expr::apply(op::infix(symbol), {a, b});
+  };
+  const Expr &current = range.items[0].expr, &stop = range.items[1].expr, step = step_of(range);
+  loopir::Preheader before;
+  before.counters.push_back({-1, current, last_of_range(range)});
   constexpr int64_t kMostStep = int64_t{1} << 50;  // a few rounds more are numbers as well
   if (loop.step == 0)
-    checks = fmt::format("{0} > 0 && {0} < {1} && {2}", step, integer_literal(kMostStep), checks);
-  for (const std::string& atom : loop.atoms) checks += ", " + atom;
-  checks += ")";
-  for (const std::string& check : loop.checks) checks += "\n        && " + check;
-  const std::string carried = carried_at_first(&checks);
-  text += fmt::format("    if ({}) {{\n", checks);
-  std::string entering;
+    before.conditions = {of(step, ">", Expr::constant("0")), of(step, "<", loopir::integer(kMostStep))};
+  before.conditions.push_back(of(current, loop.step < 0 ? ">" : "<", stop));
+  before.checks.bits = loop.bits;
+  before.checks.atoms.assign(loop.atoms.begin(), loop.atoms.end());
+  before.checks.all.assign(loop.checks.begin(), loop.checks.end());
   if (loop.polls)
-    entering = fmt::format("      piece_end = ({1} - {0}) / {2} > kPiece ? {0} + kPiece * {2} : {1};\n",
-                           current, stop, step);
-  return {text, entering + carried};
+    before.entering.push_back({"", "piece_end", Expr::apply(op::kPieceEnd, {current, stop, step})});
+  carried_at_first(before);
+  return before;
 }
 
 }  // namespace weft::capture

@@ -2,7 +2,6 @@
 // that the sum of all steps in the loop bounds what a round moves a variable by; with the number of rounds it
 // is checked once, before the loop, that no sum overflows. Nothing is then left in the loop that keeps it
 // from being vectorized.
-#include <fmt/format.h>
 #include <opcode.h>
 
 #include <limits>
@@ -64,11 +63,12 @@ void LoopBuilder::find_counters() {
 // Of those that the loop begins with.
 void LoopBuilder::check_counters() {
   if (checked_->moved == 0) return;
-  std::string begin;
+  std::vector<Expr> numbers = {Expr::name("first"), Expr::name("last"),
+                               Expr::constant(std::to_string(checked_->moved))};
   for_each_leaf(blocks_[static_cast<size_t>(checked_->head)].frames, [&](LoopValue& leaf) {
-    if (checked_->counters.count(leaf.expr)) begin += ", " + leaf.expr;
+    if (checked_->counters.count(leaf.expr)) numbers.push_back(leaf.expr);
   });
-  checked_->checks.insert(fmt::format("move_little(first, last, {}{})", checked_->moved, begin));
+  checked_->checks.insert(Expr::apply(op::kMoveLittle, std::move(numbers)));
 }
 
 }  // namespace weft::capture

@@ -1,8 +1,6 @@
 // Checked versions of nests of loops: where the bounds of the inner loops are known before the outermost one
 // begins, all that follows from the counters is checked there once. Inner loops of few rounds then cost no
 // checks of their own, and nothing in the nest has to keep what an exit would need.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 
@@ -15,11 +13,14 @@ namespace {
 constexpr size_t kMaxBlocksOfNest = 48;
 
 // The least and the greatest of what a bound may be, in terms of the counter that it depends on.
-std::string extreme(const char* function, const LoopAffine& bound) {
+Expr extreme(const loopir::Operation& operation, const LoopAffine& bound) {
   if (bound.factor.empty()) return bound.base;
-  const std::string of = bound.counter < 0 ? "" : std::to_string(bound.counter);
-  return fmt::format("{0}<i64>({1} * first{3} + {2}, {1} * last{3} + {2})", function, bound.factor,
-                     bound.base, of);
+  const auto at = [&](const std::string& counter) {
+    const Expr product = Expr::apply(op::infix("*"), {bound.factor, Expr::name(counter)});
+    return Expr::apply(op::infix("+"), {product, bound.base});
+  };
+  return Expr::apply(operation, {at(loopir::first_of(bound.counter)), at(loopir::last_of(bound.counter))},
+                     "i64");
 }
 
 }  // namespace
@@ -84,13 +85,13 @@ bool LoopBuilder::add_checked_nest(int head) {
   checked_ = nullptr;
   marks_ = nullptr;
   if (blocks_.size() != num_blocks) return false;
-  std::optional<Preheader> before = nest_preheader(nest, range, edges);
+  std::optional<loopir::Preheader> before = nest_preheader(nest, range, edges);
   if (!before) return false;
   loopir::Version version{head, {}};
   std::map<int, std::optional<loopir::Jam>> jams;
   for (int id : order) {
     const bool is_loop = id == head || std::count(inner.begin(), inner.end(), id) > 0;
-    if (is_loop) jams[id] = side_by_side(id, nest, codes, edges, &before->entering);
+    if (is_loop) jams[id] = side_by_side(id, nest, codes, edges, *before);
   }
   for (int id : order) version.blocks.push_back({id, std::move(codes[id]), std::move(jams[id])});
   if (!nest.summing.empty()) return false;
@@ -101,7 +102,9 @@ bool LoopBuilder::add_checked_nest(int head) {
 void LoopBuilder::drop_checked_nest(int head) {
   Block& block = blocks_[static_cast<size_t>(head)];
   if (loop_blocks(head).empty()) block.checked.reset();
-  if (!block.checked) block.checked_from.clear();
+  if (block.checked) return;
+  block.checked_from.clear();
+  block.preheader.reset();
 }
 
 // False where the loops in the nest are not all ranges by one, or would lose by being in it.
@@ -141,13 +144,14 @@ bool LoopBuilder::find_inner_loops(CheckedLoop& nest) const {
   return !has_others && !nest.inner.empty();
 }
 
-std::optional<LoopBuilder::Preheader> LoopBuilder::nest_preheader(
+std::optional<loopir::Preheader> LoopBuilder::nest_preheader(
     CheckedLoop& nest, const LoopValue& range, const std::map<int, std::vector<Edge>>& edges) const {
   const auto need = [&](const LoopAffineRef& bound) {
     if (bound->degree > 1) nest.bits = 29;
     nest.atoms.insert(bound->atoms.begin(), bound->atoms.end());
   };
-  std::string inner, numbers;
+  loopir::Preheader before;
+  before.counters.push_back({-1, range.items[0].expr, last_of_range(range)});
   std::set<int> known;                                         // heads whose counters have bounds
   std::map<std::pair<int, std::string>, LoopAffineRef> stops;  // where they end: by head and variable
   // The first round of an inner loop may be a head of its own, with the same end.
@@ -169,7 +173,7 @@ std::optional<LoopBuilder::Preheader> LoopBuilder::nest_preheader(
                                          [&](const auto& one) { return one.first == variable; });
           const LoopAffineRef bound = move != way.moves.end()        ? move->second.affine
                                       : nest.changed.count(variable) ? bound_of(id, variable)
-                                                                     : affine_atom(variable);
+                                                                     : affine_atom(Expr::name(variable));
           if (!bound || (bounds[k] && !equal(bounds[k], bound))) return {};
           if (!bound->factor.empty() && bound->counter >= 0 && !known.count(bound->counter)) return {};
           bounds[k] = bound;
@@ -180,22 +184,18 @@ std::optional<LoopBuilder::Preheader> LoopBuilder::nest_preheader(
     stops[{head, it.items[1].expr}] = bounds[1];
     need(bounds[0]);
     need(bounds[1]);
-    inner += fmt::format("    const i64 first{0} = {1}, last{0} = {2} - 1;\n", head,
-                         extreme("minimum", *bounds[0]), extreme("maximum", *bounds[1]));
-    numbers += fmt::format(", first{0}, last{0}", head);
+    const Expr end = extreme(op::kMaximum, *bounds[1]);
+    before.counters.push_back(
+        {head, extreme(op::kMinimum, *bounds[0]), Expr::apply(op::infix("-"), {end, Expr::constant("1")})});
     known.insert(head);
   }
-  const std::string &current = range.items[0].expr, &stop = range.items[1].expr;
   const int64_t step = *range.items[2].known;
-  const char* before = step > 0 ? "<" : ">";
-  std::string checks =
-      fmt::format("{} {} {} && fit<{}>(first, last{}", current, before, stop, nest.bits, numbers);
-  for (const std::string& atom : nest.atoms) checks += ", " + atom;
-  checks += ")";
-  for (const std::string& check : nest.checks) checks += "\n        && " + check;
-  return Preheader{fmt::format("  {{\n    const i64 first = {}, last = {};\n{}    if ({}) {{\n", current,
-                               last_of_range(range), inner, checks),
-                   ""};
+  before.conditions = {
+      Expr::apply(op::infix(step > 0 ? "<" : ">"), {range.items[0].expr, range.items[1].expr})};
+  before.checks.bits = nest.bits;
+  before.checks.atoms.assign(nest.atoms.begin(), nest.atoms.end());
+  before.checks.all.assign(nest.checks.begin(), nest.checks.end());
+  return before;
 }
 
 }  // namespace weft::capture

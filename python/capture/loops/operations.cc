@@ -43,7 +43,6 @@ std::string literal(const Scalar& value, DType dtype) {
 
 Expr applied(const scalar::ExprNode& node, const std::vector<Expr>& args, std::set<Prim>& elementary,
              const std::function<Expr(const LibraryFunction&)>& function) {
-  const auto in_brackets = [](const Expr& value) { return Expr::apply(op::kBrackets, {value}); };
   const auto called = [&](const Expr& what) {
     if (args.size() == 1) return Expr::apply(op::kCall1, {what, args[0]});
     if (args.size() == 2) return Expr::apply(op::kCall2, {what, args[0], args[1]});

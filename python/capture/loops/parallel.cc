@@ -13,7 +13,6 @@
 
 #include "capture/loops/parallel_loop.h"
 #include "loopir/parallelize.h"
-#include "loopir/print.h"
 
 namespace weft::capture {
 
@@ -210,9 +209,8 @@ bool LoopBuilder::add_parallel_loop(int head, std::string* why) {
   const LoopFrame& frame = blocks_[static_cast<size_t>(head)].frames.back();
   const std::string name = fmt::format("rounds_{}_{}", frame.code->line(frame.ip), head);
   Block& block = blocks_[static_cast<size_t>(head)];
-  block.parallel = parallel_entry(loop, name);
-  block.is_parallel = true;
-  parallel_text_ += print_parallel(loop, name);
+  block.shared = shared_rounds(loop, name);
+  rounds_.push_back(rounds_function(loop, name));
   return true;
 }
 
@@ -256,15 +254,18 @@ void LoopBuilder::find_own_dimensions(ParallelLoop& loop) {
       if (!found) continue;
       loop.own[store.array] = d;
       const LoopAffineRef& own = store.dims[d];
-      const std::string size = fmt::format("{}_n{}", array.name, d);
+      const Expr size = Expr::name(fmt::format("{}_n{}", array.name, d));
       need(own);
-      loop.checks.insert(fmt::format("({}) != 0", own->factor));
-      loop.checks.insert(fmt::format("stays_in({}, {}, first, last, 0L, {})", own->factor, own->base, size));
+      const Expr first = Expr::name("first"), last = Expr::name("last"), zero = Expr::constant("0");
+      loop.checks.insert(Expr::apply(op::infix("!="), {in_brackets(own->factor), zero}));
+      loop.checks.insert(
+          Expr::apply(op::kStaysIn, {own->factor, own->base, first, last, loopir::integer(0), size}));
       for (const ParallelLoop::Access& other : loop.accesses) {
         if (other.array != store.array || equal(other.dims[d], own)) continue;
         need(other.dims[d]);
-        loop.conflicts.insert(fmt::format("rounds_before({}, {}, {}, {}, first, step, rounds)", own->factor,
-                                          own->base, other.dims[d]->base, size));
+        loop.conflicts.insert(
+            Expr::apply(op::kRoundsBefore, {own->factor, own->base, other.dims[d]->base, size, first,
+                                            Expr::name("step"), Expr::name("rounds")}));
       }
     }
     if (!found && array.dtype == DType::I64 && loopir::is_histogram(loop.body, array.name + "_data")) {
@@ -276,27 +277,32 @@ void LoopBuilder::find_own_dimensions(ParallelLoop& loop) {
 }
 
 // For each dimension of each stored array: where one round stores.
-std::string LoopBuilder::stored_slabs(ParallelLoop& loop) const {
-  std::string words;
+std::vector<Expr> LoopBuilder::stored_slabs(ParallelLoop& loop) const {
+  std::vector<Expr> words;
+  const auto add = [&](const Expr& factor, const Expr& low, const Expr& high) {
+    words.insert(words.end(), {factor, low, high});
+  };
+  const Expr zero = loopir::integer(0);
   for (const auto& [index, own] : loop.own) {
     const LoopArray& array = arrays_[static_cast<size_t>(index)];
     for (size_t d = 0; d < static_cast<size_t>(array.dim); ++d) {
-      std::set<std::string> places;
+      std::set<Expr> places;
       LoopAffineRef affine;
       for (const ParallelLoop::Access& access : loop.accesses) {
         if (access.array != index || !access.stores) continue;
         affine = access.dims[d];
-        places.insert(affine && (d == own || affine->factor.empty()) ? affine->base : "");
+        places.insert(affine && (d == own || affine->factor.empty()) ? affine->base : Expr());
       }
       if (d == own) {
-        words += fmt::format(", {0}, {1}, {1}", affine->factor, affine->base);
-      } else if (places.size() == 1 && !places.count("")) {
+        add(affine->factor, affine->base, affine->base);
+      } else if (places.size() == 1 && !places.count(Expr())) {
         loop.atoms.insert(affine->atoms.begin(), affine->atoms.end());
         if (affine->degree > 1) loop.bits = 29;
-        loop.checks.insert(fmt::format("{} >= 0", affine->base));
-        words += fmt::format(", 0L, {0}, {0}", affine->base);
+        loop.checks.insert(Expr::apply(op::infix(">="), {affine->base, Expr::constant("0")}));
+        add(zero, affine->base, affine->base);
       } else {
-        words += fmt::format(", 0L, 0L, {}_n{} - 1", array.name, d);
+        const Expr size = Expr::name(fmt::format("{}_n{}", array.name, d));
+        add(zero, zero, Expr::apply(op::infix("-"), {size, Expr::constant("1")}));
       }
     }
   }
@@ -305,16 +311,18 @@ std::string LoopBuilder::stored_slabs(ParallelLoop& loop) const {
 
 namespace {
 
-// "io[3]" as the leaf's type, and back.
-std::string as_state_word(const LoopValue& leaf) {
-  if (c_type(leaf) == "f64" || c_type(leaf) == "f32") return fmt::format("word_of((f64){})", leaf.expr);
-  return fmt::format("(i64){}", leaf.expr);
+// In the words of a state.
+Expr as_state_word(const LoopValue& leaf) {
+  const std::string type = c_type(leaf);
+  return type == "f64" || type == "f32" ? Expr::apply(op::kWord, {cast("f64", leaf.expr)})
+                                        : cast("i64", leaf.expr);
 }
 
-std::string from_state_word(const LoopValue& leaf, const std::string& word) {
+// From such a word.
+Expr from_state_word(const LoopValue& leaf, size_t k) {
   const std::string type = c_type(leaf);
-  return type == "f64" || type == "f32" ? fmt::format("({})float_of({})", type, word)
-                                        : fmt::format("({}){}", type, word);
+  const Expr word = Expr::apply(op::kElement, {Expr::name("state"), Expr::constant(std::to_string(k))});
+  return cast(type, type == "f64" || type == "f32" ? Expr::apply(op::kFloatOf, {word}) : word);
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -323,12 +331,11 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-std::string LoopBuilder::parallel_entry(ParallelLoop& loop, const std::string& name) {
-  const int head = loop.head;
-  std::vector<LoopFrame> frames = blocks_[static_cast<size_t>(head)].frames;
+loopir::SharedRounds LoopBuilder::shared_rounds(ParallelLoop& loop, const std::string& name) {
+  std::vector<LoopFrame> frames = blocks_[static_cast<size_t>(loop.head)].frames;
   const LoopValue it = iterator_of(frames.back());
+  loopir::SharedRounds shared{name, it.items[0].expr, it.items[1].expr, *it.items[2].known};
   auto site = std::make_shared<LoopSite>();
-  std::string state, back;
   int64_t k = 0;
   for_each_leaf(frames, [&](LoopValue& leaf) {
     if (leaf.expr == it.items[0].expr) site->counter = k;
@@ -336,10 +343,9 @@ std::string LoopBuilder::parallel_entry(ParallelLoop& loop, const std::string& n
     const bool is_sum = contains(loop.carried, leaf.expr);
     if (is_sum || contains(loop.last, leaf.expr)) {
       site->carried.push_back({k, is_sum ? LoopSite::Combine::Sum : LoopSite::Combine::Last});
-      back +=
-          fmt::format("        {} = {};\n", leaf.expr, from_state_word(leaf, fmt::format("state[{}]", k)));
+      shared.results.push_back({"", leaf.expr, from_state_word(leaf, static_cast<size_t>(k))});
     }
-    state += (k > 0 ? ", " : "") + as_state_word(leaf);
+    shared.state.push_back(as_state_word(leaf));
     ++k;
   });
   site->state_words = k;
@@ -355,40 +361,22 @@ std::string LoopBuilder::parallel_entry(ParallelLoop& loop, const std::string& n
     words += 1 + 2 * array.dim;
   }
   site->array_words = words;
-  const std::string slabs = stored_slabs(loop);
-  const size_t at = result_.functions.size();
+  shared.slabs = stored_slabs(loop);
+  shared.site = result_.functions.size();
   result_.functions.push_back(site.get());
   result_.functions.push_back(reinterpret_cast<const void*>(&run_rounds));
   result_.sites.push_back(std::move(site));
-
-  const std::string &current = it.items[0].expr, &stop = it.items[1].expr;
-  const int64_t step = *it.items[2].known;
-  std::string checks = fmt::format("fit<{}>(first, last", loop.bits);
-  for (const std::string& atom : loop.atoms) checks += ", " + atom;
-  checks += ")";
-  for (const std::string& check : loop.checks) checks += "\n        && " + check;
-  std::string text = fmt::format("  if (!in_turn{}) {{  // rounds are independent\n", head);
-  text += fmt::format("    constexpr i64 step = {};\n", integer_literal(step));
-  text += fmt::format("    i64 rounds = ({} - {} + step - {}) / step;\n", stop, current, step > 0 ? 1 : -1);
-  text += fmt::format("    const i64 first = {}, last = first + (rounds - 1) * step;\n", current);
-  text += fmt::format("    if (rounds >= *(const volatile i64*)functions[{}] && {}) {{\n", at, checks);
-  for (const std::string& conflict : loop.conflicts) text += fmt::format("      rounds = {};\n", conflict);
-  text += "      if (rounds > 0) {\n";
-  text += fmt::format("        i64 job[] = {{first, step, rounds{}}}, state[] = {{{}}};\n", slabs, state);
-  text += fmt::format(
-      "        const i64 ending = ((RunRounds)functions[{}])(functions[{}], {}, job, state, arrays, "
-      "functions, poll);\n",
-      at + 1, at, name);
-  text += fmt::format("        {} += job[2] * step;\n{}", current, back);
-  text += fmt::format("        in_turn{} = ending == 2;\n", head);
-  text += fmt::format("        if (ending == 3) {}\n",
-                      loopir::print(exit_to(LoopExit::Kind::Interrupted, frames)));
-  return text + "      }\n    }\n  }\n";
+  shared.checks.bits = loop.bits;
+  shared.checks.atoms.assign(loop.atoms.begin(), loop.atoms.end());
+  shared.checks.all.assign(loop.checks.begin(), loop.checks.end());
+  shared.conflicts.assign(loop.conflicts.begin(), loop.conflicts.end());
+  shared.interrupted = exit_to(LoopExit::Kind::Interrupted, frames);
+  return shared;
 }
 
 // A function that runs rounds of the loop: the loop's own blocks, where what leads out of it ends the
 // function.
-std::string LoopBuilder::print_parallel(const ParallelLoop& loop, const std::string& name) const {
+loopir::Function LoopBuilder::rounds_function(const ParallelLoop& loop, const std::string& name) const {
   std::vector<LoopFrame> frames = blocks_[static_cast<size_t>(loop.head)].frames;
   const LoopValue it = iterator_of(frames.back());
   std::set<std::string> sums(loop.carried.begin(), loop.carried.end());
@@ -402,58 +390,33 @@ std::string LoopBuilder::print_parallel(const ParallelLoop& loop, const std::str
     }
   }
   // Where the rounds end, and with the limits of sums.
-  const auto as_rounds = [&](loopir::Instructions code, bool is_head) {
+  const auto as_rounds = [&](loopir::Instructions& code, bool is_head) {
     if (is_head) loopir::end_at_test(code);
     loopir::limit_sums(code, sums);
-    return code;
   };
-  std::map<int, std::string> texts;
-  std::set<int> targets;  // blocks of the function's own
-  // `id` is none for code of a checked version.
-  const auto add_targets = [&](const loopir::Instructions& code, int id) {
-    for (const loopir::Instruction& in : code)
-      if (const loopir::Jump* jump = loopir::jump_of(in))
-        if (jump->version < 0 && jump->target >= 0 && (id < 0 || !skips_preheader(*jump, id)))
-          targets.insert(jump->target);
-  };
+  loopir::Function function = empty_function(name, false);
+  function.rounds = loopir::RoundsEnd{loop.head, {}};
   for (int id : loop.blocks) {
-    const Block& block = blocks_[static_cast<size_t>(id)];
-    const loopir::Instructions code = as_rounds(block.code, id == loop.head);
-    std::string& printed = texts[id] = print_preheader(id) + print_block(id, code);
-    add_targets(code, id);
-    if (!block.checked) continue;
-    loopir::Version checked = *block.checked;
-    for (loopir::BasicBlock& one : checked.blocks) {
-      one.code = as_rounds(std::move(one.code), one.id == loop.head);
-      if (one.jam) loopir::limit_sums(*one.jam, sums);
-      add_targets(one.code, -1);
-    }
-    printed += loopir::print(checked);
+    loopir::Block one = block(id);
+    one.shared.reset();
+    one.in_turn.clear();
+    as_rounds(one.code, id == loop.head);
+    if (one.version)
+      for (loopir::BasicBlock& checked : one.version->blocks) {
+        as_rounds(checked.code, checked.id == loop.head);
+        if (checked.jam) loopir::limit_sums(*checked.jam, sums);
+      }
+    function.blocks.push_back(std::move(one));
   }
-  // Labels: those outside lead away.
-  std::string code;
-  for (const auto& [id, printed] : texts)
-    code += (id == loop.head || targets.count(id) ? fmt::format("block{}:\n", id) : "") + printed;
-  for (int target : targets)
-    if (!loop.blocks.count(target)) code += fmt::format("block{}: return 0;\n", target);
-  std::string text = fmt::format(
-      "static i64 {}(i64* io, const i64* arrays, const void* const* functions, Poll poll) {{\n", name);
-  text += prologue(false);
-  for (const auto& [variable, type] : variable_types_) text += fmt::format("  {} {};\n", type, variable);
-  text += "  i64 fuel = kFuel, piece_end = 0;\n";
-  size_t k = 0;
-  std::string results;
   for_each_leaf(frames, [&](LoopValue& leaf) {
-    text += fmt::format("  {} = {};\n", leaf.expr, from_state_word(leaf, fmt::format("io[{}]", k)));
-    if (leaf.kind == LoopKind::Int && leaf.nonnegative && leaf.expr != it.items[1].expr &&
-        !contains(loop.carried, leaf.expr))
-      text += fmt::format("  __builtin_assume({} >= 0);\n", leaf.expr);
-    if (contains(loop.carried, leaf.expr) || contains(loop.last, leaf.expr))
-      results += fmt::format("  io[{}] = {};\n", k, as_state_word(leaf));
-    ++k;
+    const bool is_carried = contains(loop.carried, leaf.expr);
+    const bool is_nonnegative =
+        leaf.kind == LoopKind::Int && leaf.nonnegative && !(leaf.expr == it.items[1].expr) && !is_carried;
+    if (is_carried || contains(loop.last, leaf.expr))
+      function.rounds->results.emplace_back(function.parameters.size(), as_state_word(leaf));
+    function.parameters.push_back({c_type(leaf), leaf.expr, is_nonnegative});
   });
-  text += fmt::format("  goto block{};\n", loop.head);
-  return text + code + "done:\n" + results + "  return -1;\n}\n";
+  return function;
 }
 
 // The outermost loops that can.
@@ -466,7 +429,7 @@ void LoopBuilder::add_parallel_loops() {
       const std::set<int> blocks = all_loop_blocks(id);
       covered.insert(blocks.begin(), blocks.end());
     } else if (!why.empty()) {
-      blocks_[static_cast<size_t>(id)].parallel = fmt::format("  // rounds in turn: {}\n", why);
+      blocks_[static_cast<size_t>(id)].in_turn = why;
     }
   }
   for (const auto& site : result_.sites) site->io_words = static_cast<int64_t>(result_.num_words);

@@ -24,7 +24,7 @@ struct LoopBuilder::ParallelLoop : LoopMarks {
   std::vector<std::string> last;     // what every round sets: the last one's are read where the rounds end
   std::map<int, size_t> own;         // of a stored array: the dimension that tells rounds apart
   std::set<int> counted;             // stored arrays that the loop only adds to
-  std::set<std::string> atoms, checks, conflicts;
+  std::set<Expr> atoms, checks, conflicts;
   int bits = 60;
 };
 

@@ -279,13 +279,13 @@ class SideBySide {
 std::optional<loopir::Jam> LoopBuilder::side_by_side(int head, CheckedLoop& nest,
                                                      const std::map<int, loopir::Instructions>& codes,
                                                      const std::map<int, std::vector<Edge>>& edges,
-                                                     std::string* entered) {
+                                                     loopir::Preheader& entered) {
   SideBySide sides(*this, head, nest, codes, edges);
   if (!sides.find()) return {};
   const std::string apart = fmt::format("apart{}_{}", nest.head, head);
   if (!sides.apart().empty()) {
     variable_types_[apart] = "bool";
-    *entered += fmt::format("      {} = {};\n", apart, sides.apart());
+    entered.entering.push_back({"", apart, sides.apart()});
   }
   nest.summing.erase(sides.inner());
   return std::move(sides).jam(apart);

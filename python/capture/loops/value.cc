@@ -8,35 +8,36 @@
 
 namespace weft::capture {
 
-LoopAffineRef affine_atom(const std::string& expr) {
-  return std::make_shared<const LoopAffine>(LoopAffine{"", expr, 1, {expr}, expr, 0});
+LoopAffineRef affine_atom(const Expr& expr) {
+  return std::make_shared<const LoopAffine>(LoopAffine{Expr(), expr, 1, {expr}, expr, 0});
 }
 
 LoopAffineRef affine_literal(int64_t value) {
   if (value < -(1 << 20) || value > 1 << 20) return nullptr;
-  return std::make_shared<const LoopAffine>(LoopAffine{"", integer_literal(value), 0, {}, "", value});
+  return std::make_shared<const LoopAffine>(LoopAffine{Expr(), loopir::integer(value), 0, {}, Expr(), value});
 }
 
 LoopAffineRef affine_sum(const LoopAffineRef& a, const LoopAffineRef& b, bool minus) {
   if (!a || !b) return nullptr;
   if (!a->factor.empty() && !b->factor.empty() && a->counter != b->counter) return nullptr;
-  const char* sign = minus ? "-" : "+";
-  LoopAffine sum{a->factor, fmt::format("({} {} {})", a->base, sign, b->base), std::max(a->degree, b->degree),
-                 a->atoms};
+  const auto sum_of = [&](const Expr& x, const Expr& y) {
+    return in_brackets(Expr::apply(op::infix(minus ? "-" : "+"), {x, y}));
+  };
+  LoopAffine sum{a->factor, sum_of(a->base, b->base), std::max(a->degree, b->degree), a->atoms};
   if (!b->factor.empty())
     sum.factor = a->factor.empty() && !minus
                      ? b->factor
-                     : fmt::format("({} {} {})", a->factor.empty() ? "0L" : a->factor, sign, b->factor);
+                     : sum_of(a->factor.empty() ? loopir::integer(0) : a->factor, b->factor);
   if (b->form.empty() || (a->form.empty() && !minus))
     sum.form = b->form.empty() ? a->form : b->form;
   else
-    sum.form = fmt::format("({} {} {})", a->form, sign, b->form);
+    sum.form = sum_of(a->form, b->form);
   if (minus ? __builtin_sub_overflow(a->constant, b->constant, &sum.constant)
             : __builtin_add_overflow(a->constant, b->constant, &sum.constant))
     return nullptr;
   sum.counter = b->factor.empty() ? a->counter : b->counter;
   sum.atoms.insert(b->atoms.begin(), b->atoms.end());
-  if (sum.base.size() > 400) return nullptr;
+  if (sum.base.text().size() > 400) return nullptr;
   return std::make_shared<const LoopAffine>(std::move(sum));
 }
 
@@ -47,10 +48,12 @@ bool equal(const LoopAffineRef& a, const LoopAffineRef& b) {
 LoopAffineRef affine_product(const LoopAffineRef& a, const LoopAffineRef& b) {
   if (!a || !b || a->degree + b->degree > 2 || (!a->factor.empty() && !b->factor.empty())) return nullptr;
   // Literals are below 2^20.
-  LoopAffine product{"", fmt::format("({} * {})", a->base, b->base), std::min(2, a->degree + b->degree + 1),
-                     a->atoms};
-  if (!a->factor.empty()) product.factor = fmt::format("({} * {})", a->factor, b->base);
-  if (!b->factor.empty()) product.factor = fmt::format("({} * {})", b->factor, a->base);
+  const auto product_of = [](const Expr& x, const Expr& y) {
+    return in_brackets(Expr::apply(op::infix("*"), {x, y}));
+  };
+  LoopAffine product{Expr(), product_of(a->base, b->base), std::min(2, a->degree + b->degree + 1), a->atoms};
+  if (!a->factor.empty()) product.factor = product_of(a->factor, b->base);
+  if (!b->factor.empty()) product.factor = product_of(b->factor, a->base);
   const bool is_literal = a->form.empty() && b->form.empty();
   if (is_literal && __builtin_mul_overflow(a->constant, b->constant, &product.constant)) return nullptr;
   if (!is_literal) product.form = product.base;
@@ -60,6 +63,7 @@ LoopAffineRef affine_product(const LoopAffineRef& a, const LoopAffineRef& b) {
 }
 
 Expr cast(const std::string& type, const Expr& value) { return Expr::apply(op::kCast, {value}, type); }
+Expr in_brackets(const Expr& value) { return Expr::apply(op::kBrackets, {value}); }
 Expr both(const Expr& a, const Expr& b) { return Expr::apply(op::kAnd, {a, b}); }
 
 LoopValue loop_int(Expr expr, bool nonnegative) {
@@ -267,11 +271,6 @@ std::vector<LoopValue> parts_of_key(const LoopValue& key) {
 }
 
 int operator_of(int op) { return op >= NB_INPLACE_ADD ? op - NB_INPLACE_ADD : op; }
-
-std::string integer_literal(int64_t value) {
-  if (value == INT64_MIN) return "(-9223372036854775807L - 1)";
-  return value < 0 ? fmt::format("({}L)", value) : fmt::format("{}L", value);
-}
 
 std::string float_literal(double value) {
   if (std::isnan(value)) return std::signbit(value) ? "(-__builtin_nan(\"\"))" : "__builtin_nan(\"\")";

@@ -17,6 +17,7 @@
 namespace weft::capture {
 
 using loopir::Expr;
+using loopir::integer_literal;
 namespace op = loopir::op;
 
 enum class LoopKind : uint8_t {
@@ -60,19 +61,19 @@ enum class LoopKind : uint8_t {
   Either,   // a float, items[0]: NumPy's float64 where items[1] is true, Python's where not (either.cc)
 };
 
-// An int inside a loop as factor * (the loop's counter) + base, in what the loop does not change. Both are
-// C++; an empty factor is 0. `degree`: how many numbers are multiplied; `atoms`: the numbers it is made of.
+// An int inside a loop as factor * (the loop's counter) + base, in what the loop does not change. An empty
+// factor is 0. `degree`: how many numbers are multiplied; `atoms`: the numbers it is made of.
 // The base is also `form`, empty for 0, plus a constant: two of one form differ by a number that is known.
 struct LoopAffine {
-  std::string factor, base;
+  Expr factor, base;
   int degree = 0;
-  std::set<std::string> atoms;
-  std::string form = {};
+  std::set<Expr> atoms;
+  Expr form = {};
   int64_t constant = 0;
   int counter = -1;  // in a nest of loops: the head of the one whose counter it is, -1 for the outermost
 };
 using LoopAffineRef = std::shared_ptr<const LoopAffine>;
-LoopAffineRef affine_atom(const std::string& expr);
+LoopAffineRef affine_atom(const Expr& expr);
 LoopAffineRef affine_literal(int64_t value);
 // Null where the result is none, or an operand is null.
 LoopAffineRef affine_sum(const LoopAffineRef& a, const LoopAffineRef& b, bool minus);
@@ -173,10 +174,10 @@ LoopValue generalized(LoopValue value);
 std::vector<LoopValue> parts_of_key(const LoopValue& key);
 // NB_* of an operator, of its form in place too.
 int operator_of(int op);
-std::string integer_literal(int64_t value);
 std::string float_literal(double value);
-// Conversion, and two conditions.
+// Conversion, brackets, and two conditions.
 Expr cast(const std::string& type, const Expr& value);
+Expr in_brackets(const Expr& value);
 Expr both(const Expr& a, const Expr& b);
 
 // A frame inside a loop.
