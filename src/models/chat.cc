@@ -11,6 +11,7 @@
 #include "models/chat_built_in.h"
 #include "models/gguf.h"
 #include "models/gguf_model.h"
+#include "models/hub_cache.h"
 #include "models/jinja/template.h"
 #include "models/special_tokens.h"
 #include "runtime/files.h"
@@ -164,9 +165,10 @@ struct ChatTemplate::State {
 ChatTemplate::ChatTemplate(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ChatTemplate::~ChatTemplate() = default;
 
-std::shared_ptr<const ChatTemplate> ChatTemplate::open(const std::string& folder,
+std::shared_ptr<const ChatTemplate> ChatTemplate::open(const std::string& folder_or_name,
                                                        std::shared_ptr<const Tokenizer> tokenizer,
                                                        std::string_view model_type) {
+  const std::string folder = model_path(folder_or_name);
   const fs::path path = folder;
   std::error_code ignored;
   auto state = std::make_unique<State>("", tokenizer);

@@ -13,6 +13,7 @@
 #include "io/json.h"
 #include "io/pickle.h"
 #include "models/gguf_model.h"
+#include "models/hub_cache.h"
 #include "models/hub_weights.h"
 #include "models/weight_source.h"
 #include "weft/error.h"
@@ -266,7 +267,8 @@ std::vector<std::string> consolidated_files(const std::string& folder) {
 
 }  // namespace
 
-std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& folder, bool verify) {
+std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& folder_or_name, bool verify) {
+  const std::string folder = model_path(folder_or_name);
   const fs::path root = folder;
   std::error_code ignored;
   if (fs::is_regular_file(root, ignored) && is_gguf(folder)) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "models/gguf_model.h"
+#include "models/hub_cache.h"
 #include "models/tokenizers.h"
 #include "runtime/files.h"
 #include "weft/error.h"
@@ -54,7 +55,7 @@ std::shared_ptr<Tokenizer> open_gguf_tokenizer(const std::string& path) {
 }
 
 std::shared_ptr<Tokenizer> Tokenizer::open(const std::string& folder_or_file) {
-  fs::path path = folder_or_file;
+  fs::path path = model_path(folder_or_file);
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
     const fs::path folder = path;

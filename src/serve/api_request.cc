@@ -19,12 +19,36 @@ constexpr int64_t kMostTexts = 1024, kMostCompletionLogprobs = 20, kMostChatLogp
 
 // What OpenAI's interface has and this server has not. A value that changes nothing is no complaint.
 void check_absent(const Fields& fields) {
-  if (const OrderedJson* format = fields.find("response_format"))
-    if (!format->is_object() || format->value("type", OrderedJson()) != "text")
-      refuse_parameter("response_format", "must be {\"type\": \"text\"}");
   if (const OrderedJson* modalities = fields.find("modalities");
       modalities && !modalities->empty() && *modalities != OrderedJson{"text"})
     refuse_parameter("modalities", "must be [\"text\"]");
+}
+
+void parse_format(const Fields& fields, ApiRequest& request) {
+  request.grammar = fields.text("grammar");
+  const OrderedJson* format = fields.find("response_format");
+  if (format == nullptr) return;
+  if (!format->is_object()) fields.refuse("response_format", "must be an object");
+  const Fields of_format(*format, "response_format.");
+  const std::string type = of_format.text("type");
+  if (type == "json_object") {
+    request.schema = OrderedJson{{"type", "object"}};
+  } else if (type == "json_schema") {
+    const OrderedJson* given = of_format.find("json_schema");
+    if (given == nullptr || !given->is_object())
+      of_format.refuse("json_schema", "must be an object with a name and a schema");
+    const Fields of_schema(*given, "response_format.json_schema.");
+    const OrderedJson* schema = of_schema.find("schema");
+    if (schema == nullptr) of_schema.refuse("schema", "must be a JSON Schema");
+    request.schema = *schema;
+    of_schema.flag("strict", true);  // the text is held to the schema in any case
+    of_schema.refuse_others({"name", "description"});
+  } else if (type != "text") {
+    of_format.refuse("type", "must be text, json_object or json_schema");
+  }
+  of_format.refuse_others({});
+  if (request.schema && !request.grammar.empty())
+    fields.refuse("grammar", "is not supported beside a response_format");
 }
 
 std::vector<std::string> parse_stop(const OrderedJson* value) {
@@ -150,6 +174,11 @@ ApiRequest parse_completion(std::string_view body, bool is_chat) {
     request.has_seed = true;
   }
   request.stop = parse_stop(fields.find("stop"));
+  parse_format(fields, request);
+  if (!request.grammar.empty() && request.tools.choice != ToolOptions::Choice::None)
+    refuse_parameter("grammar", "is not supported beside tools");
+  if (request.schema && request.tools.choice == ToolOptions::Choice::Required)
+    refuse_parameter("response_format", "is not supported beside a call that is required");
   // What accounts, stores and caches of other servers are told.
   fields.refuse_others({"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key",
                         "prompt_cache_retention", "cache_prompt"});

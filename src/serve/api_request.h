@@ -26,6 +26,8 @@ struct ApiRequest {
   std::vector<Prompt> prompts;
   std::string conversation;  // of a chat: its template's variables, as JSON
   ToolOptions tools;
+  std::optional<OrderedJson> schema;  // a JSON Schema that the text is held to
+  std::string grammar;                // or GBNF; "": neither
   std::optional<int64_t> max_tokens;
   int64_t n = 1;                    // texts for each prompt
   std::optional<int64_t> logprobs;  // log probabilities, with so many alternatives

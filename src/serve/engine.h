@@ -17,12 +17,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "models/page_pool.h"
 #include "models/paged_batch.h"
+#include "serve/grammar.h"
 #include "serve/metrics.h"
 #include "weft/models/generation.h"
 
@@ -84,6 +86,7 @@ struct Request {
   std::vector<std::string> stop = {};
   std::vector<std::pair<int64_t, std::string>> shown_tokens = {};  // special ones that are text
   bool ignore_eos = false;
+  std::shared_ptr<Grammar> grammar = nullptr;    // what the text may be; it ends where that ends
   int64_t choices = 1;                           // texts
   std::optional<int64_t> likeliest_tokens = {};  // log probabilities, with so many alternatives
   // Called by the thread that steps, between two steps. What it throws ends the request.
@@ -113,6 +116,8 @@ class Engine {
   void stop();
 
   const EngineOptions& options() const { return options_; }
+  // The vocabulary for grammars of requests: of tokens that may be written.
+  std::shared_ptr<const TokenTrie> make_token_trie(const std::vector<int64_t>& marks) const;
   Metrics& metrics() { return metrics_; }
   int64_t cache_bytes() const { return batch_->cache_bytes(); }
   const models::PagePool& pages() const { return *pool_; }  // between steps
@@ -137,6 +142,7 @@ class Engine {
   void fork(size_t index);
   void compute();
   void sample();
+  void sample(Text& text, std::span<const float> logits) const;
   Event written_event(Text& text);
   void deliver(Text& text);
   void release(Text& text);

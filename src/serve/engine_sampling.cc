@@ -1,13 +1,36 @@
 // What an engine makes of a step's logits: tokens, text, events.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "serve/engine_text.h"
+#include "weft/error.h"
 #include "weft/parallel.h"
 
 namespace weft::serve {
 namespace {
+
+constexpr int64_t kNoToken = -1;  // what is sampled where the grammar's text is whole
+
+// Logits of the tokens that the mask has; false where there are none.
+bool copy_masked(std::span<const float> logits, const TokenMask& mask, std::vector<float>& masked) {
+  masked.assign(logits.size(), -std::numeric_limits<float>::infinity());
+  bool is_any = false;
+  for (size_t word = 0; word < mask.size(); ++word) {
+    const size_t first = word * 64;
+    is_any = is_any || mask[word] != 0;
+    if (mask[word] == ~uint64_t{0} && first + 64 <= logits.size())
+      std::copy_n(logits.begin() + static_cast<ptrdiff_t>(first), 64,
+                  masked.begin() + static_cast<ptrdiff_t>(first));
+    else
+      for (uint64_t bits = mask[word]; bits != 0; bits &= bits - 1) {
+        const size_t token = first + static_cast<size_t>(std::countr_zero(bits));
+        masked[token] = logits[token];
+      }
+  }
+  return is_any;
+}
 
 // log(sum of exp(logits)) over `ids`.
 double log_sum(std::span<const float> logits, const std::vector<int64_t>& ids) {
@@ -41,6 +64,32 @@ WrittenToken with_likelihoods(std::span<const float> logits, std::span<const mod
 
 }  // namespace
 
+// The next token: of those that the text's grammar allows, where it has one.
+void Engine::sample(Text& text, std::span<const float> logits) const {
+  Grammar* const grammar = text.job->request.grammar.get();
+  if (grammar == nullptr) {
+    text.sampled = text.sampler.sample(logits, text.tokens);
+    return;
+  }
+  text.sampled = kNoToken;
+  if (grammar->is_complete(text.grammar_state)) return;
+  bool is_any = copy_masked(logits, *grammar->mask(text.grammar_state), text.masked);
+  if (grammar->is_accepting(text.grammar_state))
+    for (const int64_t end : ends_)
+      if (end < static_cast<int64_t>(logits.size())) {
+        text.masked[static_cast<size_t>(end)] = logits[static_cast<size_t>(end)];
+        is_any = true;
+      }
+  WEFT_CHECK(is_any, "no token of the vocabulary goes on with the text as its grammar asks");
+  text.sampled = text.sampler.sample(text.masked, text.tokens);
+  if (std::find(ends_.begin(), ends_.end(), text.sampled) == ends_.end())
+    text.grammar_state = grammar->after(text.grammar_state, text.sampled);
+}
+
+std::shared_ptr<const TokenTrie> Engine::make_token_trie(const std::vector<int64_t>& marks) const {
+  return std::make_shared<TokenTrie>(*tokenizer_, ids_, ends_, marks);
+}
+
 void Engine::sample() {
   std::vector<Text*> texts;
   for (auto& text : running_)
@@ -50,8 +99,8 @@ void Engine::sample() {
       Text& text = *texts[static_cast<size_t>(i)];
       const std::span logits(text.logits, static_cast<size_t>(model_->config().vocab_size));
       attempt(text, EngineStep::Sample, [&] {
-        text.sampled = text.sampler.sample(logits, text.tokens);
-        if (text.job->request.likeliest_tokens)
+        sample(text, logits);
+        if (text.job->request.likeliest_tokens && text.sampled != kNoToken)
           text.written = with_likelihoods(logits, ids_, text.sampled, *text.job->request.likeliest_tokens);
       });
     }
@@ -64,14 +113,17 @@ Event Engine::written_event(Text& text) {
   const Request& request = text.job->request;
   Event event{.choice = text.choice};
   const bool is_end =
-      !request.ignore_eos && std::find(ends_.begin(), ends_.end(), text.sampled) != ends_.end();
+      text.sampled == kNoToken || ((request.grammar || !request.ignore_eos) &&
+                                   std::find(ends_.begin(), ends_.end(), text.sampled) != ends_.end());
   text.tokens.push_back(text.sampled);
   if (is_end) {
     event.finish = FinishReason::EndToken;
   } else {
     ++text.generated;
     if (request.likeliest_tokens) event.tokens.push_back(std::move(text.written));
-    if (text.generated >= request.max_tokens)
+    if (request.grammar && request.grammar->is_complete(text.grammar_state))
+      event.finish = FinishReason::EndToken;
+    else if (text.generated >= request.max_tokens)
       event.finish = FinishReason::Length;
     else if (text.length() >= options_.context)
       event.finish = FinishReason::ContextFull;

@@ -34,8 +34,11 @@ struct Engine::Text {
               return sampling;
             }(),
             ids),
-        decoder(tokenizer, tokens.size() == 1 && tokenizer->bos_id() == tokens[0], job->request.shown_tokens),
-        stop(job->request.stop) {}
+        // Of a text that a grammar describes no space is taken away.
+        decoder(tokenizer, !job->request.grammar && tokens.size() == 1 && tokenizer->bos_id() == tokens[0],
+                job->request.shown_tokens),
+        stop(job->request.stop),
+        grammar_state(job->request.grammar ? job->request.grammar->start() : 0) {}
 
   int64_t length() const { return static_cast<int64_t>(tokens.size()); }
   // Tokens that are not in the cache: one while the text is written, more of a prompt, and of a text that
@@ -48,6 +51,8 @@ struct Engine::Text {
   models::Sampler sampler;
   models::StreamDecoder decoder;
   models::StopText stop;
+  int32_t grammar_state;           // after the text so far
+  std::vector<float> masked = {};  // logits of the tokens that the grammar allows
   int64_t generated = 0;
 
   std::vector<int32_t> pages;

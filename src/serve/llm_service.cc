@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <map>
 #include <random>
 
 #include "runtime/log.h"
 #include "serve/api_reply.h"
 #include "serve/api_request.h"
 #include "serve/api_service.h"
+#include "serve/call_grammar.h"
 #include "serve/json_body.h"
 #include "weft/error.h"
 
@@ -18,6 +20,7 @@ namespace {
 constexpr int64_t kCompletionTokens = 16;  // OpenAI's default
 constexpr const char *kCompletions = "/v1/completions", *kChatCompletions = "/v1/chat/completions";
 constexpr const char *kTokenize = "/tokenize", *kDetokenize = "/detokenize";
+constexpr size_t kMostGrammars = 32;
 constexpr const char* kEventStream = "text/event-stream";
 
 // A request that is being answered. In the server's thread.
@@ -195,6 +198,33 @@ class LlmService : public ApiService {
     if (request.stream) exchange->begin(kEventStream);
   }
 
+  // What the answer may be; kept, as clients ask for the same again and again.
+  std::shared_ptr<Grammar> grammar_of(const ApiRequest& request) {
+    const std::string key = answer_rules_key(request);
+    if (key.empty()) return nullptr;
+    if (const auto kept = grammars_.find(key); kept != grammars_.end() && !kept->second->is_large())
+      return kept->second;
+    std::vector<std::string> marks;
+    std::vector<int64_t> mark_ids;
+    if (const auto format = call_format_of(chat_->sources()))
+      for (const auto& [id, mark] : special_marks(*format)) marks.push_back(mark), mark_ids.push_back(id);
+    std::optional<GrammarRules> rules = answer_rules(request, marks);
+    if (trie_ == nullptr) trie_ = engine_->make_token_trie(mark_ids);
+    auto grammar = std::make_shared<Grammar>(std::move(*rules), trie_);
+    grammar->start();  // tells what is wrong with it
+    if (grammars_.size() >= kMostGrammars) grammars_.clear();
+    return grammars_[key] = std::move(grammar);
+  }
+
+  // Special tokens that begin calls.
+  std::vector<std::pair<int64_t, std::string>> special_marks(CallFormat format) const {
+    std::vector<std::pair<int64_t, std::string>> marks;
+    for (const std::string& mark : call_marks(format))
+      if (const auto id = tokenizer_->token_id(mark); id && tokenizer_->is_special(*id))
+        marks.emplace_back(*id, mark);
+    return marks;
+  }
+
   Request engine_request(const ApiRequest& request, std::vector<int64_t> prompt,
                          std::function<void(const Event&)> on_event) {
     Request made;
@@ -203,10 +233,8 @@ class LlmService : public ApiService {
     made.sampling = request.sampling;
     if (!request.has_seed) made.sampling.seed = seeds_();
     made.stop = request.stop;
-    if (request.tools.format)
-      for (const std::string& mark : call_marks(*request.tools.format))
-        if (const auto id = tokenizer_->token_id(mark); id && tokenizer_->is_special(*id))
-          made.shown_tokens.emplace_back(*id, mark);
+    if (request.tools.format) made.shown_tokens = special_marks(*request.tools.format);
+    made.grammar = grammar_of(request);
     made.ignore_eos = request.ignore_eos;
     made.choices = request.n;
     made.likeliest_tokens = request.logprobs;
@@ -217,6 +245,8 @@ class LlmService : public ApiService {
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<const models::Tokenizer> tokenizer_;
   std::shared_ptr<const models::ChatTemplate> chat_;
+  std::map<std::string, std::shared_ptr<Grammar>> grammars_;
+  std::shared_ptr<const TokenTrie> trie_;  // once there is a grammar
   uint32_t answers_ = 0;
   std::mt19937_64 seeds_{std::random_device{}()};
 };

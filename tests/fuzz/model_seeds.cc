@@ -130,12 +130,28 @@ std::vector<std::string> chat_templates() {
       R"({% with a = 1 %}{% set b %}{{ a }}{% endset %}{{ b | int + 1 }}{% endwith %}{% generation %}{{ raise_exception('no') }}{% endgeneration %})"};
 }
 
+std::vector<std::string> grammars() {
+  return {
+      R"({"type": "object", "properties": {"a": {"type": "string", "minLength": 1, "maxLength": 5}, "b": {"$ref": "#/$defs/c"}},
+          "required": ["a"], "additionalProperties": {"type": "number", "minimum": 0, "exclusiveMaximum": 12},
+          "$defs": {"c": {"type": "array", "items": {"type": "integer", "maximum": -3}, "minItems": 1, "maxItems": 3}}})",
+      R"({"anyOf": [{"type": ["string", "null"], "pattern": "^[a-z]{2,3}(b|\\d+)?[^x]$"}, {"enum": ["a", 5, {"b": [true]}]},
+          {"allOf": [{"type": "string"}, {"format": "date-time"}]}, {"prefixItems": [true, {"const": null}], "items": false}]})",
+      R"({"properties": {"left": {"$ref": "#"}, "k": {}}, "oneOf": [{"required": ["k"]}, {"minProperties": 0}]})",
+      "root ::= item (\",\" ws item)* # items\nitem ::= [a-z]+ | \"\\x41\\n\" | number\nnumber ::= "
+      "[0-9]{1,3} (\".\" [^a-z\\]])?\nws ::= \" \"?\n",
+      "root ::= \"(\" root \")\" | . [\\u00e9-\\U00010000] | \"\"",
+  };
+}
+
 std::vector<std::string> completions() {
   return {
       R"({"prompt": "Once", "max_tokens": 5, "temperature": 0.5, "top_p": 0.9, "min_p": 0.1, "top_k": 40, "seed": 3})",
       R"({"prompt": ["a", [4, 5], ""], "n": 2, "stop": ["a", "b"], "logprobs": 2, "echo": false, "best_of": 2})",
       R"({"prompt": [1, 2, 3], "stream": true, "stream_options": {"include_usage": true}, "logit_bias": {}})",
       R"({"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": [{"type": "text", "text": "a"}]}]})",
+      R"({"prompt": "a", "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "integer"}}}})",
+      R"({"prompt": "a", "grammar": "root ::= [a-z]+"})",
       R"({"messages": [{"role": "user", "content": "a"}], "logprobs": true, "top_logprobs": 3, "max_completion_tokens": 7,
           "response_format": {"type": "text"}, "tools": [], "presence_penalty": 0, "repetition_penalty": 1.1})",
   };

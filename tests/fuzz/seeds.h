@@ -22,6 +22,8 @@ std::vector<std::string> safetensors();
 std::vector<std::string> gguf_files();
 // Chat templates with every construct.
 std::vector<std::string> chat_templates();
+// JSON Schemas and grammars in GBNF.
+std::vector<std::string> grammars();
 // Bodies of requests for completions.
 std::vector<std::string> completions();
 // Bodies of requests with arrays, or with an image and prompts: JSON, .npz, and image files.

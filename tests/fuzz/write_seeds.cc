@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
     write(folder / "gguf_fuzz", weft::fuzz::gguf_files());
     write(folder / "tokenizer_fuzz", weft::fuzz::tokenizers());
     write(folder / "jinja_fuzz", weft::fuzz::chat_templates());
+    write(folder / "grammar_fuzz", weft::fuzz::grammars());
     write(folder / "completion_fuzz", weft::fuzz::completions());
     write(folder / "serve_bodies_fuzz", weft::fuzz::array_bodies());
   } catch (const weft::Error& error) {

@@ -102,7 +102,7 @@ TEST(ApiRequests, ErrorsNameTheParameter) {
       {R"({"prompt": "a", "logit_bias": [5]})", "logit_bias"},
       {R"({"prompt": "a", "presence_penalty": 2.1})", "presence_penalty"},
       {R"({"prompt": "a", "frequency_penalty": "x"})", "frequency_penalty"},
-      {R"({"prompt": "a", "response_format": {"type": "json_object"}})", "response_format"},
+      {R"({"prompt": "a", "response_format": 5})", "response_format"},
       {R"({"prompt": "a", "stream_options": {"include_usage": true}})", "stream_options"},
       {R"({"prompt": "a", "seed": "x"})", "seed"},
       {R"({"prompt": "a", "unknown": [1]})", "unknown"},
