@@ -11,6 +11,7 @@ from ._rebuild import (  # noqa: F401
     _rebuild_tensor,
     _rebuild_tensor_v2,
     _rebuild_tensor_v3,
+    _rebuild_wrapper_subclass,
 )
 
 
