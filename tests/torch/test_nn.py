@@ -1,6 +1,7 @@
 """torch.nn: modules' attributes, hooks and states, import paths, parametrizations, and devices that hold nothing."""
 
 import importlib
+import pickle
 from typing import List, Optional
 
 import numpy as np
@@ -238,6 +239,68 @@ def test_parametrizations_compute_and_are_assigned():
         assert layer.weight is layer.weight
     with pytest.raises(ValueError, match="parametrized element with name"):
         nn.utils.parametrize.register_parametrization(layer, "nothing", Doubled())
+
+
+class Doubled(nn.Module):
+    def forward(self, x):
+        return 2 * x
+
+    def right_inverse(self, x):
+        return x / 2
+
+
+class Sum(nn.Module):
+    def forward(self, x, y, z):
+        return x + y * z
+
+    def right_inverse(self, x):
+        return x - 6, weft.full_like(x, 2.0), weft.full_like(x, 3.0)
+
+
+class Assigning(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.utils.parametrize.register_parametrization(nn.Linear(2, 2), "weight", Doubled())
+
+    def forward(self, x):
+        self.layer.weight = x
+        return x
+
+
+@pytest.mark.parametrize("chain", [[Doubled], [Sum], [Sum, Doubled], [Doubled, Doubled, Doubled]])
+def test_parametrized_modules_in_scripts(chain, tmp_path):
+    layer, x = nn.Linear(3, 3), weft.arange(6.0).reshape(2, 3)
+    for each in chain:
+        nn.utils.parametrize.register_parametrization(layer, "weight", each())
+    scripted = weft.jit.script(nn.Sequential(layer, nn.Linear(3, 2)))
+    expected = layer(x)
+    assert weft.equal(scripted[0](x), expected)
+    weft.jit.save(scripted, tmp_path / "m.pt")
+    assert weft.equal(weft.jit.load(tmp_path / "m.pt")[0](x), expected)
+    scripted[0].parametrizations.weight.get_parameter(
+        "original" if chain[0] is Doubled else "original0"
+    ).zero_()
+    assert not weft.equal(scripted[0](x), expected)  # computed at every call
+
+
+@pytest.mark.parametrize("make", ["weight_norm", "spectral_norm"])
+def test_pytorchs_parametrizations_in_scripts(make):
+    layer, x = (
+        getattr(nn.utils.parametrizations, make)(nn.Linear(3, 3)).eval(),
+        weft.arange(6.0).reshape(2, 3),
+    )
+    torch.testing.assert_close(weft.jit.script(layer)(x), layer(x))
+
+
+def test_parametrized_tensors_are_not_assigned_in_scripts():
+    with pytest.raises(weft.jit.Error, match="parametrized tensors cannot be assigned"):
+        weft.jit.script(Assigning())(weft.ones((2, 2)))
+
+
+def test_parametrized_modules_are_not_pickled():
+    layer = nn.utils.parametrize.register_parametrization(nn.Linear(2, 2), "weight", Doubled())
+    with pytest.raises(RuntimeError, match="only supported through state_dict"):
+        pickle.dumps(layer)
 
 
 def test_calls_with_other_parameters():

@@ -5,6 +5,7 @@ from typing import List, Optional
 import pytest
 import weft.torch as torch
 from weft.torch import nn
+from weft.torch.linalg import svdvals
 
 X = torch.arange(12.0).reshape(2, 6)
 
@@ -32,9 +33,77 @@ def drawn(x):
     return (torch.rand(2, 6) < 1) & (x >= 0)
 
 
+def contracted(x):
+    y = x.reshape(2, 3, 2)
+    one = torch.tensordot(y, y, dims=([0, 2], [2, 0]), out=None)
+    return one, torch.tensordot(x, x.t(), dims=1), torch.tensordot(x, x), torch.tensordot(y, x, [[2], [0]])
+
+
+def norms(x):
+    one = torch.norm(x), torch.norm(x, "fro", 1), torch.norm(x, p="nuc"), torch.norm(x, p=1.0, dim=[0, 1])
+    return (
+        *one,
+        torch.norm(x, 3.0, 1, True),
+        torch.norm(x, p=2, dim=0, dtype=torch.float64),
+        torch.norm(x, float("inf")),
+    )
+
+
+def unique_rows(x):
+    y = (x // 4).int()
+    values, inverse = torch.unique(y, return_inverse=True)
+    _, counts = torch.unique(y, return_counts=True)
+    return torch.unique(y), values, inverse, counts
+
+
+def unique_along(x):
+    return torch.unique((x // 4).int(), return_inverse=True, return_counts=True, dim=1)
+
+
+def runs(x):
+    y = (x // 4).int()
+    values, inverse = torch.unique_consecutive(y, return_inverse=True)
+    _, counts = torch.unique_consecutive(y, return_counts=True)
+    return torch.unique_consecutive(y), values, inverse, counts
+
+
+def runs_along(x):
+    return torch.unique_consecutive((x // 4).int(), return_inverse=True, return_counts=True, dim=1)
+
+
+def names_of_namespaces(x):
+    one = torch.linalg.norm(x), torch.linalg.vector_norm(x, 1.0), torch.linalg.matrix_norm(x), svdvals(x)
+    return (*one, torch.fft.fft(x).abs(), torch.fft.irfft(torch.fft.rfft(x)), torch.special.expit(x))
+
+
+def not_unique(x):
+    return torch.unique(x, return_inverse=False)
+
+
+def test_flags_of_unique_are_true_in_scripts():
+    with pytest.raises(torch.jit.Error, match="a flag that a script gives is True"):
+        torch.jit.script(not_unique)(X)
+
+
+def contracted_into(x):
+    return torch.tensordot(x, x, 2, out=x)
+
+
+def test_tensordot_writes_nothing_in_scripts():
+    with pytest.raises(torch.jit.Error, match="copy_\\(\\) the result"):
+        torch.jit.script(contracted_into)(X)
+
+
 @pytest.mark.parametrize(
     "function, arguments",
     [
+        (contracted, ()),
+        (norms, ()),
+        (unique_rows, ()),
+        (unique_along, ()),
+        (runs, ()),
+        (runs_along, ()),
+        (names_of_namespaces, ()),
         (split_by_sizes, ([1, 2, 3],)),
         (chosen, ()),
         (chosen, (torch.tensor([4, 0]),)),

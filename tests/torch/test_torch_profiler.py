@@ -94,3 +94,14 @@ def test_what_pytorch_names_too():
 
 def test_before_cuda_graphs():
     assert torch.profiler._utils._init_for_cuda_graphs() is None
+
+
+def test_ranges_by_operators():
+    enter, leave = torch.ops.profiler._record_function_enter, torch.ops.profiler._record_function_exit
+    with profile(activities=[ProfilerActivity.CPU]) as recorded:
+        opened = enter("outer")
+        torch.ones(3) + 1
+        leave(opened)
+        leave(torch.ops.profiler._record_function_enter_new("with args", "x"))
+    names = {event.key for event in recorded.key_averages()}
+    assert {"outer", "with args x"} <= names

@@ -401,3 +401,70 @@ def test_names_that_are_left_out():
         importlib.import_module("weft.torchvision.models.nothing")
     with pytest.raises(AttributeError, match="no attribute"):
         torchvision.__getattr__("nothing")
+
+
+# ---- what torchvision's own package asks of torch ------------------------------------------------------------------------
+
+
+def test_operators_by_their_schemas():
+    image = torch.arange(32.0).reshape(1, 2, 4, 4)
+    rois = torch.tensor([[0.0, 0, 0, 3, 3], [0, 1, 1, 2, 3]])
+    aligned = torch.ops.torchvision.roi_align(image, rois, 1.0, 2, 2, -1, False)
+    assert torch.equal(aligned, torchvision.ops.roi_align(image, rois, (2, 2)))
+    pooled, _ = torch.ops.torchvision.roi_pool(image, rois, 1.0, 2, 2)
+    assert torch.equal(pooled, torchvision.ops.roi_pool(image, rois, (2, 2)))
+    boxes, scores = torch.tensor([[0, 0, 4, 4], [0, 0, 4, 3], [5, 5, 9, 9]]), torch.tensor([200, 100, 50])
+    assert torch.ops.torchvision.qnms(boxes, scores, 0.5).tolist() == [0, 2]
+    assert torch.ops.torchvision._cuda_version() == -1
+    with pytest.raises(NotImplementedError, match="does not train"):
+        torch.ops.torchvision._roi_align_backward(image)
+    with pytest.raises(NotImplementedError, match="floating-point"):
+        torch.ops.torchvision.qroi_align(image)
+
+
+def test_operators_of_images(tmp_path):
+    image = torch.arange(48, dtype=torch.uint8).reshape(3, 4, 4)
+    encoded = torch.ops.image.encode_png(image, 6)
+    torch.ops.image.write_file(str(tmp_path / "x.png"), encoded)
+    read = torch.ops.image.read_file(str(tmp_path / "x.png"))
+    assert torch.equal(torch.ops.image.decode_png(read, 0, False), image)
+    assert torch.ops.image.decode_image(read, 1, False).shape == (1, 4, 4)
+    jpeg = torch.ops.image.encode_jpeg(image, 90)
+    assert torch.ops.image.decode_jpeg(jpeg, 3, False).shape == (3, 4, 4)
+
+
+@pytest.mark.parametrize("name", ["_C.so", "_C_stable.so", "image.cpython-311-x86_64-linux-gnu.so"])
+def test_its_libraries_are_there(name):
+    torch.ops.load_library(f"/somewhere/torchvision/{name}")
+    for path in (f"/somewhere/other/{name}", "/somewhere/torchvision/other.so"):
+        with pytest.raises(OSError, match="cannot load"):
+            torch.ops.load_library(path)
+
+
+def test_its_kernels_for_other_devices_and_modes():
+    def kernel(*args):
+        raise AssertionError("weft's own is called")
+
+    library = torch.library.Library("torchvision", "IMPL", "Meta")
+    library.impl(torch.ops.torchvision.roi_align.default, kernel)
+    library.impl("nms", kernel, "AutocastCPU")
+    assert torch.library.register_fake("torchvision::nms", kernel) is kernel
+    torch.library.register_autograd("torchvision::nms", kernel)
+    boxes = torch.tensor([[0.0, 0, 4, 4], [0, 0, 4, 3]])
+    assert torch.ops.torchvision.nms(boxes, torch.tensor([0.5, 0.9]), 0.5).tolist() == [1]
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
+    assert (keys | torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastXPU)).has("AutocastXPU")
+
+
+def test_names_that_it_imports():
+    from weft.torch.jit.annotations import BroadcastingList2
+    from weft.torch.onnx import symbolic_opset11
+    from weft.torch.onnx.symbolic_helper import parse_args
+
+    assert BroadcastingList2[int] is not None and parse_args("v")(print) is print
+    assert torch.onnx.register_custom_op_symbolic("torchvision::nms", print, 11) is None
+    assert torch.jit._script_if_tracing is torch.jit.script_if_tracing
+    with pytest.raises(AttributeError):
+        symbolic_opset11.unsqueeze
+    with pytest.raises(AttributeError):
+        torch.hub.nothing

@@ -35,6 +35,7 @@ CALLED = {
     "torch._utils._rebuild_tensor_v2": "tensor",
     "torch._utils._rebuild_tensor_v3": "tensor",
     "torch._utils._rebuild_meta_tensor_no_storage": "tensor",
+    "torch._utils._rebuild_wrapper_subclass": "tensor",
     "torch._utils._rebuild_device_tensor_from_numpy": "tensor",
     "torch._utils._rebuild_parameter": "parameter",
     "torch._utils._rebuild_parameter_with_state": "parameter",
@@ -97,7 +98,7 @@ def test_the_list_of_names():
 
 
 def sample(name):
-    """Arguments that a call is made for; None where it only says what weft has not."""
+    """Arguments that a call is made for; None where it only says what weft has not, or needs a class that the program allows."""
     plain = "0", 16, "cpu"
     tensor = (
         weights_fuzz.storage.TypedStorage._of(weights_fuzz.load_storage(*plain), weft.float32),

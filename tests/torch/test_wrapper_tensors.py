@@ -1,6 +1,7 @@
 """Classes of programs that wrap tensors: Tensor._make_wrapper_subclass, __torch_function__, __torch_dispatch__."""
 
 import copy
+import pickle
 
 import pytest
 import weft.torch as torch
@@ -169,3 +170,32 @@ def test_names_of_schemes():
     from weft.torch.ao.quantization.fx._decomposed import quantized_decomposed_lib
 
     assert quantized_decomposed_lib.ns == "quantized_decomposed"
+
+
+@pytest.mark.parametrize("weights_only", [False, True])
+def test_saved_and_loaded(model, tmp_path, weights_only):
+    model[0].weight = torch.nn.Parameter(Rounded.of(model[0].weight.detach()), requires_grad=False)
+    expected = model(X)
+    torch.save(model.state_dict(), tmp_path / "state.pt")
+    with torch.serialization.safe_globals([Rounded]):
+        state = torch.load(tmp_path / "state.pt", weights_only=weights_only)
+    assert type(state["0.weight"]) is Rounded and state["0.weight"].device.type == "cpu"
+    other = torch.nn.Sequential(torch.nn.Linear(16, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4))
+    other.load_state_dict(state, assign=True)
+    assert torch.equal(other(X), expected)
+    if weights_only:
+        with pytest.raises(pickle.UnpicklingError, match="Rounded is not allowed"):
+            torch.load(tmp_path / "state.pt")
+    again = pickle.loads(pickle.dumps(model[0].weight))
+    assert type(again) is Rounded and torch.equal(again.values, model[0].weight.values)
+    assert torch.equal(copy.copy(model[0].weight).scales, model[0].weight.scales)
+
+
+@pytest.mark.parametrize(
+    "place, value", [(0, torch.Tensor), (0, dict), (1, "float32"), (2, (1.5,)), (6, "cpu")]
+)
+def test_what_files_cannot_make(place, value):
+    made = [Rounded, torch.float32, (2, 3), (3, 1), 0, torch.strided, torch.device("cpu"), False]
+    made[place] = value
+    with pytest.raises(TypeError, match="torch.load: expected"):
+        torch._utils._rebuild_wrapper_subclass(*made)

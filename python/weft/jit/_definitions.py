@@ -11,6 +11,7 @@ import builtins
 import contextlib
 import enum
 import functools
+import importlib
 import inspect
 import math
 import re
@@ -304,7 +305,29 @@ def _special_forms():
     return _special
 
 
+_NAMESPACES = {"weft.torch.linalg": "linalg_", "weft.torch.fft": "fft_", "weft.torch.special": "special_"}
+_of_namespaces = {}  # from the modules that were imported to {function: builtin}
+
+
+def _operator_of_namespace(function):
+    """The builtin of a function of torch.linalg, torch.fft or torch.special; None for one that is none of these."""
+    for name, prefix in _NAMESPACES.items():
+        module = sys.modules.get(name)
+        if module is not None and name not in _of_namespaces:
+            _of_namespaces[name] = {
+                getattr(module, own): f"aten::{prefix}{own}"
+                for own in dir(module)
+                if isinstance(getattr(module, own), types.FunctionType)
+                and _jit.has_builtin(f"aten::{prefix}{own}")
+            }
+        found = _of_namespaces.get(name, {}).get(function)
+        if found is not None:
+            return found
+    return None
+
+
 def _operator(name):
+    name = {"vector_norm": "linalg_vector_norm"}.get(name, name)
     if _jit.has_builtin(f"aten::{name}"):
         return ("member", "torch", name)
     return ("error", f"'weft.{name}' is not an operator of TorchScript")
@@ -374,6 +397,13 @@ def _describe_callable(value, place, name):
     if module == "builtins" and getattr(builtins, own_name, None) is value:
         return ("name", own_name)
     if isinstance(value, types.FunctionType):
+        builtin = _operator_of_namespace(value)
+        if builtin is not None:
+            return ("builtin", builtin)
+        if (module or "").startswith("weft.torch._functions."):
+            forms = importlib.import_module("weft.torch._functions._in_scripts").FORMS.get(own_name)
+            if forms is not None:
+                return describe_function(forms, place)
         if (module or "").startswith(_OPERATORS_IN_PYTHON) and _jit.has_builtin(f"aten::{own_name}"):
             return ("member", "torch", own_name)
         return describe_function(_replacement(value), place)

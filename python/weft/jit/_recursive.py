@@ -288,10 +288,13 @@ def _define_members(known, module):
 
 
 def _forward_of(module):
-    """The function that forward() is: the class's, or that of a method which __init__ chose."""
+    """The function that forward() is: that of a method which __init__ chose, one that the object writes for scripts, or the
+    class's."""
     chosen = module.__dict__.get("forward")
-    own = isinstance(chosen, types.MethodType) and chosen.__self__ is module
-    return chosen.__func__ if own else type(module).forward
+    if isinstance(chosen, types.MethodType) and chosen.__self__ is module:
+        return chosen.__func__
+    written = getattr(type(module), "_weft_scripted_forward", None)
+    return type(module).forward if written is None else written(module)
 
 
 def _define_property(known, name, value):

@@ -44,6 +44,8 @@ def __getattr__(name):
         return getattr(importlib.import_module("weft.torch._overriding"), name)
     if name == "_disabled_torch_function_impl":
         return importlib.import_module("weft.torch._overriding").disabled_torch_function_impl
+    if name in ("DispatchKey", "DispatchKeySet"):
+        return getattr(importlib.import_module("weft.torch._dispatch_keys"), name)
     if not name.startswith("__"):
         value = getattr(importlib.import_module("weft.torch"), name, None)
         if value is not None:

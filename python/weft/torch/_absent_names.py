@@ -254,10 +254,9 @@ MODULES = {
         "export.dynamic_shapes": "AdditionalInputs refine_dynamic_shapes_from_suggested_fixes",
         "onnx": """
             ExportableModule InputObserver JitScalarType ONNXProgram OnnxExporterError export
-            register_custom_op_symbolic select_model_mode_for_export
-            unregister_custom_op_symbolic""",
+            select_model_mode_for_export unregister_custom_op_symbolic""",
         "onnx.symbolic_helper": """
-            args_have_same_dtype check_training_mode dequantize_helper is_complex_value parse_args
+            args_have_same_dtype check_training_mode dequantize_helper is_complex_value
             quantize_helper quantized_args requantize_bias_helper""",
         "onnx.utils": """
             disable_apex_o2_state_dict_hook export exporter_context model_signature
@@ -265,6 +264,7 @@ MODULES = {
             unconvertible_ops unpack_quantized_tensor unregister_custom_op_symbolic
             warn_on_static_input_change""",
         "onnx.operators": "",
+        "onnx.symbolic_opset11": "",
         "onnx.errors": "OnnxExporterWarning SymbolicValueError UnsupportedOperatorError",
         "fx.experimental.proxy_tensor": """
             DecompositionInterpreter PreDispatchTorchFunctionMode ProxyTorchDispatchMode
@@ -315,7 +315,7 @@ MODULES = {
     },
     INTERNAL: {
         "_C": """
-            Argument Block CompilationUnit DispatchKey DispatchKeySet FunctionSchema Graph Node
+            Argument Block CompilationUnit FunctionSchema Graph Node
             ScriptFunction ScriptMethod ScriptModule ScriptObject Type Use Value""",
         "_dynamo.utils": """
             ChromiumEventLogger CleanupHook CleanupManager CompilationMetrics CompileCounterInt

@@ -1,5 +1,7 @@
 """PyTorch's dispatch keys: for which of weft's devices an operator's kernel is, and which of several is called."""
 
+import types
+
 _DEVICES = {"CPU": "cpu", "CUDA": "cuda", "Meta": "meta"}
 _DEVICE_TYPES = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "default": "CompositeExplicitAutograd"}
 _DEVICE_TYPES.update(
@@ -17,6 +19,22 @@ _KEYS = frozenset(
     PythonDispatcher PreDispatch Functionalize AutocastCPU AutocastMPS AutocastXPU AutocastHPU AutocastIPU AutocastCUDA
     AutocastPrivateUse1 Dense Quantized Sparse SparseCsr NestedTensor AutogradFunctionality""".split()
 ).union(_FOR_ALL, *([kind + name for name in _BACKENDS] for kind in ("", "Quantized", "Sparse", "Autograd")))
+
+
+class DispatchKeySet(frozenset):
+    """Keys, as PyTorch's of C++: `DispatchKeySet(DispatchKey.CPU) | …`."""
+
+    def __new__(cls, keys=()):
+        return super().__new__(cls, [keys] if isinstance(keys, str) else keys)
+
+    def __or__(self, other):
+        return DispatchKeySet(frozenset.__or__(self, other))
+
+    def has(self, key):
+        return key in self
+
+
+DispatchKey = types.SimpleNamespace(**{key: key for key in sorted(_KEYS)})
 
 
 def key_of(name):

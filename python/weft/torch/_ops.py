@@ -1,6 +1,7 @@
 """torch.ops: operators by namespace and name, those of weft and those that programs define."""
 
 import importlib
+import os
 import types
 
 import weft
@@ -52,8 +53,10 @@ class _Packet:
 
 def _functions(namespace):
     """Where operators of PyTorch's own namespaces are found here."""
-    if namespace == "torchvision":
-        return ["weft.torchvision.ops", "weft.torchvision"]
+    if namespace in ("torchvision", "image"):
+        return ["weft.torch._vision_operators"]
+    if namespace == "profiler":
+        return ["weft.torch.profiler"]
     if namespace in ("_c10d_functional", "c10d_functional"):
         return ["weft.torch.distributed._c10d_functional"]
     if namespace in ("aten", "prims", "prim"):
@@ -133,10 +136,15 @@ def _no_class(name):
 
 
 def _load_library(path):
-    """raises: OSError, after which programs go on without the library."""
+    """torchvision's libraries hold operators that weft has. raises: OSError for others, after which programs go on without them."""
+    folder, name = os.path.split(os.fspath(path))
+    if os.path.basename(folder) == "torchvision" and name.partition(".")[0] in _OF_TORCHVISION:
+        ops.loaded_libraries.add(path)
+        return
     raise OSError(f"Could not load this library: {path}: it is one of PyTorch's, which weft cannot load")
 
 
+_OF_TORCHVISION = ("_C", "_C_stable", "image", "image_stable")
 OpOverload = OpOverloadPacket = _Packet
 ops, classes = _lazy_module("torch.ops", _namespace), _lazy_module("torch.classes", _no_class)
 ops.load_library = classes.load_library = _load_library

@@ -7,7 +7,7 @@ import pickle
 import weft
 from weft import _C
 
-from . import _kinds, _places, _rebuild
+from . import _kinds, _places, _rebuild, _wrapper
 from .storage import DTYPES, TypedStorage, UntypedStorage, storage_name
 
 # Written with an untyped storage and their name.
@@ -135,6 +135,8 @@ class Pickler(pickle._Pickler):
             return self._reduce_tensor(obj)
         if isinstance(obj, weft.nn.Module):
             return self._reduce_module(obj)
+        if isinstance(obj, _kinds.layout):
+            return _rebuild._get_layout, (repr(obj),)
         if type(obj).__name__ == "Size" and isinstance(obj, tuple):
             return type(obj), (tuple(obj),)
         return NotImplemented
@@ -215,6 +217,8 @@ class Pickler(pickle._Pickler):
         )
 
     def _reduce_tensor(self, tensor):
+        if _wrapper.is_wrapper(tensor):
+            return tensor.__reduce_ex__(self.proto)
         hooks = collections.OrderedDict()
         if isinstance(tensor, weft.nn.Parameter) or type(tensor).__name__ == "Buffer":
             data = tensor.detach()

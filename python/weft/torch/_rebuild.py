@@ -5,7 +5,7 @@ import numpy
 import weft
 from weft import _C
 
-from . import _kinds
+from . import _kinds, _wrapper
 from ._functions import quantized
 from .storage import TypedStorage, UntypedStorage, storage_name
 
@@ -103,9 +103,12 @@ def _with_flags(tensor, metadata, storage):
 
 def _with_state(tensor, state):
     """The tensor with the attributes that were saved with it: a dict, or a pair of it and those of slots."""
+    kind = (
+        weft.Tensor if _wrapper.is_wrapper(tensor) else type(tensor)
+    )  # wrapping classes may have defaults of their own
     for attributes in state if isinstance(state, tuple) else (state,):
         for name, value in (attributes or {}).items():
-            if hasattr(type(tensor), name):
+            if hasattr(kind, name):
                 raise RuntimeError(f"torch.load: an attribute {name!r:.100} of a tensor, which its class has")
             setattr(tensor, name, value)
     return tensor
@@ -137,6 +140,31 @@ def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
     return weft.empty(_integers(*size), dtype=_dtype(dtype), device="meta")
 
 
+def _rebuild_wrapper_subclass(cls, dtype, size, stride, storage_offset, layout, device, requires_grad):
+    """A tensor that wraps others, without them: they are attributes, which _rebuild_from_type_v2 sets."""
+    if not isinstance(cls, type) or not issubclass(cls, weft.Tensor) or "__torch_dispatch__" not in dir(cls):
+        raise TypeError(f"torch.load: expected a class that wraps tensors, got {cls!r:.100}")
+    if not isinstance(device, weft.device):
+        raise TypeError(f"torch.load: expected a device, got {type(device).__name__}")
+    return _wrapper.make(cls, _integers(*size), dtype=_dtype(dtype), device=device)
+
+
+def reduced(tensor):
+    """What a pickle says of a tensor that wraps others: that, and its attributes."""
+    made = (
+        type(tensor),
+        tensor.dtype,
+        tuple(tensor.shape),
+        tuple(tensor.stride()),
+        0,
+        _kinds.strided,
+        tensor.device,
+        False,
+    )
+    state = {name: value for name, value in vars(tensor).items() if name != "_weft_device"}
+    return _rebuild_from_type_v2, (_rebuild_wrapper_subclass, type(tensor), made, state)
+
+
 def _rebuild_device_tensor_from_numpy(data, dtype, device, requires_grad):
     if type(data) is not numpy.ndarray:
         raise TypeError(f"torch.load: expected an array of NumPy's, got {type(data).__name__}")
@@ -149,6 +177,9 @@ def _rebuild_from_type_v2(function, new_type, arguments, state):
         raise TypeError(f"torch.load: expected a class of tensors, got {new_type!r:.100}")
     if new_type is not weft.Tensor and new_type is not type(result):
         result = new_type(result)
+    if _wrapper.is_wrapper(result) and hasattr(type(result), "__setstate__"):
+        result.__setstate__(state)
+        return result
     return _with_state(result, state)
 
 
@@ -209,6 +240,7 @@ FUNCTIONS = {
         _rebuild_parameter,
         _rebuild_parameter_with_state,
         _rebuild_meta_tensor_no_storage,
+        _rebuild_wrapper_subclass,
         _rebuild_device_tensor_from_numpy,
         _rebuild_qtensor,
         _rebuild_sparse_tensor,

@@ -11,6 +11,7 @@ from ._rebuild import (  # noqa: F401
     _rebuild_tensor,
     _rebuild_tensor_v2,
     _rebuild_tensor_v3,
+    _rebuild_wrapper_subclass,
 )
 
 
@@ -49,3 +50,11 @@ def _get_device_index(device, optional=False, allow_cpu=False):
     if not optional:
         raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
     return weft.torch.cuda.current_device()
+
+
+def _set_obj_state(obj, state):
+    """The object with the attributes of a dict, or of a pair of one and those of slots."""
+    for attributes in state if isinstance(state, tuple) else (state,):
+        for name, value in (attributes or {}).items():
+            setattr(obj, name, value)
+    return obj

@@ -7,6 +7,7 @@ torch, and from there, under DisableTorchFunctionSubclass, to its __torch_dispat
 
 import copy
 import functools
+import importlib
 
 import weft
 from weft.nn.parameter import PackedWeight
@@ -140,8 +141,18 @@ def _method(name):
     return method
 
 
+def _emptied(self):
+    return make(type(self), self.shape, dtype=self.dtype, device=self._weft_device)
+
+
+def _copy(self):
+    made = _emptied(self)
+    vars(made).update(vars(self))
+    return made
+
+
 def _deepcopy(self, memo):
-    made = make(type(self), self.shape, dtype=self.dtype, device=self._weft_device)
+    made = _emptied(self)
     memo[id(self)] = made
     vars(made).update(copy.deepcopy({k: v for k, v in vars(self).items() if k != "_weft_device"}, memo))
     return made
@@ -160,7 +171,9 @@ def _base():
     }
     members.update(
         __init__=_nothing,
+        __copy__=_copy,
         __deepcopy__=_deepcopy,
+        __reduce_ex__=lambda self, protocol: importlib.import_module("weft.torch._rebuild").reduced(self),
         __weft_operator__=lambda name, *args, **kwargs: dispatch(_function(name), name, args, kwargs),
         _weft_wraps=True,
         device=property(lambda self: self._weft_device),

@@ -96,3 +96,11 @@ def list(github, force_reload=False, skip_validation=False, trust_repo=None, ver
 def help(github, model, force_reload=False, skip_validation=False, trust_repo=None):
     """raises: RuntimeError; weft downloads nothing."""
     _import_hubconf("help", github, "github")
+
+
+def __getattr__(name):
+    if name != "tqdm":
+        raise AttributeError(f"module 'torch.hub' has no attribute {name!r}")
+    import importlib
+
+    return importlib.import_module("tqdm").tqdm  # where it is installed

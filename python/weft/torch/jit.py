@@ -15,6 +15,7 @@ def _no_setting(*args, **kwargs):
     """Accepted: weft's compiler chooses itself."""
 
 
+_script_if_tracing = _jit.script_if_tracing
 enable_onednn_fusion = set_fusion_strategy = _no_setting
 
 

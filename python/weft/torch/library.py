@@ -6,7 +6,7 @@ import weakref
 
 import weft.library
 from weft.library import OpCheckError, infer_schema  # noqa: F401
-from weft.library._operators import CustomOp, add, find, get, read_schema, remove, split_name
+from weft.library._operators import CustomOp, Operator, add, find, get, read_schema, remove, split_name
 
 from . import _dispatch_keys
 from ._dispatch_keys import fallthrough_kernel
@@ -77,8 +77,17 @@ def _later(fn):
     return (lambda function: function) if fn is None else fn
 
 
+def _is_torchvisions(op):
+    """Is it an operator of torchvision, which weft has? The kernels of torchvision's Python package are for tensors without
+    elements and for autocast, which weft's know."""
+    name = op if isinstance(op, str) else op.name()
+    return name.startswith("torchvision::") and find(*split_name(name)) is None
+
+
 def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=False):
-    """The function that says shapes and dtypes of an operator's results."""
+    """The function that says shapes and dtypes of an operator's results; of weft's own operators these are known."""
+    if _is_torchvisions(op):
+        return _later(func)
     operator = get(op)
     return operator.register_fake if func is None else operator.register_fake(func)
 
@@ -162,7 +171,9 @@ class Library:
 
     def _qualname(self, op_name):
         name = op_name
-        if not isinstance(op_name, str):
+        if not isinstance(op_name, (str, Operator)):
+            name = op_name.name()
+        elif isinstance(op_name, Operator):
             schema = op_name._schema
             name = f"{schema.name}.{schema.overload}" if schema.overload else schema.name
         return name if "::" in name else f"{self.ns}::{name}"
@@ -181,6 +192,8 @@ class Library:
             raise NotImplementedError(
                 f"Library.impl: {name}: weft's own operators take no kernels of programs"
             )
+        if self.kind == "IMPL" and _is_torchvisions(name):
+            return
         operator = find(*split_name(name))
         given = (self, key, fn)
         others = _early.get(name, []) if operator is None else operator.__dict__.setdefault("_given", [])

@@ -44,3 +44,17 @@ def kineto_available():
 
 def is_available():
     return False
+
+
+def _record_function_enter(name, args=None):
+    """torch.ops.profiler's: begins a range, and gives what _record_function_exit ends."""
+    opened = record_function(name, args)
+    opened.__enter__()
+    return opened
+
+
+_record_function_enter_new = _record_function_enter
+
+
+def _record_function_exit(opened):
+    opened.__exit__()

@@ -431,10 +431,14 @@ ContainerKind container_kind(const Type& type) {
 std::vector<std::pair<std::string, SugaredPtr>> container_items(Emitter& emitter, const Range& range,
                                                                 ir::Value* module) {
   const auto& type = static_cast<const ClassType&>(*type_of(module));
+  const auto is_module = [](const Attribute& attribute) {
+    return attribute.type->is(TypeKind::Class) || attribute.type->is(TypeKind::Interface);
+  };
+  // A list of modules may have parameters of its own; those of ParameterList and ParameterDict are all that they have.
+  const bool has_modules = std::any_of(type.attributes().begin(), type.attributes().end(), is_module);
   std::vector<std::pair<std::string, SugaredPtr>> items;
   for (const Attribute& attribute : type.attributes()) {
-    const bool is_module = attribute.type->is(TypeKind::Class) || attribute.type->is(TypeKind::Interface);
-    if (is_module || attribute.is_parameter)
+    if (has_modules ? is_module(attribute) : attribute.is_parameter)
       items.emplace_back(attribute.name, simple(module)->attribute(emitter, range, attribute.name));
   }
   return items;

@@ -65,12 +65,12 @@ class _SpectralNorm(Module):
 
     def _weft_matrix(self, weight):
         rest = [d for d in range(weight.ndim) if d != self.dim]
-        return weight.permute([self.dim, *rest]).reshape((weight.shape[self.dim], -1))
+        return weight.permute([self.dim] + rest).reshape((weight.shape[self.dim], -1))
 
     def _weft_unit(self, x):
         return x / weft.clamp(weft.vector_norm(x), min=self.eps)
 
-    def _weft_iterate(self, matrix, count):
+    def _weft_iterate(self, matrix, count: int):
         for _ in range(count):
             self._u.copy_(self._weft_unit(weft.matmul(matrix, self._v)))
             self._v.copy_(self._weft_unit(weft.matmul(matrix.transpose(0, 1), self._u)))

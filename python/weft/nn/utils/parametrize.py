@@ -5,8 +5,11 @@ The state has the tensors they are computed from: `parametrizations.weight.origi
 
 import contextlib
 import copy
+import functools
 
 import weft
+from weft._generated import function_of
+from weft.nn._types import is_scripting
 from weft.nn.modules.container import ModuleDict, ModuleList
 from weft.nn.modules.module import Module
 from weft.nn.parameter import Parameter
@@ -101,6 +104,9 @@ class ParametrizationList(ModuleList):
                 )
             own.set_(each)
 
+    def _weft_scripted_forward(self):
+        return _scripted_forward(tuple(self._weft_names()), len(self))
+
     def forward(self):
         first, *rest = list(self)
         value = first(*self._weft_originals())
@@ -109,19 +115,49 @@ class ParametrizationList(ModuleList):
         return value
 
 
+@functools.cache
+def _scripted_forward(originals, count):
+    """The forward() that scripts have of a list of so many parametrizations, over tensors of these names."""
+    calls = [
+        f"self[0]({', '.join(f'self.{name}' for name in originals)})",
+        *(f"self[{i}](value)" for i in range(1, count)),
+    ]
+    lines = ["def forward(self):", *(f"    value = {call}" for call in calls), "    return value"]
+    return function_of("\n".join(lines) + "\n", {})
+
+
+def _computed(module, name):
+    if _cache is None:
+        return module.parametrizations[name]()
+    key = (id(module), name)
+    if key not in _cache:
+        _cache[key] = module.parametrizations[name]()
+    return _cache[key]
+
+
+_GET = """\
+def get(self):
+    if is_scripting():
+        return self.parametrizations[{name!r}]()
+    return computed(self, {name!r})
+"""
+_PUT = """\
+def put(self, value):
+    if is_scripting():
+        raise RuntimeError("parametrized tensors cannot be assigned in a script")
+    self.parametrizations[{name!r}].right_inverse(value)
+"""
+
+
 def _property(name):
-    def get(self):
-        if _cache is None:
-            return self.parametrizations[name]()
-        key = (id(self), name)
-        if key not in _cache:
-            _cache[key] = self.parametrizations[name]()
-        return _cache[key]
-
-    def put(self, value):
-        self.parametrizations[name].right_inverse(value)
-
-    return property(get, put)
+    """What computes the tensor; in scripts at every use."""
+    scope = {"is_scripting": is_scripting, "computed": _computed}
+    return property(
+        *(
+            function_of(source.format(name=name), scope, kind)
+            for kind, source in (("get", _GET), ("put", _PUT))
+        )
+    )
 
 
 def _parametrized_class(module):
@@ -136,9 +172,11 @@ def _parametrized_class(module):
         result.__class__ = type(self)
         return result
 
-    return type(
-        f"Parametrized{own.__name__}", (own,), {"__deepcopy__": __deepcopy__, "__module__": own.__module__}
-    )
+    def __getstate__(self):
+        raise RuntimeError("Serialization of parametrized modules is only supported through state_dict().")
+
+    body = {"__deepcopy__": __deepcopy__, "__getstate__": __getstate__, "__module__": own.__module__}
+    return type(f"Parametrized{own.__name__}", (own,), body)
 
 
 def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):

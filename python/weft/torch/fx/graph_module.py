@@ -1,7 +1,6 @@
 """Modules that run a graph, by the code generated from it."""
 
 import copy
-import itertools
 import linecache
 import sys
 import traceback
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import weft
 from weft import nn
+from weft._generated import function_of
 
 from .graph import Graph, _PyTreeCodeGen
 
@@ -16,20 +16,9 @@ _USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
 
 __all__ = ["GraphModule", "reduce_deploy_graph_module", "reduce_graph_module", "reduce_package_graph_module"]
 
-_numbers = itertools.count()
-
-
-def _function_of(source, scope, name="forward"):
-    """The function that source defines, in a file of linecache, so that errors quote its lines."""
-    key = f"<eval_with_key>.{next(_numbers)}"
-    linecache.cache[key] = (len(source), None, source.splitlines(keepends=True), key)
-    scope = dict(scope)
-    exec(compile(source, key, "exec"), scope)
-    return scope[name]
-
 
 def _forward_from_src(src, globals, co_fields=None):
-    return _function_of(src, globals)
+    return function_of(src, globals)
 
 
 def _copy_attribute(source, target, path):
@@ -184,7 +173,7 @@ class GraphModule(nn.Module):
         made = self._graph.python_code(root_module="self")
         self._code, self._lineno_map = made.src, made._lineno_map
         cls = type(self)
-        cls.forward = _function_of(self._code, made.globals, self._graph._codegen._func_name)
+        cls.forward = function_of(self._code, made.globals, self._graph._codegen._func_name)
         if "_wrapped_call" not in vars(cls):
             own_call = vars(cls).get("__call__")
             cls._wrapped_call = _WrappedCall(cls, own_call)
@@ -414,7 +403,7 @@ def reduce_graph_module(body, import_block):
     source = body.pop("_code")
     scope = {}
     _execute(import_block, scope)
-    return _traced_again(_function_of(source, scope), body)
+    return _traced_again(function_of(source, scope), body)
 
 
 def _execute(import_block, scope):
