@@ -212,6 +212,27 @@ def test_short_time_fourier_transforms():
     assert_close(again, x, 1e-4)
 
 
+@pytest.mark.parametrize("reduce, combine", [("add", np.add), ("multiply", np.multiply)])
+def test_scattered_values_are_combined(reduce, combine):
+    x, source = ramp(3, 4), ramp(3, 2) + 0.5
+    index = np.array([[0, 1], [2, 2], [3, 0]])
+    for value in (source, 3.0):
+        expected = x.copy()
+        for row, at in np.ndindex(3, 2):
+            place = row, index[row, at]
+            expected[place] = combine(expected[place], value if np.isscalar(value) else value[row, at])
+        given = value if np.isscalar(value) else weft.from_numpy(value)
+        found = call("aten::scatter", weft.from_numpy(x), 1, weft.from_numpy(index), given, reduce=reduce)
+        assert_close(found, expected)
+
+
+def test_scattered_values_are_combined_by_two_words_only():
+    x, index = weft.from_numpy(ramp(3, 4)), weft.tensor([[0, 1]])
+    for reduce in ("sum", "prod", ""):
+        with pytest.raises(RuntimeError, match="must be either add or multiply"):
+            call("aten::scatter", x, 1, index, 1.0, reduce=reduce)
+
+
 @pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "amax", "amin"])
 @pytest.mark.parametrize("include", [True, False])
 def test_reductions_by_index(reduce, include):
