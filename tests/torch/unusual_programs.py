@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import torch
+import torch.ao.quantization.fx._decomposed  # quantized_decomposed
 import torch.nn.functional as F
 from torch import nn
 from torch.export import Dim
@@ -19,7 +20,7 @@ def add(name, function, *calls, attributes=None, sizes=None, refused=(), core=Fa
         def __init__(self):
             super().__init__()
             for each, value in (attributes or {}).items():
-                setattr(self, each, value)
+                (self.register_buffer if isinstance(value, torch.Tensor) else self.__setattr__)(each, value)
 
         def forward(self, *given):
             return function(self, *given)
@@ -84,6 +85,20 @@ def narrow(s, a):
 layers = {"l": nn.Linear(4, 4), "g": nn.GRU(4, 4, batch_first=True), "t": torch.tensor([0, 1, 2, 3])}
 add("autocast", narrow, (x(4, 4),), attributes=layers)
 add("autocast_core", narrow, (x(4, 4),), attributes=layers, core=True)
+
+
+whole = torch.ops.quantized_decomposed
+low, high = (-128, 127, torch.int8), (-127, 127, torch.int8)
+
+
+def quantized(s, a):
+    rounded = whole.dequantize_per_tensor(whole.quantize_per_tensor(a, 0.1, 3, *low), 0.1, 3, *low)
+    weight = whole.quantize_per_channel(s.w, s.steps, s.zeros, 0, *high)
+    return F.linear(rounded, whole.dequantize_per_channel(weight, s.steps, s.zeros, 0, *high))
+
+
+numbers = {"w": x(5, 4), "steps": torch.rand(5) * 0.1 + 0.01, "zeros": torch.arange(5)}
+add("quantized", quantized, (x(3, 4),), attributes=numbers)
 
 
 def leaves(value):
