@@ -36,7 +36,7 @@ test-long:  ## Everything: sanitizers, every Python, wheels, fuzzing, …; what 
 test-torch: build  ## PyTorch 2.15 in .venv-torch (or TORCH_PYTHON=…, which has it), and tests/torch/programs under both
 ifndef TORCH_PYTHON
 	@[ -x .venv-torch/bin/python ] || $(PYTHON) -m venv .venv-torch
-	@.venv-torch/bin/python -m pip install --quiet 'torch==2.15.*' torchvision numpy
+	@.venv-torch/bin/python -m pip install --quiet 'torch==2.15.*' torchvision timm transformers numpy
 endif
 	@$(or $(TORCH_PYTHON),.venv-torch/bin/python) tests/torch/record_programs.py --check
 	@WEFT_TORCH_PYTHON=$(or $(TORCH_PYTHON),.venv-torch/bin/python) $(VENV) -m pytest -q tests/torch

@@ -20,8 +20,12 @@ namespace weft::exported {
 struct Tree {
   enum class Kind : uint8_t { Leaf, Tuple, List, Dict, Named };
   Kind kind = Kind::Leaf;
-  std::string type;               // Named: the qualified name that the class was registered by
+  // Named: the qualified name that the class was registered by; "collections.OrderedDict", "collections.defaultdict",
+  // "collections.deque" of a Dict or List that is one.
+  std::string type;
+  std::string context;            // of a type: what makes one beside its children, as the file's JSON
   std::vector<std::string> keys;  // Dict, Named: of the children
+  std::vector<bool> is_number;    // Dict: the key is an integer
   std::vector<Tree> children;
 
   size_t num_leaves() const;

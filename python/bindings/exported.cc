@@ -18,14 +18,17 @@ namespace {
 using exported::Program;
 using exported::Tree;
 
-// (kind, type, keys, children)
+// (kind, type, keys, children, context)
 nb::object tree_to_python(const Tree& tree) {
   static constexpr const char* kKinds[] = {"leaf", "tuple", "list", "dict", "named"};
   nb::list keys, children;
-  for (const std::string& key : tree.keys) keys.append(nb::str(key.c_str(), key.size()));
+  for (size_t i = 0; i < tree.keys.size(); ++i) {
+    const nb::str key(tree.keys[i].c_str(), tree.keys[i].size());
+    keys.append(tree.kind == Tree::Kind::Dict && tree.is_number[i] ? nb::object(nb::int_(key)) : nb::object(key));
+  }
   for (const Tree& child : tree.children) children.append(tree_to_python(child));
   return nb::make_tuple(nb::str(kKinds[static_cast<size_t>(tree.kind)]), nb::str(tree.type.c_str()), nb::tuple(keys),
-                        nb::tuple(children));
+                        nb::tuple(children), nb::str(tree.context.c_str(), tree.context.size()));
 }
 
 // (name, place, dtype or None, sizes, is it a constant?, the constant) of each leaf

@@ -305,6 +305,7 @@ void GraphLowering::lower_operator(const std::string& name, const std::string& o
                                        std::move(chosen->match.returns), range_);
   made->location = location_;
   bind_outputs(outputs, {made->outputs.begin(), made->outputs.end()});
+  recast_outputs(outputs);
 }
 
 std::optional<DType> GraphLowering::dtype_of_argument(const Argument& argument) const {
@@ -331,14 +332,58 @@ ir::Value* GraphLowering::as_tensor(ir::Value* number, const std::vector<Argumen
 
 ir::Value* GraphLowering::in_region(const std::string& name, const std::vector<Argument>& arguments,
                                     const Argument& argument, ir::Value* value) {
-  const std::optional<DType> own = dtype_of_argument(argument);
-  const auto casts = [](DType dtype) { return is_floating(dtype) && dtype != DType::F64; };
-  if (autocast_.empty() || !autocast_.back() || !own || !casts(*own)) return value;
-  const bool has_float32 = std::any_of(arguments.begin(), arguments.end(),
-                                       [&](const Argument& each) { return dtype_of_argument(each) == DType::F32; });
-  const auto wanted = ops::autocast_dtype(std::string_view(name).substr(name.find("::") + 2), has_float32, *autocast_.back());
-  if (!wanted || *wanted == *own) return value;
-  return call("aten::to", {value, constant(*wanted), constant(false), constant(false)});
+  if (autocast_.empty() || !autocast_.back()) return value;
+  const auto dtype_of_name = [&](const Json& part) {
+    return dtype_of(field(tensor_meta(text(part, "name", where_)), "dtype", where_), where_);
+  };
+  bool has_float32 = false;
+  ops::Attrs attrs;
+  attrs.set("mode", std::string("constant"));
+  for (const Argument& each : arguments) {
+    const auto [kind, content] = choice(*each.value, where_);
+    has_float32 = has_float32 || dtype_of_argument(each) == DType::F32;
+    if (kind == "as_tensors")
+      for (const Json& part : items(content, where_)) has_float32 = has_float32 || dtype_of_name(part) == DType::F32;
+    if (kind == "as_string") attrs.set(each.name, text(content, where_));
+    if (kind == "as_ints" || kind == "as_sym_ints") attrs.set(each.name, SymShape(items(content, where_).size(), Sym(0)));
+  }
+  if (!attrs.find("equation")) attrs.set("equation", std::string());
+  if (!attrs.find("pad")) attrs.set("pad", SymShape());
+  const std::string_view short_name = std::string_view(name).substr(name.find("::") + 2);
+  const auto wanted = ops::autocast_dtype(short_name, attrs, has_float32, *autocast_.back());
+  const bool keeps_states = ops::autocast_keeps_states(short_name);
+  if (!wanted || (keeps_states && argument.name == "hx")) return value;
+  const auto to = [&](ir::Value* tensor, DType dtype) {
+    return call("aten::to", {tensor, constant(dtype), constant(false), constant(false)});
+  };
+  const auto cast = [&](ir::Value* tensor, DType own) {
+    if (!is_floating(own) || own == DType::F64 || own == *wanted) return tensor;
+    ir::Value* const rounded = to(tensor, *wanted);
+    return keeps_states ? to(rounded, own) : rounded;
+  };
+  if (const std::optional<DType> own = dtype_of_argument(argument)) return cast(value, *own);
+  const auto [kind, content] = choice(*argument.value, where_);
+  if (kind != "as_tensors") return value;
+  Values parts;
+  for (const Json& part : items(content, where_)) parts.push_back(cast(find(text(part, "name", where_)), dtype_of_name(part)));
+  return emitter_.make_list(jit::Type::tensor(), parts, range_);
+}
+
+void GraphLowering::recast_outputs(const Json& outputs) {
+  if (autocast_.empty() || !autocast_.back()) return;
+  const auto recast = [&](const Json& part) {
+    const std::string& name = text(part, "name", where_);
+    ir::Value* const made = find(name);
+    const DType wanted = dtype_of(field(tensor_meta(name), "dtype", where_), where_);
+    if (is_floating(wanted) && wanted != DType::F64 && !type_of(made)->is(jit::TypeKind::None))
+      bind(name, call("aten::to", {made, constant(wanted), constant(false), constant(false)}));
+  };
+  for (const Json& output : outputs) {
+    const auto [kind, value] = choice(output, where_);
+    if (kind == "as_tensor") recast(value);
+    if (kind == "as_tensors")
+      for (const Json& part : items(value, where_)) recast(part);
+  }
 }
 
 // What decompositions name: a copy in place of a view, and another operator's kernel.

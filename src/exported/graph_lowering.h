@@ -69,6 +69,8 @@ class GraphLowering {
   // Operands as an autocast region casts them.
   ir::Value* in_region(const std::string& name, const std::vector<Argument>& arguments, const Argument& argument,
                        ir::Value* value);
+  // Results of an operator in such a region, in the dtypes that the graph says.
+  void recast_outputs(const Json& outputs);
   // Of a tensor's argument; nullopt of any other.
   std::optional<DType> dtype_of_argument(const Argument& argument) const;
   bool is_unknown(const Json& argument);

@@ -210,6 +210,14 @@ Program assemble(const Json& program, Tensors weights, Tensors constants, std::f
     sizes.inputs.push_back(input);
     sizes.sizes.push_back(std::move(own));
   }
+  if (const auto guards = program.find("guards_code"); guards != program.end() && guards->is_array()) {
+    const bool has_constants = sizes.inputs.size() != impl->inputs.size();
+    for (const Json& guard : *guards) {
+      const std::string& asked = exported::text(guard, "guards_code");
+      if (has_constants && asked.find("flat_args") != std::string::npos) continue;  // counts constants, too
+      if (auto parsed = Guard::parse(asked, sizes.inputs)) sizes.guards.push_back(std::move(*parsed));
+    }
+  }
   // Behind the module itself.
   impl->module.method("forward")->impl().precondition =
       [sizes = std::make_shared<const Sizes>(std::move(sizes))](std::span<const IValue> arguments) {

@@ -61,12 +61,14 @@ void Sizes::check(std::span<const IValue> leaves) const {
       const auto found = symbols.find(range.symbol);
       if (found == symbols.end() || (symbol && *symbol != range.symbol)) continue;
       const std::string what = symbol ? "" : fmt::format(" ({} of {})", range.symbol, size.str());
-      if (found->second < range.min)
+      // As PyTorch: a least size of 2 is what its tracing assumes, and sizes 0 and 1 run.
+      if (range.min > 2 && found->second < range.min)
         refuse_size(input, dim, fmt::format(">= {}{}", range.min, what), found->second);
       if (range.max && found->second > *range.max)
         refuse_size(input, dim, fmt::format("<= {}{}", *range.max, what), found->second);
     }
   });
+  for (const Guard& guard : guards) guard.check(leaves, inputs);
 }
 
 std::vector<IValue> Program::run_leaves(std::vector<IValue> leaves) const {

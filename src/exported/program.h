@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "exported/guards.h"
 #include "exported/symbols.h"
 #include "weft/exported.h"
 
@@ -14,6 +15,7 @@ struct Sizes {
   std::vector<Input> inputs;  // those that are no constants
   std::vector<std::vector<SizeExpr>> sizes;  // of each, where it is a tensor
   std::vector<SizeRange> ranges;
+  std::vector<Guard> guards;
 
   // raises: ValueError, TypeError for values of the inputs that the program does not take.
   void check(std::span<const IValue> values) const;

@@ -12,7 +12,7 @@ namespace {
 
 std::string key_text(const Json& key, const std::string& where) {
   if (key.is_string()) return key.get<std::string>();
-  if (key.is_number_integer()) return std::to_string(key.get<int64_t>());
+  if (key.is_number_integer()) return std::to_string(integer(key, where));
   fail(where + ": a dictionary's key is neither text nor a number");
 }
 
@@ -21,6 +21,16 @@ Json context_of(const Json& node, const std::string& where) {
   const Json& context = field(node, "context", where);
   return context.is_string() ? parse_json(context.get_ref<const std::string&>(), where) : context;
 }
+// What stands for the fields of a class whose context is text that is no JSON.
+Json fields_of(const Json& node, const std::string& where) {
+  const Json& context = field(node, "context", where);
+  if (!context.is_string()) return context;
+  try {
+    return parse_json(context.get_ref<const std::string&>(), where);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
 
 Tree tree_of(const Json& node, const NamedTuples& named_tuples, const std::string& where) {
   Tree tree;
@@ -28,27 +38,37 @@ Tree tree_of(const Json& node, const NamedTuples& named_tuples, const std::strin
   if (type.is_null()) return tree;
   for (const Json& child : list(node, "children_spec", where)) tree.children.push_back(tree_of(child, named_tuples, where));
   const std::string& name = text(type, where + ": 'type'");
+  if (name.starts_with("collections.")) {
+    tree.type = name;
+    tree.context = field(node, "context", where).dump();
+  }
   if (name == "builtins.tuple") {
     tree.kind = Tree::Kind::Tuple;
   } else if (name == "builtins.list" || name == "collections.deque" ||
              name == "torch.fx.immutable_collections.immutable_list") {
     tree.kind = Tree::Kind::List;
-  } else if (name == "builtins.dict" || name == "collections.OrderedDict" ||
+  } else if (name == "builtins.dict" || name == "collections.OrderedDict" || name == "collections.defaultdict" ||
              name == "torch.fx.immutable_collections.immutable_dict") {
     tree.kind = Tree::Kind::Dict;
-    const Json keys = context_of(node, where);
-    for (const Json& key : items(keys, where + ": a dictionary's keys")) tree.keys.push_back(key_text(key, where));
+    const Json context = context_of(node, where);
+    const Json& keys = name == "collections.defaultdict" ? field(context, "dict_context", where) : context;
+    for (const Json& key : items(keys, where + ": a dictionary's keys")) {
+      tree.keys.push_back(key_text(key, where));
+      tree.is_number.push_back(!key.is_string());
+    }
   } else if (name == "collections.namedtuple") {
     // Its context is the name that the class is registered by.
     tree.kind = Tree::Kind::Named;
     tree.type = text(node, "context", where);
+    tree.context.clear();
     const auto found = named_tuples.find(tree.type);
     if (found != named_tuples.end()) tree.keys = found->second;
     for (size_t i = tree.keys.size(); i < tree.children.size(); ++i) tree.keys.push_back(fmt::format("field_{}", i));
   } else {
     tree.kind = Tree::Kind::Named;
     tree.type = name;
-    const Json context = context_of(node, where);
+    tree.context = field(node, "context", where).dump();
+    const Json context = fields_of(node, where);
     // The context is the fields, or [fields, those that are None].
     const Json* fields = &context;
     if (context.is_array() && !context.empty() && context[0].is_array()) fields = &context[0];
@@ -71,7 +91,12 @@ Tree tree_of(const Json& node, const NamedTuples& named_tuples, const std::strin
 std::string place_of(const Tree& tree, size_t child, const std::string& place) {
   if (tree.kind == Tree::Kind::Named) return fmt::format("{}.{}", place, tree.keys[child]);
   if (tree.kind != Tree::Kind::Dict) return fmt::format("{}[{}]", place, child);
+  if (tree.is_number[child]) return fmt::format("{}[{}]", place, tree.keys[child]);
   return fmt::format("{}['{}']", place, tree.keys[child]);
+}
+
+IValue key_of(const Tree& tree, size_t child) {
+  return tree.kind == Tree::Kind::Dict && tree.is_number[child] ? IValue(int64_t{std::stoll(tree.keys[child])}) : IValue(tree.keys[child]);
 }
 
 }  // namespace
@@ -103,7 +128,7 @@ void flatten(const Tree& tree, const IValue& value, const std::string& place, st
     if (dict->size() != count)
       mismatch(place, fmt::format("a dictionary with the keys {}", fmt::join(tree.keys, ", ")), value);
     for (size_t i = 0; i < count; ++i) {
-      const IValue* found = dict->find(IValue(tree.keys[i]));
+      const IValue* found = dict->find(key_of(tree, i));
       if (!found) throw_error(ErrorKind::Type, fmt::format("{}: the key '{}' is missing", place, tree.keys[i]));
       flatten(tree.children[i], *found, place_of(tree, i, place), leaves);
     }
@@ -137,8 +162,10 @@ IValue unflatten(const Tree& tree, const std::vector<IValue>& leaves, size_t& ne
     }
     default: break;
   }
-  IValue dict = IValue::dict(jit::Type::string(), common());
-  for (size_t i = 0; i < children.size(); ++i) dict.to_dict()->set(IValue(tree.keys[i]), std::move(children[i]));
+  const auto count = static_cast<size_t>(std::count(tree.is_number.begin(), tree.is_number.end(), true));
+  const jit::TypePtr key = count == 0 ? jit::Type::string() : count == children.size() ? jit::Type::integer() : jit::Type::any();
+  IValue dict = IValue::dict(key, common());
+  for (size_t i = 0; i < children.size(); ++i) dict.to_dict()->set(key_of(tree, i), std::move(children[i]));
   return dict;
 }
 

@@ -95,6 +95,29 @@ const std::unordered_map<std::string_view, Rule>& rules() {
       made.emplace(name, Rule::Widest);
     for (std::string_view name : {"gru", "gru_cell", "gru_packed", "lstm_cell", "lstm_packed"})
       made.emplace(name, Rule::Recurrent);
+    // As programs name them, where weft's operator has another name.
+    for (const auto& [name, same] : {std::pair("cross_entropy_loss", "cross_entropy"),
+                                     std::pair("nll_loss2d", "nll_loss"),
+                                     std::pair("nll_loss_nd", "nll_loss"),
+                                     std::pair("grid_sampler", "grid_sample"),
+                                     std::pair("inverse", "inv"),
+                                     std::pair("orgqr", "householder_product"),
+                                     std::pair("linalg_householder_product", "householder_product"),
+                                     std::pair("linalg_cholesky", "cholesky"),
+                                     std::pair("linalg_cholesky_ex", "cholesky_ex"),
+                                     std::pair("linalg_eig", "eig"),
+                                     std::pair("linalg_eigh", "eigh"),
+                                     std::pair("linalg_eigvals", "eigvals"),
+                                     std::pair("linalg_eigvalsh", "eigvalsh"),
+                                     std::pair("linalg_inv", "inv"),
+                                     std::pair("linalg_inv_ex", "inv"),
+                                     std::pair("linalg_qr", "qr"),
+                                     std::pair("linalg_solve", "solve"),
+                                     std::pair("linalg_svd", "svd"),
+                                     std::pair("linalg_svdvals", "svdvals"),
+                                     std::pair("_native_multi_head_attention", "linear"),
+                                     std::pair("_scaled_dot_product_flash_attention_for_cpu", "linear")})
+      made.emplace(name, made.at(same));
     return made;
   }());
   return table;
@@ -186,7 +209,15 @@ void autocast_operands(const OpDef& op, std::vector<Operand>& operands, const At
   }
 }
 
-std::optional<DType> autocast_dtype(std::string_view name, bool has_float32, DType narrow) {
+bool autocast_keeps_states(std::string_view name) {
+  const auto rule = rules().find(name);
+  return rule != rules().end() && rule->second == Rule::Recurrent;
+}
+
+std::optional<DType> autocast_dtype(std::string_view name, const Attrs& attrs, bool has_float32, DType narrow) {
+  if (name == "einsum")
+    return contracts(attrs.get<std::string>("equation")) ? std::optional(narrow) : std::nullopt;
+  if (name == "pad") return pads_in_float32(attrs) ? std::optional(DType::F32) : std::nullopt;
   const auto rule = rules().find(name);
   if (rule == rules().end()) return std::nullopt;
   switch (rule->second) {

@@ -27,7 +27,10 @@ void autocast_operands(const OpDef& op, std::vector<Operand>& operands, const At
 
 // The dtype that a region casts the floating point operands of the operator of that name to, where they have
 // less than 64 bits; nullopt where it leaves them. For programs whose dtypes are known: `has_float32` of the
-// operands.
-std::optional<DType> autocast_dtype(std::string_view name, bool has_float32, DType narrow);
+// operands. attrs: the equation of einsum; pad and mode of pad.
+std::optional<DType> autocast_dtype(std::string_view name, const Attrs& attrs, bool has_float32, DType narrow);
+// Does a region leave the operator's states ("hx") as they are, and compute in their dtype with the others' rounded
+// numbers?
+bool autocast_keeps_states(std::string_view name);
 
 }  // namespace weft::ops

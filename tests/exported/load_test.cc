@@ -41,15 +41,25 @@ TEST(ExportedLoad, RunsAndChecksSizes) {
   const Program program = load_bytes(archive_of(add_weight()));
   EXPECT_EQ(program({rows(1)}).to_tensor().str(), Tensor::of<float>({1, 2}, {1, 2}).str());
   EXPECT_EQ(program({rows(4)}).to_tensor().shape(), Shape({4, 2}));
-  for (const int64_t count : {0, 5}) {
+  EXPECT_EQ(program({rows(0)}).to_tensor().shape(), Shape({0, 2}));  // a least size of 1 or 2 is an assumption of PyTorch's
+  const auto refuses = [](const Program& each, int64_t count) {
     try {
-      program({rows(count)});
+      each({rows(count)});
       ADD_FAILURE() << "accepted";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::Value);
       EXPECT_THAT(error.what(), HasSubstr("*args[0].shape[0]"));
     }
-  }
+  };
+  refuses(program, 5);
+  ProgramText others = add_weight();
+  others.ranges = R"({"s0": {"min_val": 3, "max_val": 4}})";
+  refuses(load_bytes(archive_of(others)), 2);
+  EXPECT_EQ(load_bytes(archive_of(others))({rows(3)}).to_tensor().shape(), Shape({3, 2}));
+  others.ranges = R"({"s0": {"min_val": 2, "max_val": null}})";
+  others.guards = R"(["(L['x'].size()[0] % 2) == 0", "math.ceil(L['x'].size()[0]) == 2"])";
+  refuses(load_bytes(archive_of(others)), 3);
+  EXPECT_EQ(load_bytes(archive_of(others))({rows(4)}).to_tensor().shape(), Shape({4, 2}));
   ASSERT_EQ(program.ranges().size(), 1u);
   EXPECT_EQ(program.ranges()[0].max, 4);
   EXPECT_EQ(program.weights().size(), 1u);

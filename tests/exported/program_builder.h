@@ -53,6 +53,7 @@ struct ProgramText {
   std::vector<std::string> input_specs = {R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}})"};
   std::vector<std::string> output_specs = {R"({"user_output": {"arg": {"as_tensor": {"name": "y"}}}})"};
   std::string ranges = "{}";
+  std::string guards = "[]";
   std::string in_spec = R"([1, {"type": "builtins.tuple", "context": "null", "children_spec": [{"type": "builtins.tuple", "context": "null", "children_spec": [{"type": null, "context": null, "children_spec": []}]}, {"type": "builtins.dict", "context": "[]", "children_spec": []}]}])";
   std::string out_spec = R"([1, {"type": null, "context": null, "children_spec": []}])";
   int major = 8;
@@ -71,8 +72,8 @@ struct ProgramText {
   }
   std::string json() const {
     return fmt::format(
-        R"({{"graph_module": {{"graph": {}, "signature": {{"input_specs": [{}], "output_specs": [{}]}}, "module_call_graph": [{{"fqn": "", "signature": {{"inputs": [], "outputs": [], "in_spec": {}, "out_spec": {}, "forward_arg_names": ["x"]}}}}]}}, "opset_version": {{"aten": 10}}, "range_constraints": {}, "schema_version": {{"major": {}, "minor": 20}}, "verifiers": ["TRAINING"], "torch_version": "2.15.0"}})",
-        graph(), joined(input_specs), joined(output_specs), quoted(in_spec), quoted(out_spec), ranges, major);
+        R"({{"graph_module": {{"graph": {}, "signature": {{"input_specs": [{}], "output_specs": [{}]}}, "module_call_graph": [{{"fqn": "", "signature": {{"inputs": [], "outputs": [], "in_spec": {}, "out_spec": {}, "forward_arg_names": ["x"]}}}}]}}, "opset_version": {{"aten": 10}}, "range_constraints": {}, "schema_version": {{"major": {}, "minor": 20}}, "verifiers": ["TRAINING"], "torch_version": "2.15.0", "guards_code": {}}})",
+        graph(), joined(input_specs), joined(output_specs), quoted(in_spec), quoted(out_spec), ranges, major, guards);
   }
 };
 

@@ -53,6 +53,40 @@ TEST(ExportedTree, ThereAndBack) {
   EXPECT_EQ(places, (std::vector<std::string>{"x['b']", "x['a'][0]", "x['a'][1]"}));
 }
 
+TEST(ExportedTree, OtherContainers) {
+  const Tree ordered = tree(node("collections.OrderedDict", R"([\"a\"])", {kLeaf}));
+  EXPECT_EQ(ordered.kind, Tree::Kind::Dict);
+  EXPECT_EQ(ordered.type, "collections.OrderedDict");
+  const Tree deque = tree(node("collections.deque", "4", {kLeaf, kLeaf}));
+  EXPECT_EQ(deque.kind, Tree::Kind::List);
+  EXPECT_EQ(deque.context, "\"4\"");
+  const Tree made = tree(R"({"type": "collections.defaultdict", "context": {"default_factory_module": "builtins",
+      "default_factory_name": "list", "dict_context": ["p", 3]}, "children_spec": [)" + kLeaf + ", " + kLeaf + "]}");
+  EXPECT_EQ(made.keys, (std::vector<std::string>{"p", "3"}));
+  EXPECT_EQ(made.is_number, (std::vector<bool>{false, true}));
+  // A class's own context need be no JSON.
+  EXPECT_EQ(tree(node("m.Ring", "turn 3", {kLeaf})).keys, (std::vector<std::string>{"field_0"}));
+}
+
+TEST(ExportedTree, KeysThatAreNumbers) {
+  const Tree parsed = tree(node("builtins.dict", "[7, 3]", {kLeaf, kLeaf}));
+  IValue value = IValue::dict(jit::Type::integer(), jit::Type::integer());
+  value.to_dict()->set(IValue(3), IValue(30));
+  value.to_dict()->set(IValue(7), IValue(70));
+  std::vector<IValue> leaves;
+  flatten(parsed, value, "x", leaves);
+  EXPECT_EQ(leaves.at(0).to_int(), 70);
+  size_t next = 0;
+  EXPECT_EQ(unflatten(parsed, leaves, next).to_dict()->find(IValue(3))->to_int(), 30);
+  std::vector<std::string> places;
+  add_places(parsed, "x", places);
+  EXPECT_EQ(places, (std::vector<std::string>{"x[7]", "x[3]"}));
+  IValue text = IValue::dict(jit::Type::string(), jit::Type::integer());
+  for (const char* const key : {"3", "7"}) text.to_dict()->set(IValue(key), IValue(1));
+  EXPECT_THROW(flatten(parsed, text, "x", leaves), Error);
+  EXPECT_THROW(tree(node("builtins.dict", "[18446744073709551615]", {kLeaf})), Error);
+}
+
 TEST(ExportedTree, OtherValues) {
   const Tree parsed = tree(node("builtins.tuple", "null", {kLeaf, kLeaf}));
   std::vector<IValue> leaves;

@@ -212,6 +212,64 @@ def test_short_time_fourier_transforms():
     assert_close(again, x, 1e-4)
 
 
+@pytest.mark.parametrize("reduce, combine", [("add", np.add), ("multiply", np.multiply)])
+def test_scattered_values_are_combined(reduce, combine):
+    x, source = ramp(3, 4), ramp(3, 2) + 0.5
+    index = np.array([[0, 1], [2, 2], [3, 0]])
+    for value in (source, 3.0):
+        expected = x.copy()
+        for row, at in np.ndindex(3, 2):
+            place = row, index[row, at]
+            expected[place] = combine(expected[place], value if np.isscalar(value) else value[row, at])
+        given = value if np.isscalar(value) else weft.from_numpy(value)
+        found = call("aten::scatter", weft.from_numpy(x), 1, weft.from_numpy(index), given, reduce=reduce)
+        assert_close(found, expected)
+
+
+def test_scattered_values_are_combined_by_two_words_only():
+    x, index = weft.from_numpy(ramp(3, 4)), weft.tensor([[0, 1]])
+    for reduce in ("sum", "prod", ""):
+        with pytest.raises(RuntimeError, match="must be either add or multiply"):
+            call("aten::scatter", x, 1, index, 1.0, reduce=reduce)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_numbers_quantized_in_plain_tensors(dtype):
+    space, x, limits = (
+        "quantized_decomposed::",
+        ramp(3, 4) * 40,
+        (0, 255) if dtype == "uint8" else (-128, 127),
+    )
+    given, kind = weft.from_numpy(x), getattr(weft, dtype)
+    rounded = np.clip(np.round(x * np.float32(1 / 0.1)) + 3, *limits)
+    back = (rounded.astype(np.float32) - 3) * np.float32(0.1)
+    scales = ((0.1, 3), (weft.tensor(0.1), weft.tensor(3)))
+    for overload, (scale, zero) in zip(("", ".tensor"), scales):
+        found = call(f"{space}quantize_per_tensor{overload}", given, scale, zero, *limits, kind)
+        assert found.dtype == kind
+        assert_close(found, rounded)
+        again = call(f"{space}dequantize_per_tensor{overload}", found, scale, zero, *limits, kind)
+        assert_close(again, back)
+    for axis in (0, 1, -1):
+        steps = np.linspace(0.05, 0.2, x.shape[axis], dtype=np.float32)
+        zeros = np.arange(x.shape[axis])
+        by_row = (slice(None), None) if axis == 0 else (None, slice(None))
+        expected = np.clip(np.round(x * (1 / steps)[by_row]) + zeros[by_row], *limits)
+        scale, zero = weft.from_numpy(steps), weft.from_numpy(zeros)
+        found = call(f"{space}quantize_per_channel", given, scale, zero, axis, *limits, kind)
+        assert_close(found, expected)
+        again = call(f"{space}dequantize_per_channel", found, scale, zero, axis, *limits, kind)
+        assert_close(again, (expected - zeros[by_row]) * steps[by_row])
+        again = call(f"{space}dequantize_per_channel", found, scale, None, axis, *limits, kind)
+        assert_close(again, expected * steps[by_row])
+    wide = call(f"{space}dequantize_per_tensor", found, 0.1, 3, *limits, kind, out_dtype=weft.bfloat16)
+    assert wide.dtype == weft.bfloat16
+    with pytest.raises(TypeError, match="dequantize_per_tensor: expected an input of"):
+        call(f"{space}dequantize_per_tensor", given, 0.1, 3, *limits, kind)
+    with pytest.raises(TypeError, match="quantize_per_tensor: expected an input of float32"):
+        call(f"{space}quantize_per_tensor", weft.from_numpy(x.astype(np.float64)), 0.1, 3, *limits, kind)
+
+
 @pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "amax", "amin"])
 @pytest.mark.parametrize("include", [True, False])
 def test_reductions_by_index(reduce, include):

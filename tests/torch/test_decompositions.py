@@ -103,6 +103,20 @@ def test_the_table_may_be_changed():
     assert "aten.silu.default" in str(program.run_decompositions({}))
 
 
+def test_choices_of_numbers_and_stable_order():
+    def forward(x):
+        return (
+            torch.where(x > 0, 1.5, 2),
+            torch.where(x > 0, 1, 2),
+            torch.argsort(x, stable=True, dim=0, descending=True),
+        )
+
+    x = torch.tensor([1.0, -2.0, 1.0, 0.0])
+    program = export(Forward(forward), (x,)).run_decompositions()
+    assert {operator.packet for operator in operators(program)} == {"gt", "scalar_tensor", "where", "sort"}
+    assert_equal(program.module()(x), forward(x), "")
+
+
 def test_what_is_not_known_is_refused():
     program = export(Forward(lambda x: torch.cov(x)), (torch.ones(3, 4),))
     with pytest.raises(NotImplementedError, match="run_decompositions: weft does not know"):
@@ -114,7 +128,6 @@ UNDECOMPOSED = {
     "cond": "higher_order::cond",
     "interp": "aten::_upsample_bicubic2d_aa.vec",
     "map": "higher_order::map_impl",
-    "sorting": "aten::argsort.stable",
     "while_loop": "higher_order::while_loop",
 }
 

@@ -179,3 +179,113 @@ def test_registering():
     assert leaves == [1, 2] and spec.unflatten([3, 4]) == Box(3, None, 4)
     pairs, _ = pytree.tree_flatten_with_path([Box(1, None, 2), Point(3, 4)])
     assert [pytree.keystr(path) for path, _ in pairs] == ["[0].a", "[0].c", "[1].x", "[1].y"]
+
+
+# ---- other containers ----------------------------------------------------------------------------------------
+class Ring:
+    def __init__(self, items, turn):
+        self.items, self.turn = items, turn
+
+
+pytree.register_pytree_node(
+    Ring,
+    lambda ring: (list(ring.items), ring.turn),
+    lambda items, turn: Ring(items, turn),
+    serialized_type_name="classes.Ring",
+    flatten_with_keys_fn=lambda ring: (
+        [(pytree.SequenceKey(at), item) for at, item in enumerate(ring.items)],
+        ring.turn,
+    ),
+)
+
+
+def defaults(**values):
+    return collections.defaultdict(list, values)
+
+
+# An argument, what the module makes of it, and the classes of both as PyTorch 2.15 writes them.
+CONTAINERS = {
+    "ordered": (
+        collections.OrderedDict(b=ONES, a=ONES * 2),
+        lambda p: collections.OrderedDict(z=p["a"] * 2, y=p["b"]),
+        [("collections.OrderedDict", '["b", "a"]')],
+        [("collections.OrderedDict", '["z", "y"]')],
+    ),
+    "numbers": ({7: ONES, 3: ONES * 2}, lambda p: {0: p[7], "z": p[3], 5: p[3] * 2}, [], []),
+    "deque": (
+        collections.deque([ONES, ONES * 2], maxlen=2),
+        lambda p: collections.deque([p[1] * 3]),
+        [("collections.deque", "2")],
+        [("collections.deque", "null")],
+    ),
+    "defaultdict": (
+        defaults(p=ONES),
+        lambda p: defaults(q=p["p"] * 2, r=[p["p"]]),
+        [
+            (
+                "collections.defaultdict",
+                {
+                    "default_factory_module": "builtins",
+                    "default_factory_name": "list",
+                    "dict_context": ["p"],
+                },
+            )
+        ],
+        None,
+    ),
+    "registered": (
+        Ring([ONES, ONES * 2], 3),
+        lambda p: Ring([p.items[1] * p.turn], 8),
+        [("classes.Ring", "3")],
+        [("classes.Ring", "8")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_containers_there_and_back(name, tmp_path):
+    argument, function, given, made = CONTAINERS[name]
+    program = of(function, argument)
+    found = written(program, tmp_path / "model.pt2")
+    assert found[0] == given
+    assert made is None or found[1] == made
+    expected = function(argument)
+    for each in (program, load(tmp_path / "model.pt2")):
+        result = each.module()(argument)
+        assert type(result) is type(expected)
+        if isinstance(expected, dict):
+            assert list(result) == list(expected)
+        if isinstance(expected, collections.defaultdict):
+            assert result["absent"] == []
+        if isinstance(expected, Ring):
+            assert result.turn == expected.turn
+        for one, other in zip(pytree.tree_leaves(result), pytree.tree_leaves(expected), strict=True):
+            assert torch.equal(one, other)
+
+
+def test_containers_that_do_not_fit():
+    ordered = of(CONTAINERS["ordered"][1], CONTAINERS["ordered"][0]).module()
+    ordered({"a": ONES, "b": ONES})  # any dictionary of these keys, as PyTorch takes it
+    with pytest.raises(TypeError, match="keys"):
+        ordered({"a": ONES})
+    numbers = of(CONTAINERS["numbers"][1], CONTAINERS["numbers"][0]).module()
+    with pytest.raises(TypeError, match="keys"):
+        numbers({"7": ONES, "3": ONES})
+    ring = of(CONTAINERS["registered"][1], CONTAINERS["registered"][0]).module()
+    for other in (Ring([ONES, ONES], 4), Ring([ONES], 3), [ONES, ONES]):
+        with pytest.raises(TypeError, match="classes.Ring"):
+            ring(other)
+
+
+def test_containers_that_files_cannot_have(tmp_path):
+    with pytest.raises(NotImplementedError, match="defaultdict's factory"):
+        of(lambda p: collections.defaultdict(lambda: 3, a=p), ONES)
+
+    class Unnamed:
+        pass
+
+    pytree.register_pytree_node(Unnamed, lambda value: ([ONES], None), lambda items, context: Unnamed())
+    with pytest.raises(NotImplementedError, match="serialized_type_name"):
+        of(lambda p: Unnamed(), ONES)
+    with pytest.raises(ValueError, match="to_dumpable_context"):
+        pytree.register_pytree_node(int, None, None, to_dumpable_context=str)

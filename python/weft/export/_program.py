@@ -24,7 +24,7 @@ class ExportedModule:
     def __call__(self, *args, **kwargs):
         """raises: TypeError where the arguments nest otherwise than those that the program was exported with; ValueError
         naming the argument and the dimension whose size it does not take."""
-        (_, _, _, (positional, named)) = self._arguments
+        (_, _, _, (positional, named), _) = self._arguments
         if len(args) != len(positional[3]):
             raise TypeError(f"the program takes {len(positional[3])} positional arguments, got {len(args)}")
         leaves = []

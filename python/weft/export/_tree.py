@@ -2,11 +2,15 @@
 
 import collections
 import dataclasses
+import json
 import sys
 
 _classes = {}  # from a name in files to the class
 _unnamed = {}  # from the own names of classes that files have no name for
 _fields = {}  # of a class: the names of what it is made of
+_nodes = {}  # from a name in files to the Node that the program registered by it
+
+Node = collections.namedtuple("Node", "cls flatten unflatten to_context from_context")
 
 
 def own_name(cls):
@@ -46,9 +50,35 @@ def is_registered(cls):
     return cls in _fields
 
 
+def register_node(name, node):
+    """Files call the class by this name; its functions take it apart and make it again."""
+    _nodes[name] = node
+
+
+def node_name(cls):
+    """What files call a class that was registered with functions of its own; None of others."""
+    return next((name for name, node in _nodes.items() if node.cls is cls), None)
+
+
+def context_text(cls, context):
+    """A registered class's context, as files have it."""
+    node = _nodes[node_name(cls)]
+    return json.dumps(context) if node.to_context is None else node.to_context(context)
+
+
+def _decoded(context):
+    """Contexts are JSON in JSON."""
+    value = json.loads(context)
+    return json.loads(value) if isinstance(value, str) else value
+
+
+def _context_of(node, context):
+    return _decoded(context) if node.from_context is None else node.from_context(json.loads(context))
+
+
 def unnamed_classes(tree):
     """The classes in a tree that files have no name for."""
-    kind, name, _, children = tree
+    kind, name, _, children, _ = tree
     if kind == "named" and name in _unnamed and name not in _classes:
         yield _unnamed[name]
     for child in children:
@@ -88,11 +118,55 @@ def _values_of(value):
     return None
 
 
+# What defaultdicts may make by themselves: a file imports nothing.
+_FACTORIES = (bool, bytes, complex, dict, float, int, list, set, str, tuple, collections.OrderedDict)
+
+
+def factory_name(factory):
+    """(module, name) of what a defaultdict makes by itself. raises: NotImplementedError of what files cannot have."""
+    if factory not in _FACTORIES:
+        raise NotImplementedError(
+            f"torch.export: a defaultdict's factory is one of {', '.join(each.__name__ for each in _FACTORIES)} in an exported "
+            f"program, got {factory!r}"
+        )
+    return factory.__module__, factory.__qualname__
+
+
+def _defaultdict(context, items):
+    context = _decoded(context)
+    named = context.get("default_factory_module"), context.get("default_factory_name")
+    for factory in _FACTORIES:
+        if named == factory_name(factory):
+            return collections.defaultdict(factory, items)
+    raise NotImplementedError(
+        f"the program gives a defaultdict that makes {named[0]}.{named[1]}, which weft does not call"
+    )
+
+
+_MAPPINGS = {
+    "": lambda context, items: dict(items),
+    "collections.OrderedDict": lambda context, items: collections.OrderedDict(items),
+    "collections.defaultdict": _defaultdict,
+}
+
+
 def flatten(tree, value, place, leaves):
     """Appends the value's leaves. raises: TypeError naming the place where the value nests otherwise than the tree."""
-    kind, name, keys, children = tree
+    kind, name, keys, children, context = tree
     if kind == "leaf":
         leaves.append(value)
+        return
+    if kind == "named" and name in _nodes:
+        node = _nodes[name]
+        if type(value) is not node.cls:
+            raise TypeError(f"{place}: the program takes {name}, got {type(value).__name__}")
+        parts, own = node.flatten(value)
+        if len(parts) != len(children) or own != _context_of(node, context):
+            raise TypeError(
+                f"{place}: the program takes {name} of {len(children)} parts and {context}, got {len(parts)} and {own!r}"
+            )
+        for at, (child, part) in enumerate(zip(children, parts)):
+            flatten(child, part, f"{place}[{at}]", leaves)
         return
     if kind in ("dict", "named"):
         found = (
@@ -105,9 +179,7 @@ def flatten(tree, value, place, leaves):
         if found is None:
             raise TypeError(f"{place}: the program takes {name or 'a dict'}, got {type(value).__name__}")
         present = {
-            str(key): each
-            for key, each in found.items()
-            if kind == "dict" or each is not None or str(key) in keys
+            key: each for key, each in found.items() if kind == "dict" or each is not None or key in keys
         }
         if set(present) != set(keys):
             raise TypeError(f"{place}: the program takes the keys {list(keys)}, got {list(present)}")
@@ -128,16 +200,19 @@ def flatten(tree, value, place, leaves):
 
 def unflatten(tree, leaves):
     """The value whose leaves an iterator gives."""
-    kind, name, keys, children = tree
+    kind, name, keys, children, context = tree
     if kind == "leaf":
         return next(leaves)
     values = [unflatten(child, leaves) for child in children]
     if kind == "tuple":
         return tuple(values)
     if kind == "list":
-        return values
+        return collections.deque(values, _decoded(context)) if name == "collections.deque" else values
     if kind == "dict":
-        return dict(zip(keys, values))
+        return _MAPPINGS[name](context, zip(keys, values))
+    if name in _nodes:
+        node = _nodes[name]
+        return node.unflatten(values, _context_of(node, context))
     cls = _class_of(name)
     names = _names_of(cls) if isinstance(cls, type) else None
     if names is not None and issubclass(cls, tuple):

@@ -1,6 +1,7 @@
 // Reading and writing by index tensors and masks.
 #include <fmt/format.h>
 
+#include "core/printable.h"
 #include "script/builtins/aten.h"
 
 namespace weft::jit::aten {
@@ -32,10 +33,11 @@ Tensor full_of(const Tensor& like, Scalar value, const Tensor& shaped) {
 // "add" or "multiply": what several values for one element do.
 Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
                       const std::string& reduce) {
-  if (reduce == "add" || reduce == "sum")
-    return call(op<"scatter_add">(), {x, index, src}, {{"dim", axis(dim)}});
-  throw_error(ErrorKind::NotImplemented,
-              fmt::format("scatter: reduce='{}' is not implemented, only 'add'", reduce));
+  if (reduce == "add") return call(op<"scatter_add">(), {x, index, src}, {{"dim", axis(dim)}});
+  if (reduce == "multiply")
+    return call(op<"scatter_combine">(), {x, index, src}, {{"dim", axis(dim)}, {"reduce", std::string("prod")}});
+  throw_error(ErrorKind::Runtime,
+              fmt::format("scatter(): reduce argument must be either add or multiply, got {}.", printable(reduce)));
 }
 
 Tensor scatter_value(const Tensor& x, int64_t dim, const Tensor& index, Scalar value) {

@@ -66,6 +66,16 @@ TABLE["lerp.Scalar"] = TABLE["lerp.Tensor"] = lambda x, end, weight: _add(x, _mu
 TABLE["logit"] = _wide(lambda x, eps=None: _log_odds(x if eps is None else aten.clamp(x, eps, 1 - eps)))
 TABLE["sinc"] = _wide(lambda x: _where(aten["eq.Scalar"](x, 0), 1, _sinc(_mul(x, math.pi))))
 TABLE["where.ScalarSelf"] = TABLE["where.ScalarOther"] = _where
+
+
+@rule("where.Scalar")
+def where_numbers(condition, one, other):
+    dtype = weft.torch.result_type(one, other)
+    return aten["where.self"](
+        condition, aten.scalar_tensor(one, dtype=dtype), aten.scalar_tensor(other, dtype=dtype)
+    )
+
+
 TABLE["masked_fill.Scalar"] = TABLE["masked_fill.Tensor"] = lambda x, mask, value: _where(
     mask, _cast(value, x.dtype) if isinstance(value, weft.Tensor) else value, x
 )
@@ -238,6 +248,11 @@ def msort(x):
 @rule("argsort")
 def argsort(x, dim=-1, descending=False):
     return aten.sort(x, dim, descending)[1]
+
+
+@rule("argsort.stable")
+def argsort_stable(x, *, stable, dim=-1, descending=False):
+    return aten["sort.stable"](x, stable=stable, dim=dim, descending=descending)[1]
 
 
 # ---- losses ----------------------------------------------------------------------------------------------------

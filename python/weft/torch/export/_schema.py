@@ -8,7 +8,14 @@ import re
 
 import weft
 from weft._C import _export
-from weft.export._tree import is_registered, register_class, registered_name
+from weft.export._tree import (
+    context_text,
+    factory_name,
+    is_registered,
+    node_name,
+    register_class,
+    registered_name,
+)
 from weft.torch._table import TORCH_VERSION
 from weft.torch.fx._codegen import _Namespace
 
@@ -53,15 +60,28 @@ def tree_text(spec):
 def _tree(spec):
     if spec.is_leaf():
         return {"type": None, "context": None, "children_spec": []}
-    kinds = {tuple: "builtins.tuple", list: "builtins.list", dict: "builtins.dict"}
     children = [_tree(child) for child in spec.children_specs]
-    if spec.type in kinds:
-        context = list(spec.context) if spec.type is dict else None
-        return {"type": kinds[spec.type], "context": json.dumps(context), "children_spec": children}
+    if spec.type in _CONTAINERS:
+        context = list(spec.context) if spec.type in (dict, collections.OrderedDict) else spec.context
+        return {"type": _CONTAINERS[spec.type], "context": json.dumps(context), "children_spec": children}
+    if spec.type is collections.defaultdict:
+        module, name = factory_name(spec.context[0])
+        context = {
+            "default_factory_module": module,
+            "default_factory_name": name,
+            "dict_context": list(spec.context[1]),
+        }
+        return {"type": "collections.defaultdict", "context": context, "children_spec": children}
     name, context = _class_of(spec)
     # Named tuples' names stand as they are, other contexts as JSON.
     context = context if isinstance(context, str) else json.dumps(context)
     return {"type": name, "context": context, "children_spec": children}
+
+
+_CONTAINERS = {
+    tuple: "builtins.tuple", list: "builtins.list", dict: "builtins.dict", collections.OrderedDict: "collections.OrderedDict",
+    collections.deque: "collections.deque",
+}  # fmt: skip
 
 
 def _named_tuples(spec, found):
@@ -83,8 +103,10 @@ def _class_of(spec):
         return "collections.namedtuple", registered_name(cls)
     if is_registered(spec.type):
         return registered_name(spec.type), spec.context
+    if node_name(spec.type) is not None:
+        return node_name(spec.type), context_text(spec.type, spec.context)
     raise NotImplementedError(
-        f"torch.export.export: {spec.type.__qualname__} is not registered as a dataclass"
+        f"torch.export.export: files have no name for {spec.type}: give `serialized_type_name` to `register_pytree_node`"
     )
 
 

@@ -135,13 +135,24 @@ def register_pytree_node(
     flatten_with_keys_fn=None,
     **_,
 ):
-    """Instances of cls are nodes: flatten_fn gives children and a context, of which unflatten_fn makes the instance."""
+    """Instances of cls are nodes: flatten_fn gives children and a context, of which unflatten_fn makes the instance.
+
+    serialized_type_name: what files of exported programs call the class; its context is JSON there, or what
+    to_dumpable_context makes of it and from_dumpable_context takes.
+    """
+    if (to_dumpable_context is None) != (from_dumpable_context is None):
+        raise ValueError(
+            f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered."
+        )
     if cls in SUPPORTED_NODES:
         warnings.warn(
             f"{cls} is already registered as pytree node. Overwriting the previous registration.",
             stacklevel=2,
         )
     SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
+    if serialized_type_name is not None:
+        node = _tree.Node(cls, flatten_fn, unflatten_fn, to_dumpable_context, from_dumpable_context)
+        _tree.register_node(serialized_type_name, node)
 
 
 _register_pytree_node = register_pytree_node
