@@ -1,0 +1,56 @@
+"""The programs of tests/torch/programs, exported by PyTorch and run here, exported by weft and run by PyTorch. Needs
+WEFT_TORCH_PYTHON (or .venv-torch)."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from test_export import answers_of_pytorch, torch_python
+from test_export_families import run_both_ways, written
+
+PROGRAMS = Path(__file__).parent / "programs"
+NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "common")
+
+# What build() gives as a module: of a function, the modules that it names are its children.
+MAKE = f"""
+import importlib
+sys.path.insert(0, {str(PROGRAMS)!r})
+class Program(torch.nn.Module):
+    def __init__(self, called, dtypes):
+        super().__init__()
+        self.called, self.dtypes = called, dtypes
+        cells = getattr(called, "__closure__", None) or ()
+        found = [called, getattr(called, "__self__", None), *(cell.cell_contents for cell in cells)]
+        self.children_of_it = torch.nn.ModuleList([each for each in found if isinstance(each, torch.nn.Module)])
+    def forward(self, *given):
+        result = self.called(*(x.to(dtype) for x, dtype in zip(given, self.dtypes)))
+        return torch.utils._pytree.tree_map(lambda x: x.float() if x.dtype == torch.bfloat16 else x, result)
+def program(name):
+    called, inputs = importlib.import_module(name).build()
+    wide = tuple(x.float() if x.dtype == torch.bfloat16 else x for x in inputs)
+    return Program(called, [x.dtype for x in inputs]), [wide], False, False
+class Families(dict):
+    def __missing__(self, name):
+        return lambda: program(name)
+families = Families()
+"""
+
+
+@pytest.fixture
+def python():
+    if torch_python() is None:
+        pytest.skip("no Python with PyTorch 2.15: WEFT_TORCH_PYTHON, or `make test-torch`")
+    return torch_python()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_exported_by_pytorch(name, python, tmp_path):
+    run_both_ways(written(MAKE, name, tmp_path / "made", [python]), tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_exported_by_weft(name, python, tmp_path):
+    folder = written(MAKE, name, tmp_path / "made", [sys.executable, "-m", "weft.torch"])
+    assert answers_of_pytorch(folder) == {"plain": "equal", "core": "equal"}
