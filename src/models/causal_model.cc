@@ -195,6 +195,7 @@ kernels::AttentionRule CausalModel::attention_rule(size_t layer) const {
   if (sinks.defined()) rule.sinks = sinks.data_as<float>();
   if (kind.has_temperature) rule.temperature = static_cast<float>(config_.temperature);
   rule.temperature_positions = config_.temperature_positions;
+  rule.temperature_from = config_.temperature_from;
   return rule;
 }
 

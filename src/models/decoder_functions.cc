@@ -78,11 +78,12 @@ Tensor seen(const TextPart& part, size_t layer, int64_t total, Device device) {
   return mask.to(device);
 }
 
-// 1 + temperature * log(1 + floor((position + 1) / temperature_positions)): [tokens, 1].
+// 1 + temperature * log(1 + floor((position + temperature_from) / temperature_positions)): [tokens, 1].
 Tensor temperatures(const TextPart& part, int64_t total) {
   std::vector<float> factors;
   for (int64_t position = part.past; position < total; ++position) {
-    const auto steps = static_cast<double>((position + 1) / part.config.temperature_positions);
+    const auto steps =
+        static_cast<double>((position + part.config.temperature_from) / part.config.temperature_positions);
     factors.push_back(static_cast<float>(1 + part.config.temperature * std::log1p(steps)));
   }
   return unsqueeze(Tensor::of(factors), 1);

@@ -132,7 +132,8 @@ class Loader {
     const Experts& experts = *config_.experts;
     ExpertLayer result{.router = one(Role::Router)};
     if (experts.has_correction)
-      result.correction = source_.vector(prefix_ + config_.names.correction, {experts.count});
+      result.correction = reshape(
+          source_.vector(prefix_ + config_.names.correction, correction_shape(config_)), {experts.count});
     for (int64_t i = 0; i < experts.count; ++i)
       result.experts.push_back(
           mlp(Role::ExpertGate, Role::ExpertUp, Role::ExpertDown, experts.intermediate_size, i));

@@ -16,7 +16,8 @@ void softmax_in_place(std::vector<float>& values) {
   for (float& value : values) value /= total;
 }
 
-// Groups of experts whose two best are not among the best are out. source: DeepSeek-AI 2024, DeepSeek-V3.
+// Groups of experts whose best (V2), or two best (V3), are not among the best are out. source: DeepSeek-AI
+// 2024, DeepSeek-V2 and DeepSeek-V3.
 void leave_out_groups(const Experts& experts, std::vector<float>& ranked) {
   const int64_t size = experts.count / experts.groups;
   std::vector<std::pair<float, int64_t>> groups;
@@ -29,7 +30,7 @@ void leave_out_groups(const Experts& experts, std::vector<float>& ranked) {
       else
         second = std::max(second, value);
     }
-    groups.emplace_back(size > 1 ? best + second : best, group);
+    groups.emplace_back(size > 1 && experts.group_best > 1 ? best + second : best, group);
   }
   std::stable_sort(groups.begin(), groups.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -65,7 +66,8 @@ void choose_experts(const Experts& experts, const float* logits, const float* co
     for (ExpertChoice& choice : chosen) total += choice.weight = std::exp(choice.weight - largest);
   }
   const bool is_divided = experts.is_normalized || experts.scores == RouterScores::SoftmaxOfChosen;
-  const float factor = static_cast<float>(experts.scale) / (is_divided ? total + 1e-20f : 1.0f);
+  const float factor =
+      static_cast<float>(experts.scale) / (is_divided ? total + static_cast<float>(experts.least_sum) : 1.0f);
   for (ExpertChoice& choice : chosen) choice.weight *= factor;
 }
 

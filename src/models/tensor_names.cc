@@ -110,7 +110,7 @@ class LayerTensors {
          {&names.attention_norm, &names.attention_post_norm, &names.mlp_norm, &names.mlp_post_norm})
       norm(*name, hidden, config_.norm_bias);
     if (kind_.has_experts && config_.experts->has_correction)
-      use(prefix_ + names.correction, {config_.experts->count});
+      use(prefix_ + names.correction, correction_shape(config_));
     if (kind_.is_convolution) {
       use(prefix_ + names.convolution + ".weight", {hidden, 1, config_.convolution_size});
       if (config_.convolution_bias) use(prefix_ + names.convolution + ".bias", {hidden});
@@ -138,6 +138,10 @@ class LayerTensors {
 };
 
 }  // namespace
+
+Shape correction_shape(const DecoderConfig& config) {
+  return config.names.correction_is_row ? Shape{1, config.experts->count} : Shape{config.experts->count};
+}
 
 std::string layer_prefix(const TensorNames& names, int64_t layer) {
   std::string prefix = names.layer;

@@ -45,6 +45,7 @@ void for_each_matrix(const DecoderConfig& config, int64_t layer,
 // Its other tensors: the name, and the shape.
 void for_each_vector(const DecoderConfig& config, int64_t layer,
                      const std::function<void(const std::string& name, const Shape& shape)>& use);
+Shape correction_shape(const DecoderConfig& config);
 std::string layer_prefix(const TensorNames& names, int64_t layer);
 
 // ValueError for a tensor of a layer that the model would not read: it belongs to another model.

@@ -103,6 +103,11 @@ TEST(ConfigKeys, RopeOfBothVersions) {
       EXPECT_EQ(linear.ropes[0].scaling, RopeScaling::Linear);
       EXPECT_EQ(linear.ropes[0].factor, 2.5);
       EXPECT_EQ(linear.ropes[0].theta, 7);
+      // Beyond max_position_embeddings they would be others, and there are no such positions.
+      EXPECT_EQ(read(R"("dynamic", "factor": 6)").ropes[0].scaling, RopeScaling::None);
+      EXPECT_THAT(error(R"("dynamic")"), HasSubstr("no 'factor'"));
+      EXPECT_THAT(error(R"("dynamic", "factor": 0.5)"),
+                  HasSubstr("the factor of dynamic frequencies must be at least 1, got 0.5"));
       const DecoderConfig llama3 = read(
           R"("llama3", "factor": 8, "low_freq_factor": 1.5, "high_freq_factor": 3, "original_max_position_embeddings": 64)");
       EXPECT_EQ(llama3.ropes[0].scaling, RopeScaling::Llama3);
@@ -110,7 +115,7 @@ TEST(ConfigKeys, RopeOfBothVersions) {
       EXPECT_EQ(llama3.ropes[0].low_freq_factor, 1.5);
       EXPECT_EQ(llama3.ropes[0].high_freq_factor, 3);
       EXPECT_EQ(llama3.ropes[0].original_positions, 64);
-      for (const char* other : {"dynamic", "su", "proportional"})
+      for (const char* other : {"ntk", "su", "proportional"})
         EXPECT_THAT(error(fmt::format("\"{}\"", other)),
                     HasSubstr(fmt::format("{} of type '{}' is not supported", key, other)));
       EXPECT_THAT(error(R"("default", "partial_rotary_factor": 0.5)"),

@@ -42,6 +42,8 @@ struct Experts {
   bool is_normalized = false;             // the weights of the chosen add up to one
   double scale = 1.0;                     // of the weights
   int64_t groups = 1, chosen_groups = 1;  // of experts, of which so many are considered
+  int64_t group_best = 2;                 // of a group's scores that say how good it is, 1 or 2
+  double least_sum = 1e-20;               // added to the sum that normalizes
   bool has_correction = false;            // added to the scores that choose, not to the weights
   bool has_router_bias = false, has_bias = false;
   bool scales_input = false;  // the weight is the input's, not the output's
@@ -91,6 +93,7 @@ struct TensorNames {
   MatrixName gate{.name = "mlp.gate_proj"}, up{.name = "mlp.up_proj"}, down{.name = "mlp.down_proj"};
   MatrixName shared_gate{.name = "mlp.shared_experts.gate_proj"},
       shared_up{.name = "mlp.shared_experts.up_proj"}, shared_down{.name = "mlp.shared_experts.down_proj"};
+  bool correction_is_row = false;  // [1, experts]
   std::string router = "mlp.gate", correction = "mlp.gate.e_score_correction_bias",
               shared_scale = "mlp.shared_expert_gate";
   // {}: the expert's number, of tensors that hold one; else all are in one tensor.
@@ -131,7 +134,7 @@ struct DecoderConfig {
   double score_cap = 0.0;             // scores become cap * tanh(score / cap); 0: they do not
   bool has_sinks = false;             // a score per head that takes weight and adds nothing
   double temperature = 0.0;           // see AttentionRule
-  int64_t temperature_positions = 1;
+  int64_t temperature_positions = 1, temperature_from = 1;
   std::optional<LatentAttention> latent;
   int64_t convolution_size = 0;  // positions that a convolution sees
   bool convolution_bias = false;

@@ -19,9 +19,9 @@ struct AttentionRule {
   std::optional<int64_t> chunk = std::nullopt;  // positions are seen within their chunk only
   float soft_cap = 0;            // scores become soft_cap * tanh(score / soft_cap); 0: they do not
   const float* sinks = nullptr;  // [heads]: a score that takes weight and adds nothing
-  // Queries are multiplied by 1 + temperature * log(1 + floor((position + 1) / temperature_positions)).
+  // Queries are multiplied by 1 + temperature * log(1 + floor((position + from) / temperature_positions)).
   float temperature = 0;
-  int64_t temperature_positions = 1;
+  int64_t temperature_positions = 1, temperature_from = 1;
   // Of texts of more positions than long_from, in place of rope; null: there is none.
   const float* long_rope = nullptr;
   int64_t long_from = 0;
@@ -48,8 +48,8 @@ struct AttentionRule {
   void rotate_query(const float* x, int64_t position, int64_t head_dim, float* out) const {
     rotate(x, position, head_dim, out);
     if (temperature == 0) return;
-    const float steps =
-                    std::floor(static_cast<float>(position + 1) / static_cast<float>(temperature_positions)),
+    const float steps = std::floor(static_cast<float>(position + temperature_from) /
+                                   static_cast<float>(temperature_positions)),
                 factor = 1 + temperature * std::log1p(steps);
     for (int64_t d = 0; d < head_dim; ++d) out[d] *= factor;
   }

@@ -180,6 +180,37 @@ void fuse_by_group(TensorNames& names, const std::string& name, const DecoderCon
                  .rows = rows};
 }
 
+void read_gpt_sizes(const JsonFields& fields, DecoderConfig& config, int64_t positions,
+                    const std::string& activation) {
+  config.vocab_size = fields.integer("vocab_size", 50257);
+  config.hidden_size = fields.integer("n_embd");
+  config.num_layers = fields.integer("n_layer");
+  config.num_heads = config.num_kv_heads = fields.integer("n_head");
+  config.max_position_embeddings = fields.integer("n_positions", positions);
+  config.intermediate_size = fields.integer("n_inner", 4 * config.hidden_size);
+  config.norm_eps = fields.real("layer_norm_epsilon", 1e-5);
+  read_head_sizes(fields, config, "n_head");
+  read_activation(fields, config, "activation_function", activation);
+}
+
+void pass_over_summaries(const JsonFields& fields) {
+  for (const char* key : {"summary_activation", "summary_first_dropout", "summary_proj_to_labels",
+                          "summary_type", "summary_use_proj"})
+    fields.pass_over(key);
+}
+
+void set_gpt_names(TensorNames& names) {
+  names.layer = "transformer.h.{}.";
+  names.embedding = "transformer.wte", names.final_norm = "transformer.ln_f";
+  names.attention_norm = "ln_1", names.mlp_norm = "ln_2";
+}
+
+void set_norms_behind(TensorNames& names) {
+  names.attention_norm = names.mlp_norm = "";
+  names.attention_post_norm = "post_attention_layernorm";
+  names.mlp_post_norm = "post_feedforward_layernorm";
+}
+
 void set_plain_mlp(DecoderConfig& config, const std::string& up, const std::string& down) {
   config.is_gated = false;
   config.names.gate = {};

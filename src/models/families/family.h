@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,12 +32,12 @@ void read_head_sizes(const JsonFields& fields, DecoderConfig& config, const char
 // into
 // config.ropes[0]. `share`: of a head's elements that turn, where the files do not say it; without one,
 // whole heads
-// do in any case.
+// do in any case. `own`: keys of the dictionary that the family reads itself.
 void read_rope(const JsonFields& fields, DecoderConfig& config, double theta = 10000.0,
-               std::optional<double> share = std::nullopt);
+               std::optional<double> share = std::nullopt, std::span<const char* const> own = {});
 // One dictionary of them.
 void read_rope_dictionary(const JsonFields& rope, DecoderConfig& config, Rope& result,
-                          std::optional<double> share);
+                          std::optional<double> share, std::span<const char* const> own = {});
 
 // Of full layers into config.ropes[0], and of those with a window, which get it, into config.ropes[1]:
 // rope_parameters
@@ -65,6 +66,13 @@ void expect(const JsonFields& fields, const char* key, const char* values, const
 std::vector<MatrixName> stacked(const std::string& name, const std::vector<int64_t>& rows);
 // A query, a key and a value of each head, or of each group of heads, lie together.
 void fuse_by_group(TensorNames& names, const std::string& name, const DecoderConfig& config);
+// n_embd and the other sizes as GPT-2 and its descendants call them, and activation_function.
+void read_gpt_sizes(const JsonFields& fields, DecoderConfig& config, int64_t positions,
+                    const std::string& activation = "gelu_new");
+void pass_over_summaries(const JsonFields& fields);  // keys of GPT-2's descendants that are of other tasks
+void set_gpt_names(TensorNames& names);              // of embeddings, norms and the layers
+// Norms behind attention and the MLP, none before them.
+void set_norms_behind(TensorNames& names);
 // Names with ".bias" where the description has biases.
 void set_plain_mlp(DecoderConfig& config, const std::string& up, const std::string& down);
 

@@ -1,10 +1,10 @@
-// Gemma 1 to 3. source: GemmaConfig, Gemma2Config and Gemma3TextConfig of transformers.
-#include "models/families/family.h"
-
+// Gemma 1 to 3, VaultGemma. source: GemmaConfig, Gemma2Config, VaultGemmaConfig and Gemma3TextConfig of
+// transformers.
 #include <fmt/format.h>
 
 #include <cmath>
 
+#include "models/families/family.h"
 #include "weft/error.h"
 
 namespace weft::models {
@@ -61,6 +61,12 @@ void read_gemma2(const JsonFields& fields, DecoderConfig& config) {
   read_gemma_windows(fields, config, 2);
 }
 
+// Gemma 2 without norms behind attention and the MLP.
+void read_vaultgemma(const JsonFields& fields, DecoderConfig& config) {
+  read_gemma2(fields, config);
+  config.names.attention_post_norm = config.names.mlp_post_norm = "";
+}
+
 void read_gemma3(const JsonFields& fields, DecoderConfig& config) {
   read_gemma2_parts(fields, config);
   config.head_norm = HeadNorm::Shared;
@@ -74,9 +80,9 @@ void read_gemma3(const JsonFields& fields, DecoderConfig& config) {
   read_ropes_by_type(fields, config, 1e6, fields.real("rope_local_base_freq", 10000.0));
 }
 
-[[maybe_unused]] const bool kGemmaFamilies = register_family("gemma", read_gemma) &&
-                                             register_family("gemma2", read_gemma2) &&
-                                             register_family("gemma3_text", read_gemma3);
+[[maybe_unused]] const bool kGemmaFamilies =
+    register_family("gemma", read_gemma) && register_family("gemma2", read_gemma2) &&
+    register_family("vaultgemma", read_vaultgemma) && register_family("gemma3_text", read_gemma3);
 
 }  // namespace
 }  // namespace weft::models

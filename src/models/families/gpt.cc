@@ -1,23 +1,14 @@
 // GPT-2, GPT-NeoX and Falcon. source: GPT2Config, GPTNeoXConfig and FalconConfig of transformers.
-#include "models/families/family.h"
-
 #include <fmt/format.h>
 
+#include "models/families/family.h"
 #include "weft/error.h"
 
 namespace weft::models {
 namespace {
 
 void read_gpt2(const JsonFields& fields, DecoderConfig& config) {
-  config.vocab_size = fields.integer("vocab_size", 50257);
-  config.hidden_size = fields.integer("n_embd");
-  config.num_layers = fields.integer("n_layer");
-  config.num_heads = config.num_kv_heads = fields.integer("n_head");
-  config.max_position_embeddings = fields.integer("n_positions", 1024);
-  config.intermediate_size = fields.integer("n_inner", 4 * config.hidden_size);
-  config.norm_eps = fields.real("layer_norm_epsilon", 1e-5);
-  read_head_sizes(fields, config, "n_head");
-  read_activation(fields, config, "activation_function", "gelu_new");
+  read_gpt_sizes(fields, config, 1024);
   read_tied(fields, config, true);
   config.norm = NormKind::Layer;
   config.norm_bias = config.has_learned_positions = true;
@@ -28,14 +19,11 @@ void read_gpt2(const JsonFields& fields, DecoderConfig& config) {
     config.layers[i].rope.reset();
     if (is_by_layer) config.layers[i].score_factor = 1.0 / static_cast<double>(i + 1);
   }
-  for (const char* key : {"summary_activation", "summary_first_dropout", "summary_proj_to_labels",
-                          "summary_type", "summary_use_proj", "reorder_and_upcast_attn", "n_ctx"})
-    fields.pass_over(key);
+  pass_over_summaries(fields);
+  for (const char* key : {"reorder_and_upcast_attn", "n_ctx"}) fields.pass_over(key);
   TensorNames& names = config.names;
-  names.layer = "transformer.h.{}.";
-  names.embedding = "transformer.wte", names.positions = "transformer.wpe",
-  names.final_norm = "transformer.ln_f";
-  names.attention_norm = "ln_1", names.mlp_norm = "ln_2";
+  set_gpt_names(names);
+  names.positions = "transformer.wpe";
   const auto heads = stacked("attn.c_attn", {config.hidden_size, config.hidden_size, config.hidden_size});
   names.query = heads[0], names.key = heads[1], names.value = heads[2];
   names.output = {.name = "attn.c_proj"};

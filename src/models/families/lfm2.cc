@@ -1,10 +1,10 @@
-// LFM2: short convolutions in place of some layers' attention. source: Lfm2Config of transformers.
-#include "models/families/family.h"
-
+// LFM2: short convolutions in place of some layers' attention. source: Lfm2Config and Lfm2MoeConfig of
+// transformers.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "models/families/family.h"
 #include "weft/error.h"
 
 namespace weft::models {
@@ -23,10 +23,8 @@ int64_t adjusted_size(const JsonFields& fields, int64_t size) {
   return (scaled + multiple - 1) / multiple * multiple;
 }
 
-void read_lfm2(const JsonFields& fields, DecoderConfig& config) {
+void read_lfm2_parts(const JsonFields& fields, DecoderConfig& config) {
   read_sizes(fields, config);
-  config.intermediate_size = adjusted_size(
-      fields, fields.has("block_ff_dim") ? fields.integer("block_ff_dim") : config.intermediate_size);
   config.norm_eps = fields.real("norm_eps", 1e-5);
   fields.pass_over("rms_norm_eps");
   read_rope(fields, config, fields.real("theta", 1e6));
@@ -42,14 +40,6 @@ void read_lfm2(const JsonFields& fields, DecoderConfig& config) {
         !types.empty() ? types[i] == "conv"
                        : fields.has("full_attn_idxs") &&
                              std::find(full.begin(), full.end(), static_cast<int64_t>(i)) == full.end();
-  static constexpr IrrelevantKey kOfHub[] = {{"block_use_swiglu", "weft has no other MLP here", "true"},
-                                             {"use_pos_enc", "positions of this family turn", "true"}};
-  for (const IrrelevantKey& key : kOfHub)
-    if (fields.has(key.name)) fields.check_value(key);
-  for (const char* key :
-       {"block_dim", "block_mlp_init_scale", "block_norm_eps", "block_out_init_scale",
-        "block_use_xavier_init", "conv_dim", "conv_dim_out", "conv_use_xavier_init", "num_heads"})
-    fields.pass_over(key);
   TensorNames& names = config.names;
   names.final_norm = "model.embedding_norm";
   names.attention_norm = "operator_norm", names.mlp_norm = "ffn_norm";
@@ -59,7 +49,42 @@ void read_lfm2(const JsonFields& fields, DecoderConfig& config) {
   names.down = {.name = "feed_forward.w2"};
 }
 
-[[maybe_unused]] const bool kLfm2 = register_family("lfm2", read_lfm2);
+void read_lfm2(const JsonFields& fields, DecoderConfig& config) {
+  read_lfm2_parts(fields, config);
+  config.intermediate_size = adjusted_size(
+      fields, fields.has("block_ff_dim") ? fields.integer("block_ff_dim") : config.intermediate_size);
+  static constexpr IrrelevantKey kOfHub[] = {{"block_use_swiglu", "weft has no other MLP here", "true"},
+                                             {"use_pos_enc", "positions of this family turn", "true"}};
+  for (const IrrelevantKey& key : kOfHub)
+    if (fields.has(key.name)) fields.check_value(key);
+  for (const char* key :
+       {"block_dim", "block_mlp_init_scale", "block_norm_eps", "block_out_init_scale",
+        "block_use_xavier_init", "conv_dim", "conv_dim_out", "conv_use_xavier_init", "num_heads"})
+    fields.pass_over(key);
+}
+
+// All layers but the first ones have experts.
+void read_lfm2_moe(const JsonFields& fields, DecoderConfig& config) {
+  read_lfm2_parts(fields, config);
+  read_experts(fields, config, "num_experts");
+  Experts& experts = *config.experts;
+  experts.scores = RouterScores::Sigmoid;
+  experts.is_normalized = fields.boolean("norm_topk_prob", true);
+  experts.has_correction = fields.boolean("use_expert_bias", true);
+  experts.scale = fields.real("routed_scaling_factor", 1.0);
+  experts.least_sum = 1e-6;
+  const int64_t dense = fields.integer("num_dense_layers", 2);
+  for (size_t i = 0; i < config.layers.size(); ++i)
+    config.layers[i].has_experts = static_cast<int64_t>(i) >= dense;
+  TensorNames& names = config.names;
+  names.router = "feed_forward.gate", names.correction = "feed_forward.expert_bias";
+  names.expert_gate = {.name = "feed_forward.experts.{}.w1"};
+  names.expert_up = {.name = "feed_forward.experts.{}.w3"};
+  names.expert_down = {.name = "feed_forward.experts.{}.w2"};
+}
+
+[[maybe_unused]] const bool kLfm2 =
+    register_family("lfm2", read_lfm2) && register_family("lfm2_moe", read_lfm2_moe);
 
 }  // namespace
 }  // namespace weft::models

@@ -1,9 +1,8 @@
-// Granite, SmolLM3, Ernie 4.5: Llama with something besides. source: GraniteConfig, SmolLM3Config,
-// Ernie4_5Config of transformers.
-#include "models/families/family.h"
-
+// Granite, SmolLM3, Ernie 4.5: Llama with something besides. source: GraniteConfig, GraniteMoeConfig,
+// GraniteMoeSharedConfig, SmolLM3Config, Ernie4_5Config and Ernie4_5_MoeConfig of transformers.
 #include <fmt/format.h>
 
+#include "models/families/family.h"
 #include "weft/error.h"
 
 namespace weft::models {
@@ -23,6 +22,31 @@ void read_granite(const JsonFields& fields, DecoderConfig& config) {
   WEFT_CHECK(divisor > 0,
              fmt::format("{}: logits_scaling must be positive, got {}", fields.where(), divisor));
   config.logit_scale = 1 / divisor;
+}
+
+// An expert's two matrices lie one behind the other.
+void read_granitemoe(const JsonFields& fields, DecoderConfig& config) {
+  read_granite(fields, config);
+  read_experts(fields, config, "num_local_experts");
+  Experts& experts = *config.experts;
+  experts.intermediate_size = config.intermediate_size;
+  experts.scores = RouterScores::SoftmaxOfChosen;
+  TensorNames& names = config.names;
+  names.router = "block_sparse_moe.router.layer";
+  const auto halves =
+      stacked("block_sparse_moe.input_linear", {experts.intermediate_size, experts.intermediate_size});
+  names.expert_gate = halves[0], names.expert_up = halves[1];
+  names.expert_down = {.name = "block_sparse_moe.output_linear"};
+  for (MatrixName* matrix : {&names.expert_gate, &names.expert_up, &names.expert_down})
+    matrix->count = experts.count;
+}
+
+void read_granitemoeshared(const JsonFields& fields, DecoderConfig& config) {
+  read_granitemoe(fields, config);
+  const int64_t size = config.experts->shared_size = fields.integer("shared_intermediate_size", 0);
+  const auto halves = stacked("shared_mlp.input_linear", {size, size});
+  config.names.shared_gate = halves[0], config.names.shared_up = halves[1];
+  config.names.shared_down = {.name = "shared_mlp.output_linear"};
 }
 
 // Some layers' positions do not turn: those for which no_rope_layers has 0.
@@ -66,9 +90,34 @@ void read_ernie(const JsonFields& fields, DecoderConfig& config) {
   config.qkv_bias = config.output_bias = config.mlp_bias = fields.boolean("use_bias", false);
 }
 
-[[maybe_unused]] const bool kLlamaDescendants = register_family("granite", read_granite) &&
-                                                register_family("smollm3", read_smollm3) &&
-                                                register_family("ernie4_5", read_ernie);
+void read_ernie_moe(const JsonFields& fields, DecoderConfig& config) {
+  read_ernie(fields, config);
+  Experts experts;
+  experts.count = fields.integer("moe_num_experts", 64), experts.chosen = fields.integer("moe_k", 6);
+  experts.intermediate_size = fields.integer("moe_intermediate_size", 1536);
+  experts.shared_size = fields.integer("moe_num_shared_experts", 2) * experts.intermediate_size;
+  experts.is_normalized = experts.has_correction = true;
+  experts.least_sum = 0;
+  config.experts = experts;
+  const int64_t first = fields.integer("moe_layer_start_index", 1),
+                last = fields.integer("moe_layer_end_index", -1),
+                step = fields.integer("moe_layer_interval", 1);
+  WEFT_CHECK(step > 0, fmt::format("{}: moe_layer_interval must be positive, got {}", fields.where(), step));
+  for (size_t i = 0; i < config.layers.size(); ++i) {
+    const auto layer = static_cast<int64_t>(i);
+    config.layers[i].has_experts = (layer + 1) % step == 0 && layer >= first && (last == -1 || layer <= last);
+  }
+  for (const char* key : {"moe_norm_min", "output_router_logits", "router_aux_loss_coef", "moe_capacity",
+                          "moe_gate", "moe_use_aux_free", "num_nextn_predict_layers"})
+    fields.pass_over(key);
+  config.names.correction = "mlp.moe_statics.e_score_correction_bias";
+  config.names.correction_is_row = true;
+}
+
+[[maybe_unused]] const bool kLlamaDescendants =
+    register_family("granite", read_granite) && register_family("granitemoe", read_granitemoe) &&
+    register_family("granitemoeshared", read_granitemoeshared) && register_family("smollm3", read_smollm3) &&
+    register_family("ernie4_5", read_ernie) && register_family("ernie4_5_moe", read_ernie_moe);
 
 }  // namespace
 }  // namespace weft::models

@@ -1,8 +1,19 @@
-// Mixtures of experts: Mixtral and gpt-oss. source: MixtralConfig and GptOssConfig of transformers.
+// Mixtures of experts: Mixtral, MiniMax M2 and gpt-oss. source: MixtralConfig, MiniMaxM2Config and
+// GptOssConfig of transformers.
+#include <fmt/format.h>
+
 #include "models/families/family.h"
+#include "weft/error.h"
 
 namespace weft::models {
 namespace {
+
+void set_mixtral_names(TensorNames& names) {
+  names.router = "block_sparse_moe.gate";
+  names.expert_gate = {.name = "block_sparse_moe.experts.{}.w1"};
+  names.expert_up = {.name = "block_sparse_moe.experts.{}.w3"};
+  names.expert_down = {.name = "block_sparse_moe.experts.{}.w2"};
+}
 
 void read_mixtral(const JsonFields& fields, DecoderConfig& config) {
   read_sizes(fields, config);
@@ -14,11 +25,38 @@ void read_mixtral(const JsonFields& fields, DecoderConfig& config) {
   config.experts->is_normalized = true;
   if (fields.has("sliding_window"))
     for (LayerKind& layer : config.layers) layer.window = fields.integer("sliding_window");
-  TensorNames& names = config.names;
-  names.router = "block_sparse_moe.gate";
-  names.expert_gate = {.name = "block_sparse_moe.experts.{}.w1"};
-  names.expert_up = {.name = "block_sparse_moe.experts.{}.w3"};
-  names.expert_down = {.name = "block_sparse_moe.experts.{}.w2"};
+  set_mixtral_names(config.names);
+}
+
+// Mixtral's tensors, chosen by corrected sigmoids, with norms over all heads.
+void read_minimax_m2(const JsonFields& fields, DecoderConfig& config) {
+  read_sizes(fields, config);
+  read_activation(fields, config);
+  std::optional<double> share = 1.0;
+  if (fields.has("rotary_dim") && config.head_dim > 0)
+    share = static_cast<double>(fields.integer("rotary_dim")) / static_cast<double>(config.head_dim);
+  read_rope(fields, config, 5e6, share);
+  read_tied(fields, config, false);
+  config.head_norm = HeadNorm::Whole;
+  read_experts(fields, config, "num_local_experts");
+  Experts& experts = *config.experts;
+  experts.intermediate_size = config.intermediate_size;
+  experts.scores = RouterScores::Sigmoid;
+  experts.is_normalized = experts.has_correction = true;
+  experts.least_sum = 0;
+  expect(fields, "scoring_func", "\"sigmoid\"", "experts of this family are chosen so");
+  expect(fields, "use_qk_norm", "true", "this family has norms of heads");
+  expect(fields, "qk_norm_type", "\"per_layer\"", "this family's norms are over all heads");
+  expect(fields, "use_routing_bias", "true", "experts of this family are chosen so");
+  expect(fields, "shared_intermediate_size", "0", "this family has no shared experts");
+  fields.pass_over("shared_moe_mode");
+  if (fields.has("attn_type_list"))
+    for (const int64_t type : fields.integers("attn_type_list"))
+      WEFT_CHECK(type == 1,
+                 fmt::format("{}: attn_type_list has {}; weft has 1 in this family", fields.where(), type));
+  for (const char* key : {"use_mtp", "num_mtp_modules", "mtp_transformer_layers"}) fields.pass_over(key);
+  set_mixtral_names(config.names);
+  config.names.correction = "block_sparse_moe.e_score_correction_bias";
 }
 
 // The experts' gates and their other halves take turns in one tensor.
@@ -65,8 +103,9 @@ void read_gpt_oss(const JsonFields& fields, DecoderConfig& config) {
                        .count = experts.count};
 }
 
-[[maybe_unused]] const bool kMixtures =
-    register_family("mixtral", read_mixtral) && register_family("gpt_oss", read_gpt_oss);
+[[maybe_unused]] const bool kMixtures = register_family("mixtral", read_mixtral) &&
+                                        register_family("minimax_m2", read_minimax_m2) &&
+                                        register_family("gpt_oss", read_gpt_oss);
 
 }  // namespace
 }  // namespace weft::models

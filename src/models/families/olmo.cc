@@ -1,4 +1,5 @@
-// OLMo 2 and 3, OLMoE. source: Olmo2Config, Olmo3Config and OlmoeConfig of transformers.
+// OLMo 2 and 3, OLMoE, FlexOlmo. source: Olmo2Config, Olmo3Config, OlmoeConfig and FlexOlmoConfig of
+// transformers.
 #include "models/families/family.h"
 
 namespace weft::models {
@@ -15,10 +16,7 @@ void read_olmo_parts(const JsonFields& fields, DecoderConfig& config) {
 
 void read_post_norms(const JsonFields& fields, DecoderConfig& config) {
   read_olmo_parts(fields, config);
-  TensorNames& names = config.names;
-  names.attention_norm = names.mlp_norm = "";
-  names.attention_post_norm = "post_attention_layernorm";
-  names.mlp_post_norm = "post_feedforward_layernorm";
+  set_norms_behind(config.names);
 }
 
 void read_olmo2(const JsonFields& fields, DecoderConfig& config) {
@@ -43,9 +41,16 @@ void read_olmoe(const JsonFields& fields, DecoderConfig& config) {
   read_experts(fields, config, "num_experts");
 }
 
-[[maybe_unused]] const bool kOlmoFamilies = register_family("olmo2", read_olmo2) &&
-                                            register_family("olmo3", read_olmo3) &&
-                                            register_family("olmoe", read_olmoe);
+void read_flex_olmo(const JsonFields& fields, DecoderConfig& config) {
+  read_post_norms(fields, config);
+  config.norm_eps = fields.real("rms_norm_eps", 1e-6);
+  read_rope(fields, config, 500000.0);
+  read_experts(fields, config, "num_experts");
+}
+
+[[maybe_unused]] const bool kOlmoFamilies =
+    register_family("olmo2", read_olmo2) && register_family("olmo3", read_olmo3) &&
+    register_family("olmoe", read_olmoe) && register_family("flex_olmo", read_flex_olmo);
 
 }  // namespace
 }  // namespace weft::models

@@ -1,7 +1,9 @@
 // rope_scaling and rope_parameters. source: transformers' modeling_rope_utils.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "core/printable.h"
 #include "models/families/family.h"
@@ -42,15 +44,18 @@ void read_long_rope(const JsonFields& rope, Rope& result) {
 }  // namespace
 
 void read_rope_dictionary(const JsonFields& rope, DecoderConfig& config, Rope& result,
-                          std::optional<double> share) {
+                          std::optional<double> share, std::span<const char* const> own) {
+  for (const char* key : own) rope.pass_over(key);
   const std::string type = rope.text("rope_type", rope.text("type", "default"));
   if (rope.has("type"))
     WEFT_CHECK(rope.text("type", type) == type,
                fmt::format("{} has the rope_type '{}' and the type '{}'", rope.where(), printable(type),
                            printable(rope.text("type", type))));
+  const char* const known[] = {"default", "linear", "dynamic", "llama3", "yarn", "longrope"};
   WEFT_CHECK(
-      type == "default" || type == "linear" || type == "llama3" || type == "yarn" || type == "longrope",
-      fmt::format("{} of type '{}' is not supported; weft has default, linear, llama3, yarn and longrope",
+      std::find(std::begin(known), std::end(known), type) != std::end(known),
+      fmt::format("{} of type '{}' is not supported; weft has default, linear, dynamic, llama3, yarn and "
+                  "longrope",
                   rope.where(), printable(type)));
   if (rope.has("rope_theta")) result.theta = rope.real("rope_theta");
   if (share && rope.has("partial_rotary_factor")) share = rope.real("partial_rotary_factor");
@@ -71,6 +76,14 @@ void read_rope_dictionary(const JsonFields& rope, DecoderConfig& config, Rope& r
   } else if (type != "default") {
     result.factor = rope.real("factor");
   }
+  // Dynamic frequencies are others from max_position_embeddings on alone, and weft has no more positions.
+  if (type == "dynamic") {
+    WEFT_CHECK(result.factor >= 1,
+               fmt::format("{}: the factor of dynamic frequencies must be at least 1, got {}", rope.where(),
+                           result.factor));
+    rope.pass_over("original_max_position_embeddings");
+    result.factor = 1;
+  }
   if (type == "linear") result.scaling = RopeScaling::Linear;
   if (type == "llama3") {
     result.scaling = RopeScaling::Llama3;
@@ -85,7 +98,8 @@ void read_rope_dictionary(const JsonFields& rope, DecoderConfig& config, Rope& r
   rope.check_all_understood(kIrrelevant);
 }
 
-void read_rope(const JsonFields& fields, DecoderConfig& config, double theta, std::optional<double> share) {
+void read_rope(const JsonFields& fields, DecoderConfig& config, double theta, std::optional<double> share,
+               std::span<const char* const> own) {
   Rope& rope = config.ropes[0];
   rope.theta = fields.real("rope_theta", theta);
   for (const char* key : {"partial_rotary_factor", "rotary_pct"})
@@ -104,7 +118,7 @@ void read_rope(const JsonFields& fields, DecoderConfig& config, double theta, st
                    fields.real("rope_theta") == dictionary.real("rope_theta"),
                fmt::format("{}: rope_theta is {}, and {} says {}", fields.where(), rope.theta, key,
                            dictionary.real("rope_theta", theta)));
-    read_rope_dictionary(dictionary, config, rope, share);
+    read_rope_dictionary(dictionary, config, rope, share, own);
     is_read = true;
   }
   if (!is_read) read_rope_dictionary(JsonFields(none, fields.where()), config, rope, share);

@@ -1,63 +1,13 @@
-// DeepSeek V3 and the text models of Llama 4. source: DeepseekV3Config and Llama4TextConfig of transformers.
-#include "models/families/family.h"
-
+// The text models of Llama 4. source: Llama4TextConfig of transformers.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "models/families/family.h"
 #include "weft/error.h"
 
 namespace weft::models {
 namespace {
-
-void read_latent(const JsonFields& fields, DecoderConfig& config) {
-  LatentAttention latent;
-  latent.query_rank = fields.integer("q_lora_rank", 0);
-  latent.rank = fields.integer("kv_lora_rank");
-  latent.plain_dim = fields.integer("qk_nope_head_dim");
-  latent.rope_dim = fields.integer("qk_rope_head_dim");
-  latent.value_dim = fields.integer("v_head_dim");
-  for (const char* key : {"head_dim", "qk_head_dim"}) fields.pass_over(key);
-  config.latent = latent;
-  config.head_dim = latent.plain_dim + latent.rope_dim;
-  config.num_kv_heads = config.num_heads;
-  config.ropes[0].dim = latent.rope_dim;
-}
-
-void read_deepseek_v3(const JsonFields& fields, DecoderConfig& config) {
-  read_sizes(fields, config);
-  read_activation(fields, config);
-  read_latent(fields, config);
-  read_rope(fields, config);
-  read_tied(fields, config, false);
-  expect(fields, "attention_bias", "false", "weft has no biases in latent attention");
-  config.ropes[0].interleaved = fields.boolean("rope_interleave", true);
-  double scale = 1 / std::sqrt(static_cast<double>(config.head_dim));
-  for (const char* key : {"rope_scaling", "rope_parameters"}) {
-    if (config.ropes[0].scaling != RopeScaling::Yarn || !fields.has(key)) continue;
-    const JsonFields rope(fields.get(key), key);
-    const double of_all = 0.1 * rope.real("mscale_all_dim", 0.0) * std::log(config.ropes[0].factor) + 1;
-    scale *= of_all * of_all;
-  }
-  config.score_scale = scale;
-  read_experts(fields, config, "n_routed_experts");
-  Experts& experts = *config.experts;
-  experts.is_normalized = fields.boolean("norm_topk_prob", true);
-  experts.scores = RouterScores::Sigmoid;
-  experts.has_correction = true;
-  experts.scale = fields.real("routed_scaling_factor", 2.5);
-  experts.groups = fields.integer("n_group", 8), experts.chosen_groups = fields.integer("topk_group", 4);
-  experts.shared_size = fields.integer("n_shared_experts", 1) * experts.intermediate_size;
-  const int64_t dense = fields.integer("first_k_dense_replace", 3);
-  for (int64_t i = 0; i < std::min(dense, static_cast<int64_t>(config.layers.size())); ++i)
-    config.layers[static_cast<size_t>(i)].has_experts = false;
-  expect(fields, "moe_layer_freq", "1", "weft has experts in every layer behind the first");
-  expect(fields, "scoring_func", "\"sigmoid\"", "experts of this family are chosen so");
-  expect(fields, "topk_method", "\"noaux_tc\"", "experts of this family are chosen so");
-  for (const char* key : {"ep_size", "aux_loss_alpha", "seq_aux"}) fields.pass_over(key);
-  config.unread_layers = fields.integer("num_nextn_predict_layers", 0);
-}
 
 void read_llama4(const JsonFields& fields, DecoderConfig& config) {
   read_sizes(fields, config);
@@ -121,8 +71,7 @@ void read_llama4(const JsonFields& fields, DecoderConfig& config) {
     matrix->is_transposed = matrix->is_bare = true, matrix->count = experts.count;
 }
 
-[[maybe_unused]] const bool kLargeMixtures =
-    register_family("deepseek_v3", read_deepseek_v3) && register_family("llama4_text", read_llama4);
+[[maybe_unused]] const bool kLlama4 = register_family("llama4_text", read_llama4);
 
 }  // namespace
 }  // namespace weft::models

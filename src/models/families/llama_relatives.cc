@@ -1,0 +1,124 @@
+// Arcee, Helium, CWM, Seed-OSS, InternLM 3, Ministral 3, EXAONE 4: Llama with little besides. source:
+// ArceeConfig, HeliumConfig, CwmConfig, SeedOssConfig, InternLM3Config, Ministral3Config, Exaone4Config of
+// transformers.
+#include <fmt/format.h>
+
+#include "models/families/family.h"
+#include "weft/error.h"
+
+namespace weft::models {
+namespace {
+
+void read_common(const JsonFields& fields, DecoderConfig& config, double eps, double theta,
+                 const std::string& activation = "silu") {
+  read_sizes(fields, config);
+  config.norm_eps = fields.real("rms_norm_eps", eps);
+  read_activation(fields, config, "hidden_act", activation);
+  read_rope(fields, config, theta);
+  read_tied(fields, config, false);
+}
+
+void read_arcee(const JsonFields& fields, DecoderConfig& config) {
+  read_common(fields, config, 1e-5, 10000.0, "relu2");
+  config.qkv_bias = config.output_bias = fields.boolean("attention_bias", false);
+  config.mlp_bias = fields.boolean("mlp_bias", false);
+  set_plain_mlp(config, "mlp.up_proj", "mlp.down_proj");
+}
+
+void read_helium(const JsonFields& fields, DecoderConfig& config) {
+  read_common(fields, config, 1e-8, 100000.0);
+  if (fields.is_absent("head_dim")) config.head_dim = 128;
+  config.ropes[0].interleaved = true;
+  config.qkv_bias = fields.boolean("attention_bias", false);
+  config.mlp_bias = fields.boolean("mlp_bias", false);
+}
+
+// One layer of four sees all positions.
+void read_cwm(const JsonFields& fields, DecoderConfig& config) {
+  config.ropes[0].original_positions = 8192;
+  read_common(fields, config, 1e-5, 1e6);
+  if (!fields.has("rope_parameters") && !fields.has("rope_scaling")) {
+    Rope& rope = config.ropes[0];
+    rope.scaling = RopeScaling::Llama3, rope.factor = 16, rope.original_positions = 8192;
+  }
+  expect(fields, "mlp_bias", "false", "a cwm model has no biases");
+  expect(fields, "attention_bias", "false", "a cwm model has no biases");
+  const std::vector<std::string> types = read_layer_types(fields, config);
+  const int64_t window = fields.integer("sliding_window", 8192);
+  for (size_t i = 0; i < config.layers.size(); ++i)
+    if (types.empty() ? i % 4 != 0 : types[i] == "sliding_attention") config.layers[i].window = window;
+}
+
+void read_seed_oss(const JsonFields& fields, DecoderConfig& config) {
+  read_common(fields, config, 1e-6, 10000.0);
+  if (fields.is_absent("head_dim")) config.head_dim = 128;
+  config.qkv_bias = fields.boolean("attention_bias", true);
+  config.output_bias = fields.boolean("attention_out_bias", false);
+  config.mlp_bias = fields.boolean("mlp_bias", false);
+}
+
+// Its first files call the biases otherwise.
+void read_internlm3(const JsonFields& fields, DecoderConfig& config) {
+  read_common(fields, config, 1e-5, 10000.0);
+  const bool of_qkv = fields.boolean("attention_bias", fields.boolean("qkv_bias", false)),
+             of_others = fields.boolean("mlp_bias", fields.boolean("bias", false));
+  WEFT_CHECK(of_qkv == of_others,
+             fmt::format("{}: qkv_bias is {} and bias {}: an internlm3 model has all biases "
+                         "or none",
+                         fields.where(), of_qkv, of_others));
+  config.qkv_bias = config.output_bias = config.mlp_bias = of_qkv;
+}
+
+// Queries grow with the position.
+void read_ministral3(const JsonFields& fields, DecoderConfig& config) {
+  static constexpr const char* kOwn[] = {"llama_4_scaling_beta", "max_position_embeddings"};
+  read_sizes(fields, config);
+  config.norm_eps = fields.real("rms_norm_eps", 1e-5);
+  read_activation(fields, config);
+  read_rope(fields, config, 1e6, std::nullopt, kOwn);
+  read_tied(fields, config, false);
+  if (fields.has("rope_parameters")) {
+    const JsonFields rope(fields.get("rope_parameters"), fields.where() + ": rope_parameters");
+    config.temperature = rope.real("llama_4_scaling_beta", 0.0);
+    config.temperature_positions =
+        rope.integer("original_max_position_embeddings", config.max_position_embeddings);
+  }
+  config.temperature_from = 0;
+  for (LayerKind& layer : config.layers) {
+    layer.has_temperature = config.temperature != 0;
+    if (fields.has("sliding_window")) layer.window = fields.integer("sliding_window");
+  }
+}
+
+// Norms behind attention and the MLP; of layers with and without a window, only those with one turn.
+void read_exaone4(const JsonFields& fields, DecoderConfig& config) {
+  read_common(fields, config, 1e-5, 10000.0);
+  config.head_norm = HeadNorm::Shared;
+  set_norms_behind(config.names);
+  const std::vector<std::string> types = read_layer_types(fields, config);
+  const bool has_pattern = fields.has("sliding_window") || fields.is_absent("sliding_window");
+  int64_t pattern = 4;
+  if (types.empty() && has_pattern) pattern = fields.integer("sliding_window_pattern", pattern);
+  fields.pass_over("sliding_window_pattern");
+  WEFT_CHECK(pattern > 0,
+             fmt::format("{}: sliding_window_pattern must be positive, got {}", fields.where(), pattern));
+  if (!has_pattern) return;
+  const int64_t window = fields.integer("sliding_window", 4096);
+  for (size_t i = 0; i < config.layers.size(); ++i) {
+    const bool slides =
+        types.empty() ? (static_cast<int64_t>(i) + 1) % pattern != 0 : types[i] == "sliding_attention";
+    if (slides)
+      config.layers[i].window = window;
+    else
+      config.layers[i].rope.reset();
+  }
+}
+
+[[maybe_unused]] const bool kLlamaRelatives =
+    register_family("arcee", read_arcee) && register_family("helium", read_helium) &&
+    register_family("cwm", read_cwm) && register_family("seed_oss", read_seed_oss) &&
+    register_family("internlm3", read_internlm3) && register_family("ministral3", read_ministral3) &&
+    register_family("exaone4", read_exaone4);
+
+}  // namespace
+}  // namespace weft::models
