@@ -211,11 +211,11 @@ int quantize(const QuantizeArguments& arguments) {
     report(std::to_string(i), layer);
   }
   const TensorNames& names = config.names;
-  copy(names.final_norm + ".weight", {config.hidden_size});
+  if (config.norm_has_weights) copy(names.final_norm + ".weight", {config.hidden_size});
   if (config.norm_bias) copy(names.final_norm + ".bias", {config.hidden_size});
   copy(names.embedding + ".weight", {config.vocab_size, config.hidden_size});
   if (config.has_learned_positions)
-    copy(names.positions + ".weight", {config.max_position_embeddings, config.hidden_size});
+    copy(names.positions + ".weight", {config.position_rows(), config.hidden_size});
   if (config.head_bias) copy(names.head + ".bias", {config.vocab_size});
   Layer head;
   if (gptq) calibrated = {{names.head, gptq->head()}};

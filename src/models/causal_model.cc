@@ -155,7 +155,7 @@ void CausalModel::embed(std::span<const int64_t> tokens, const std::function<int
   if (!weights_->positions.defined()) return;
   const Tensor row = Tensor::empty({1, hidden}, DType::F32);
   for (int64_t i = 0; i < rows; ++i) {
-    const int64_t number[] = {position(i)};
+    const int64_t number[] = {position(i) + config_.position_offset};
     weights_->positions.gather(number, row.data_as<float>());
     for (int64_t d = 0; d < hidden; ++d) out[i * hidden + d] += row.data_as<float>()[d];
   }

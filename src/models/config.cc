@@ -48,6 +48,7 @@ int64_t attention_parameters(const DecoderConfig& config) {
     if (config.head_norm == HeadNorm::Shared) norms = 2 * dim;
     if (config.head_norm == HeadNorm::PerHead || config.head_norm == HeadNorm::Whole)
       norms = (heads + kv) * dim;
+    if (config.head_norm_bias) norms *= 2;
   }
   return hidden * dim * (2 * heads + 2 * kv) + (config.qkv_bias ? dim * (heads + 2 * kv) : 0) +
          (config.output_bias ? hidden : 0) + norms + (config.has_sinks ? heads : 0);
@@ -56,7 +57,7 @@ int64_t attention_parameters(const DecoderConfig& config) {
 // Of a model each of whose layers' tokens has `chosen` experts.
 int64_t parameters(const DecoderConfig& config, bool all_experts) {
   const int64_t hidden = config.hidden_size;
-  const int64_t norm = hidden * (config.norm_bias ? 2 : 1);
+  const int64_t norm = config.norm_has_weights ? hidden * (config.norm_bias ? 2 : 1) : 0;
   const TensorNames& names = config.names;
   int64_t total = 0;
   for (int64_t i = 0; i < config.num_layers; ++i) {
@@ -79,7 +80,7 @@ int64_t parameters(const DecoderConfig& config, bool all_experts) {
     if (experts.shared_size > 0)
       total += mlp_parameters(config, experts.shared_size, false) + (experts.shared_is_gated ? hidden : 0);
   }
-  return total + norm + (config.has_learned_positions ? config.max_position_embeddings * hidden : 0) +
+  return total + norm + (config.has_learned_positions ? config.position_rows() * hidden : 0) +
          config.vocab_size * hidden * (config.tie_word_embeddings ? 1 : 2) +
          (config.head_bias ? config.vocab_size : 0);
 }
@@ -166,6 +167,7 @@ void DecoderConfig::check(const std::string& where, bool meta_names) const {
             fmt::format("between 0 and {}", kMost), latent->query_rank);
   }
   if (temperature != 0) size("floor_scale", temperature_positions);
+  require(clip_qkv >= 0 && clip_qkv <= 1e6, "clip_qkv", "between 0 and 1000000", clip_qkv);
   for (const auto& [field, value] :
        {std::pair{"attn_logit_softcapping", score_cap}, {"final_logit_softcapping", logit_cap}})
     require(value >= 0 && value <= 1e6, field, "between 0 and 1000000", value);

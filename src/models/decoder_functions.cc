@@ -237,7 +237,10 @@ Tensor CausalModel::embed_functions(std::span<const int64_t> tokens,
   };
   Tensor x = rows(weights_->embedding.rows, tokens);
   if (config_.embedding_scale != 1) x = x * config_.embedding_scale;
-  return weights_->positions.defined() ? x + rows(weights_->positions.rows, positions) : x;
+  if (!weights_->positions.defined()) return x;
+  std::vector<int64_t> numbers(positions.begin(), positions.end());
+  for (int64_t& number : numbers) number += config_.position_offset;
+  return x + rows(weights_->positions.rows, numbers);
 }
 
 Tensor CausalModel::run_layer(size_t index, const Tensor& x, FunctionCache& cache,
@@ -284,6 +287,7 @@ Tensor CausalModel::run_layer(size_t index, const Tensor& x, FunctionCache& cach
                                 1),
                     qkv.shape());
     }
+    if (config_.clip_qkv != 0) qkv = minimum(maximum(qkv, -config_.clip_qkv), config_.clip_qkv);
     mixed = cache.attend(index, qkv);
     if (config_.latent) {
       const int64_t tokens = x.size(0), heads = mixed.size(1) / config_.head_dim;

@@ -73,16 +73,20 @@ Tensor HeadNorms::operator()(const Tensor& x, const std::function<void(const Ten
   } else {
     result = layer_norm(x, {dim}, Tensor(), Tensor(), eps);
   }
-  return weight.defined() ? result * weight : result;
+  if (weight.defined()) result = result * weight;
+  return bias.defined() ? result + bias : result;
 }
 
 void HeadNorms::run(float* x, int64_t rows, int64_t stride, const Tensor& sums,
                     const std::function<void(const Tensor&)>& add) const {
   const float* const weights = weight.defined() ? weight.data_as<float>() : nullptr;
+  const float* const added = bias.defined() ? bias.data_as<float>() : nullptr;
   const auto scaled = [&](float* head, int64_t number, float mean, float factor) {
     const float* const own =
         weights == nullptr || shape == HeadNorm::Shared ? weights : weights + number * dim;
-    for (int64_t d = 0; d < dim; ++d) head[d] = (head[d] - mean) * factor * (own == nullptr ? 1.0f : own[d]);
+    for (int64_t d = 0; d < dim; ++d)
+      head[d] =
+          (head[d] - mean) * factor * (own == nullptr ? 1.0f : own[d]) + (added == nullptr ? 0.0f : added[d]);
   };
   const auto inverse = [&](double squares, int64_t count) {
     return static_cast<float>(1 / std::sqrt(squares / static_cast<double>(count) + eps));

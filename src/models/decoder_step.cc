@@ -143,6 +143,10 @@ void DecoderStep::attention(size_t index, const Tensor& input, const StepCache& 
     layer.key_norm.run(queries + layer.query_norm.heads * layer.query_norm.dim, rows_, qkv.size(1), sums,
                        sum);
   }
+  if (const auto most = static_cast<float>(model_.config_.clip_qkv); most != 0) {
+    float* const values = qkv.data_as<float>();
+    for (int64_t i = 0; i < qkv.numel(); ++i) values[i] = std::clamp(values[i], -most, most);
+  }
   cache.attend(index, qkv, attended);
   if (model_.config_.latent) values_of_heads(attended, view(values_));
 }

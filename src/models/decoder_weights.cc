@@ -42,8 +42,7 @@ class Loader {
         source_.embedding(names.embedding + ".weight", config_.vocab_size, hidden).to(options_.device);
     if (config_.has_learned_positions)
       weights->positions =
-          source_.embedding(names.positions + ".weight", config_.max_position_embeddings, hidden)
-              .to(options_.device);
+          source_.embedding(names.positions + ".weight", config_.position_rows(), hidden).to(options_.device);
     const MatrixPart words = rows(vocab_range(config_, share_.rank, share_.size));
     LinearWeight head =
         config_.tie_word_embeddings
@@ -79,6 +78,10 @@ class Loader {
   Norm norm(const std::string& name, int64_t size, bool has_bias) const {
     if (name.empty()) return {};
     Norm result{.kind = config_.norm, .eps = config_.norm_eps, .size = size};
+    if (!config_.norm_has_weights) {
+      result.weight = here(Tensor::full({size}, 1.0, DType::F32));
+      return result;
+    }
     result.weight = here(offset(source_.vector(prefix_ + name + ".weight", {size})));
     if (has_bias) result.bias = here(source_.vector(prefix_ + name + ".bias", {size}));
     return result;
@@ -101,11 +104,19 @@ class Loader {
     const std::string full = prefix_ + name + ".weight";
     if (config_.head_norm == HeadNorm::Shared) {
       result.weight = here(offset(source_.vector(full, {dim})));
+      if (config_.head_norm_bias) result.bias = here(source_.vector(prefix_ + name + ".bias", {dim}));
       return result;
     }
     const bool is_whole = config_.head_norm == HeadNorm::Whole;
-    const Tensor weight =
-        reshape(source_.vector(full, is_whole ? Shape{all * dim} : Shape{all, dim}), {all, dim});
+    Tensor weight;
+    if (const std::vector<std::string> each = names_of_heads(name, all); !each.empty()) {
+      std::vector<Tensor> rows;
+      for (const std::string& one : each)
+        rows.push_back(reshape(source_.vector(prefix_ + one + ".weight", {dim}), {1, dim}));
+      weight = concatenate(rows, 0);
+    } else {
+      weight = reshape(source_.vector(full, is_whole ? Shape{all * dim} : Shape{all, dim}), {all, dim});
+    }
     const Range part = share_.of(all);
     result.weight = here(offset(slice(weight, 0, part.begin, part.end).contiguous()));
     return result;

@@ -31,6 +31,7 @@ struct HeadNorms {
   double eps = 0;
   int64_t heads = 0, dim = 0, all_heads = 0;  // this rank's, and all ranks'
   Tensor weight = {};                         // [dim], or [heads, dim]; undefined: ones
+  Tensor bias = {};                           // [dim]; undefined: zeros
 
   explicit operator bool() const { return shape != HeadNorm::None; }
   // x[tokens, heads, dim]; `sum` adds over the ranks.

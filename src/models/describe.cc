@@ -98,11 +98,12 @@ std::vector<std::pair<std::string, std::string>> describe(const DecoderConfig& c
   line("layers", fmt::format("{} of {}{}", config.num_layers, config.hidden_size,
                              config.is_parallel ? ", attention beside the MLP" : ""));
   const TensorNames& names = config.names;
-  line("norms", fmt::format("{}, eps {}{}{}{}{}", config.norm == NormKind::Rms ? "rms" : "layer",
-                            config.norm_eps, config.norm_bias ? ", bias" : "",
-                            config.norm_offset != 0 ? fmt::format(", weights + {}", config.norm_offset) : "",
-                            names.attention_norm.empty() ? ", none before" : ", before",
-                            names.attention_post_norm.empty() ? "" : " and behind"));
+  line("norms",
+       fmt::format("{}, eps {}{}{}{}{}{}", config.norm == NormKind::Rms ? "rms" : "layer", config.norm_eps,
+                   config.norm_has_weights ? "" : ", no weights", config.norm_bias ? ", bias" : "",
+                   config.norm_offset != 0 ? fmt::format(", weights + {}", config.norm_offset) : "",
+                   names.attention_norm.empty() ? ", none before" : ", before",
+                   names.attention_post_norm.empty() ? "" : " and behind"));
   line("heads", fmt::format("{} of {}, {} for keys and values", config.num_heads, config.head_dim,
                             config.num_kv_heads));
   const char* const head_norms[] = {"", "one weight for all heads", "a weight per head",
@@ -146,6 +147,7 @@ std::vector<std::pair<std::string, std::string>> describe(const DecoderConfig& c
                                        {config.head_bias, "the head"}})
     if (is_there) biases += fmt::format("{}{}", biases.empty() ? "" : ", ", what);
   line("biases", biases);
+  scale("limit of queries, keys and values", config.clip_qkv, 0);
   scale("scale of scores", config.score_scale.value_or(0), 0);
   scale("cap of scores", config.score_cap, 0);
   if (config.has_sinks) line("sinks", "one per head");

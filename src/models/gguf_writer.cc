@@ -101,7 +101,9 @@ class GgufWriter {
         config_.mlp_bias != read.mlp_bias)
       return "which matrices have biases";
     if (config_.is_parallel != read.is_parallel) return "that attention is beside the MLP";
-    if (config_.head_norm != read.head_norm) return "the norms of heads";
+    if (config_.head_norm != read.head_norm || config_.head_norm_bias != read.head_norm_bias)
+      return "the norms of heads";
+    if (config_.clip_qkv != read.clip_qkv) return "the limit of queries, keys and values";
     const Experts own = config_.experts.value_or(Experts{}), other = read.experts.value_or(Experts{});
     if (own.is_normalized != other.is_normalized || own.scores != other.scores || own.scale != other.scale)
       return "how experts are weighted";
@@ -203,7 +205,7 @@ class GgufWriter {
     add_matrix(names.embedding + ".weight", table.rows);
     if (config_.has_learned_positions)
       add(names.positions + ".weight",
-          source_->embedding(own.positions + ".weight", config_.max_position_embeddings, hidden).rows);
+          source_->embedding(own.positions + ".weight", config_.position_rows(), hidden).rows);
     add(names.final_norm + ".weight", offset(source_->vector(own.final_norm + ".weight", {hidden})));
     if (config_.norm_bias)
       add(names.final_norm + ".bias", source_->vector(own.final_norm + ".bias", {hidden}));

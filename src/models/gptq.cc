@@ -201,7 +201,7 @@ Gptq::Gptq(std::shared_ptr<const Checkpoint> checkpoint, const QuantizationSchem
       weights_->embedding(config_.names.embedding + ".weight", config_.vocab_size, config_.hidden_size);
   RowTable positions;
   if (config_.has_learned_positions)
-    positions = weights_->embedding(config_.names.positions + ".weight", config_.max_position_embeddings,
+    positions = weights_->embedding(config_.names.positions + ".weight", config_.position_rows(),
                                     config_.hidden_size);
   for (const std::vector<int64_t>& ids : sequences) {
     if (ids.empty()) continue;
@@ -215,7 +215,7 @@ Gptq::Gptq(std::shared_ptr<const Checkpoint> checkpoint, const QuantizationSchem
     if (config_.embedding_scale != 1) x = x * config_.embedding_scale;
     if (positions.defined()) {
       std::vector<int64_t> numbers(ids.size());
-      std::iota(numbers.begin(), numbers.end(), 0);
+      std::iota(numbers.begin(), numbers.end(), config_.position_offset);
       const Tensor of_places = Tensor::empty(x.shape(), DType::F32);
       positions.gather(numbers, of_places.data_as<float>());
       x = x + of_places;

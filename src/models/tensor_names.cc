@@ -106,9 +106,10 @@ class LayerTensors {
       use(prefix_ + name + ".weight", {size});
       if (bias) use(prefix_ + name + ".bias", {size});
     };
-    for (const std::string* name :
-         {&names.attention_norm, &names.attention_post_norm, &names.mlp_norm, &names.mlp_post_norm})
-      norm(*name, hidden, config_.norm_bias);
+    if (config_.norm_has_weights)
+      for (const std::string* name :
+           {&names.attention_norm, &names.attention_post_norm, &names.mlp_norm, &names.mlp_post_norm})
+        norm(*name, hidden, config_.norm_bias);
     if (kind_.has_experts && config_.experts->has_correction)
       use(prefix_ + names.correction, correction_shape(config_));
     if (kind_.is_convolution) {
@@ -127,7 +128,10 @@ class LayerTensors {
       const Shape shape = config_.head_norm == HeadNorm::Shared    ? Shape{config_.head_dim}
                           : config_.head_norm == HeadNorm::PerHead ? Shape{heads, config_.head_dim}
                                                                    : Shape{heads * config_.head_dim};
-      use(prefix_ + *name + ".weight", shape);
+      const std::vector<std::string> each = names_of_heads(*name, heads);
+      for (const std::string& one : each) use(prefix_ + one + ".weight", {config_.head_dim});
+      if (each.empty()) use(prefix_ + *name + ".weight", shape);
+      if (config_.head_norm_bias) use(prefix_ + *name + ".bias", {config_.head_dim});
     }
   }
 
@@ -138,6 +142,14 @@ class LayerTensors {
 };
 
 }  // namespace
+
+std::vector<std::string> names_of_heads(const std::string& name, int64_t heads) {
+  const size_t number = name.find("{}");
+  std::vector<std::string> names;
+  for (int64_t head = 0; head < heads && number != std::string::npos; ++head)
+    names.push_back(std::string(name).replace(number, 2, std::to_string(head)));
+  return names;
+}
 
 Shape correction_shape(const DecoderConfig& config) {
   return config.names.correction_is_row ? Shape{1, config.experts->count} : Shape{config.experts->count};

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "models/checkpoint.h"
 
@@ -45,6 +46,8 @@ void for_each_matrix(const DecoderConfig& config, int64_t layer,
 // Its other tensors: the name, and the shape.
 void for_each_vector(const DecoderConfig& config, int64_t layer,
                      const std::function<void(const std::string& name, const Shape& shape)>& use);
+// Where a norm of heads has a tensor for each ("norms.{}"), their names; else nothing.
+std::vector<std::string> names_of_heads(const std::string& name, int64_t heads);
 Shape correction_shape(const DecoderConfig& config);
 std::string layer_prefix(const TensorNames& names, int64_t layer);
 

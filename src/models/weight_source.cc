@@ -249,7 +249,9 @@ class RandomWeights : public WeightSource {
     return weight;
   }
   RowTable embedding(const std::string&, int64_t rows, int64_t columns) override {
-    return {.rows = embedding_ = uniform(rows, columns, dtype_), .columns = columns};
+    const Tensor table = uniform(rows, columns, dtype_);
+    if (!embedding_.defined()) embedding_ = table;  // the first is that of words
+    return {.rows = table, .columns = columns};
   }
   LinearWeight tied_head(const std::string& name, const std::string&, int64_t, int64_t,
                          const MatrixPart& part) override {

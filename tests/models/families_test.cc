@@ -39,11 +39,59 @@ constexpr Case kCases[] = {
                        "v_head_dim": 12, "n_routed_experts": 8, "num_experts_per_tok": 2, "n_group": 4,
                        "topk_group": 2, "moe_intermediate_size": 32, "first_k_dense_replace": 1)"},
     {"lfm2", R"("layer_types": ["conv", "full_attention", "conv", "full_attention"], "conv_bias": true)"},
+    {"arcee", R"("mlp_bias": true)"},
+    {"helium", R"("head_dim": 16)"},
+    {"cwm", R"("head_dim": 16, "sliding_window": 5)"},
+    {"seed_oss", R"("head_dim": 16)"},
+    {"internlm3", R"("qkv_bias": true, "bias": true,
+                     "rope_scaling": {"rope_type": "dynamic", "factor": 6.0})"},
+    {"ministral3", R"("rope_parameters": {"rope_type": "yarn", "factor": 4, "llama_4_scaling_beta": 0.3,
+                      "original_max_position_embeddings": 8})"},
+    {"exaone4", R"("sliding_window": 5)"},
+    {"deepseek_v2", R"("kv_lora_rank": 16, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 12,
+                       "n_routed_experts": 8, "num_experts_per_tok": 3, "n_group": 4, "topk_group": 2,
+                       "topk_method": "group_limited_greedy", "routed_scaling_factor": 1.5,
+                       "moe_intermediate_size": 32, "first_k_dense_replace": 1)"},
+    {"dots1", R"("n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32)"},
+    {"glm4_moe", R"("n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32,
+                    "use_qk_norm": true, "attention_bias": true)"},
+    {"ernie4_5_moe", R"("moe_num_experts": 8, "moe_k": 2, "moe_intermediate_size": 32)"},
+    {"granitemoe", R"("num_local_experts": 4, "num_experts_per_tok": 2, "residual_multiplier": 0.5)"},
+    {"granitemoeshared",
+     R"("num_local_experts": 4, "num_experts_per_tok": 2, "shared_intermediate_size": 48)"},
+    {"minimax_m2", R"("num_local_experts": 4, "num_experts_per_tok": 2, "rotary_dim": 4)"},
+    {"flex_olmo", R"("num_experts": 4, "num_experts_per_tok": 2)"},
+    {"vaultgemma", R"("head_dim": 16, "sliding_window": 5, "query_pre_attn_scalar": 20)"},
+    {"lfm2_moe", R"("layer_types": ["conv", "full_attention", "conv", "full_attention"], "num_experts": 4,
+                    "num_experts_per_tok": 2, "moe_intermediate_size": 32, "num_dense_layers": 1)"},
+    {"olmo", R"("clip_qkv": 0.05)"},
+    {"olmoe", R"("num_experts": 4, "num_experts_per_tok": 2, "clip_qkv": 0.05)"},
+    {"phi", R"("qk_layernorm": true)"},
+    {"stablelm", R"("qk_layernorm": true, "use_parallel_residual": true)"},
+    {"persimmon", R"("partial_rotary_factor": 0.5)"},
+};
+
+// Of families that call sizes otherwise.
+constexpr Case kOtherSizes[] = {
+    {"gpt_neo",
+     R"("vocab_size": 96, "hidden_size": 64, "num_layers": 4, "num_heads": 8, "intermediate_size": 96,
+                   "max_position_embeddings": 64, "window_size": 5,
+                   "attention_types": [[["global", "local"], 2]])"},
+    {"gptj",
+     R"("vocab_size": 96, "n_embd": 64, "n_layer": 4, "n_head": 8, "n_positions": 64, "rotary_dim": 4)"},
+    {"codegen",
+     R"("vocab_size": 96, "n_embd": 64, "n_layer": 4, "n_head": 8, "n_positions": 64, "rotary_dim": 4)"},
+    {"gpt_bigcode", R"("vocab_size": 96, "n_embd": 64, "n_layer": 4, "n_head": 8, "n_positions": 64)"},
+    {"opt", R"("vocab_size": 96, "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 8,
+               "ffn_dim": 96, "max_position_embeddings": 64)"},
 };
 
 DecoderConfig config_of(const Case& family) {
   const Folder folder;
   const std::string fields = family.fields;
+  if (fields.starts_with("\"vocab_size"))
+    return read_config_json(folder.write(
+        "config.json", R"({"model_type": ")" + std::string(family.name) + "\", " + fields + "}"));
   return read_config_json(
       folder.write("config.json",
                    R"({"vocab_size": 96, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 4,
@@ -125,6 +173,8 @@ TEST_P(Families, AreDescribed) {
   EXPECT_EQ(config.num_active_parameters() < config.num_parameters(), config.experts.has_value());
 }
 
+INSTANTIATE_TEST_SUITE_P(OtherSizes, Families, ::testing::ValuesIn(kOtherSizes),
+                         [](const auto& info) { return std::string(info.param.name); });
 INSTANTIATE_TEST_SUITE_P(All, Families, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
@@ -147,6 +197,32 @@ TEST(Experts, ConfigurationsThatCannotBe) {
   EXPECT_THAT(error(R"("num_local_experts": 0, "num_experts_per_tok": 1)"),
               ::testing::HasSubstr("the number of experts must be between 1 and"));
   EXPECT_THAT(error(R"("num_experts_per_tok": 1)"), ::testing::HasSubstr("no 'num_local_experts'"));
+}
+
+TEST(Families, WhatTheyAreNotIsRefusedByName) {
+  const auto error = [](const char* family, const char* fields) {
+    return error_of([&] { config_of({family, fields}); });
+  };
+  const char* const sizes = R"("vocab_size": 96, "hidden_size": 64, "num_hidden_layers": 4, "ffn_dim": 96,
+                               "num_attention_heads": 8, )";
+  EXPECT_THAT(error("opt", (std::string(sizes) + R"("do_layer_norm_before": false)").c_str()),
+              ::testing::HasSubstr("'do_layer_norm_before' with the value false"));
+  EXPECT_THAT(error("opt", (std::string(sizes) + R"("word_embed_proj_dim": 32)").c_str()),
+              ::testing::HasSubstr("'word_embed_proj_dim' with the value 32"));
+  EXPECT_THAT(error("internlm3", R"("qkv_bias": true)"), ::testing::HasSubstr("has all biases or none"));
+  EXPECT_THAT(error("olmo", R"("clip_qkv": -1)"),
+              ::testing::HasSubstr("clip_qkv must be between 0 and 1000000, got -1"));
+  EXPECT_THAT(error("exaone4", R"("sliding_window_pattern": 0)"),
+              ::testing::HasSubstr("sliding_window_pattern must be positive, got 0"));
+  EXPECT_THAT(error("ernie4_5_moe", R"("moe_layer_interval": 0)"),
+              ::testing::HasSubstr("moe_layer_interval must be positive, got 0"));
+  const char* const neo = R"("vocab_size": 96, "hidden_size": 64, "num_layers": 4, "num_heads": 8, )";
+  EXPECT_THAT(error("gpt_neo", (std::string(neo) + R"("attention_types": [[["global"], 3]])").c_str()),
+              ::testing::HasSubstr("3 layers have a kind of attention, num_layers is 4"));
+  EXPECT_THAT(error("gpt_neo", (std::string(neo) + R"("attention_types": [3])").c_str()),
+              ::testing::HasSubstr("attention_types must be a list of pairs"));
+  EXPECT_THAT(error("codegen", R"("vocab_size": 96, "n_embd": 60, "n_layer": 4, "n_head": 6)"),
+              ::testing::HasSubstr("n_head is a multiple of 4, got 6"));
 }
 
 }  // namespace

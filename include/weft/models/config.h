@@ -122,14 +122,16 @@ struct DecoderConfig {
   NormKind norm = NormKind::Rms;
   double norm_eps = 1e-5;
   double norm_offset = 0.0;  // weights are stored without it
-  bool norm_bias = false;
+  bool norm_bias = false, norm_has_weights = true;
   HeadNorm head_norm = HeadNorm::None;
   NormKind head_norm_kind = NormKind::Rms;
-  bool head_norm_has_weights = true;
+  bool head_norm_has_weights = true, head_norm_bias = false;
   bool is_parallel = false;  // attention and the MLP have the same input, and their outputs are added
 
   std::vector<Rope> ropes = {Rope{}};
   bool has_learned_positions = false;
+  int64_t position_offset = 0;  // of a position's row among the learned ones
+  double clip_qkv = 0.0;  // queries, keys and values lie between its negative and it; 0: they may be any
   std::optional<double> score_scale;  // 1 / sqrt(head_dim) where empty
   double score_cap = 0.0;             // scores become cap * tanh(score / cap); 0: they do not
   bool has_sinks = false;             // a score per head that takes weight and adds nothing
@@ -162,6 +164,7 @@ struct DecoderConfig {
   std::optional<int64_t> window_of(int64_t index) const { return layer(index).window; }
   // Of a head that attention computes with, and that it gives: other numbers with latent attention.
   int64_t value_dim() const { return latent ? latent->value_dim : head_dim; }
+  int64_t position_rows() const { return max_position_embeddings + position_offset; }  // of learned ones
   // The number of elements of all weights, embeddings counted once where they are tied.
   int64_t num_parameters() const;
   // Of the weights that one token is multiplied with: of experts, those that are chosen.

@@ -1,5 +1,5 @@
-// OLMo 2 and 3, OLMoE, FlexOlmo. source: Olmo2Config, Olmo3Config, OlmoeConfig and FlexOlmoConfig of
-// transformers.
+// OLMo 1 to 3, OLMoE, FlexOlmo. source: OlmoConfig, Olmo2Config, Olmo3Config, OlmoeConfig and FlexOlmoConfig
+// of transformers.
 #include "models/families/family.h"
 
 namespace weft::models {
@@ -12,6 +12,18 @@ void read_olmo_parts(const JsonFields& fields, DecoderConfig& config) {
   read_tied(fields, config, false);
   config.head_norm = HeadNorm::Whole;
   config.qkv_bias = config.output_bias = fields.boolean("attention_bias", false);
+}
+
+// Norms without weights.
+void read_olmo(const JsonFields& fields, DecoderConfig& config) {
+  read_olmo_parts(fields, config);
+  read_rope(fields, config);
+  config.norm_eps = 1e-5;
+  fields.pass_over("rms_norm_eps");
+  config.norm = NormKind::Layer;
+  config.norm_has_weights = false;
+  config.head_norm = HeadNorm::None;
+  config.clip_qkv = fields.real("clip_qkv", 0.0);
 }
 
 void read_post_norms(const JsonFields& fields, DecoderConfig& config) {
@@ -37,7 +49,7 @@ void read_olmo3(const JsonFields& fields, DecoderConfig& config) {
 void read_olmoe(const JsonFields& fields, DecoderConfig& config) {
   read_olmo_parts(fields, config);
   read_rope(fields, config);
-  expect(fields, "clip_qkv", "false", "weft does not clip queries, keys and values");
+  config.clip_qkv = fields.real("clip_qkv", 0.0);
   read_experts(fields, config, "num_experts");
 }
 
@@ -49,8 +61,9 @@ void read_flex_olmo(const JsonFields& fields, DecoderConfig& config) {
 }
 
 [[maybe_unused]] const bool kOlmoFamilies =
-    register_family("olmo2", read_olmo2) && register_family("olmo3", read_olmo3) &&
-    register_family("olmoe", read_olmoe) && register_family("flex_olmo", read_flex_olmo);
+    register_family("olmo", read_olmo) && register_family("olmo2", read_olmo2) &&
+    register_family("olmo3", read_olmo3) && register_family("olmoe", read_olmoe) &&
+    register_family("flex_olmo", read_flex_olmo);
 
 }  // namespace
 }  // namespace weft::models

@@ -10,7 +10,12 @@ void read_phi(const JsonFields& fields, DecoderConfig& config) {
   read_activation(fields, config, "hidden_act", "gelu_new");
   read_rope(fields, config, 10000.0, 0.5);
   read_tied(fields, config, false);
-  expect(fields, "qk_layernorm", "false", "weft has no norms of heads in this family");
+  if (fields.boolean("qk_layernorm", false)) {
+    config.head_norm = HeadNorm::Shared;
+    config.head_norm_kind = NormKind::Layer;
+    config.head_norm_bias = true;
+    config.names.query_norm = "self_attn.q_layernorm", config.names.key_norm = "self_attn.k_layernorm";
+  }
   config.norm = NormKind::Layer;
   config.norm_bias = config.is_parallel = true;
   config.qkv_bias = config.output_bias = config.mlp_bias = config.head_bias = true;

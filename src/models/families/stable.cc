@@ -10,7 +10,12 @@ void read_stablelm(const JsonFields& fields, DecoderConfig& config) {
   read_activation(fields, config);
   read_rope(fields, config, 10000.0, 0.25);
   read_tied(fields, config, false);
-  expect(fields, "qk_layernorm", "false", "weft has no norms of heads in this family");
+  if (fields.boolean("qk_layernorm", false)) {
+    config.head_norm = HeadNorm::PerHead;
+    config.head_norm_kind = NormKind::Layer;
+    config.names.query_norm = "self_attn.q_layernorm.norms.{}";
+    config.names.key_norm = "self_attn.k_layernorm.norms.{}";
+  }
   config.norm = NormKind::Layer;
   config.norm_bias = true;
   config.qkv_bias = fields.boolean("use_qkv_bias", false);
