@@ -143,3 +143,34 @@ def test_programs_of_pytorch(name):
             program.run_decompositions()
     else:
         test_exported.check(name, program.run_decompositions().module())
+
+
+RESIZED = [
+    {"size": (9, 4, 8)},
+    {"scale_factor": 1.7},
+    {"scale_factor": 0.5},
+    {"scale_factor": 1.7, "recompute_scale_factor": True},
+    {"size": (1, 6, 2), "align_corners": True},
+    {"scale_factor": 2.0, "align_corners": True},
+]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("options", RESIZED, ids=str)
+@pytest.mark.parametrize("sizes", [(2, 3, 7), (1, 2, 4, 5, 3)], ids=["linear", "trilinear"])
+def test_linear_resizing(sizes, options, dtype):
+    class Resize(torch.nn.Module):
+        def forward(self, x):
+            return torch.nn.functional.interpolate(
+                x, **options, mode="linear" if len(sizes) == 3 else "trilinear"
+            )
+
+    if "size" in options:
+        options = {**options, "size": options["size"][: len(sizes) - 2]}
+    x = torch.randn(*sizes, generator=torch.Generator().manual_seed(0)).to(dtype)
+    module = Resize()
+    program = torch.export.export(module, (x,)).run_decompositions()
+    assert not any("upsample" in str(node.target) for node in program.graph.nodes)
+    # Parts of 16 bits compute in float32, where the operator's own weights are of 16 bits, as PyTorch's.
+    expected = module(x.float()).to(dtype) if dtype is torch.bfloat16 else module(x)
+    torch.testing.assert_close(program.module()(x), expected)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from test_export import answers_of_pytorch, torch_python
 from test_export_families import run_both_ways, written
+from weft.torch.export import load
 
 PROGRAMS = Path(__file__).parent / "programs"
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "common")
@@ -36,6 +37,14 @@ families = Families()
 """
 
 
+# What export does not follow, in PyTorch as here: numbers that values decide.
+NOT_EXPORTED = {"graph": r"graphs = int\(batch.max\(\)\) \+ 1", "tagger": "tagger.py|FakeTensor"}
+# What PyTorch alone does not: a mask that its encoder looks into.
+NOT_EXPORTED_BY_PYTORCH = {**NOT_EXPORTED, "text": "self.encoder"}
+# Operators over PyTorch's own layouts of its processor's kernels, which no script of weft has.
+NOT_LOADED = {"quantized": "aten::_weight_int4pack_mm_for_cpu"}
+
+
 @pytest.fixture
 def python():
     if torch_python() is None:
@@ -46,11 +55,24 @@ def python():
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_exported_by_pytorch(name, python, tmp_path):
-    run_both_ways(written(MAKE, name, tmp_path / "made", [python]), tmp_path)
+    if name in NOT_EXPORTED_BY_PYTORCH:
+        with pytest.raises(AssertionError, match=NOT_EXPORTED_BY_PYTORCH[name]):
+            written(MAKE, name, tmp_path / "made", [python])
+        return
+    folder = written(MAKE, name, tmp_path / "made", [python])
+    if name in NOT_LOADED:
+        with pytest.raises(NotImplementedError, match=NOT_LOADED[name]):
+            load(folder / "plain.pt2")
+        return
+    run_both_ways(folder, tmp_path)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_exported_by_weft(name, python, tmp_path):
+    if name in NOT_EXPORTED:
+        with pytest.raises(AssertionError, match=NOT_EXPORTED[name]):
+            written(MAKE, name, tmp_path / "made", [sys.executable, "-m", "weft.torch"])
+        return
     folder = written(MAKE, name, tmp_path / "made", [sys.executable, "-m", "weft.torch"])
     assert answers_of_pytorch(folder) == {"plain": "equal", "core": "equal"}

@@ -1,5 +1,6 @@
 """What layers, activations and recurrent layers are made of."""
 
+import itertools
 import math
 
 import weft
@@ -288,6 +289,58 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
         include_last_offset,
         padding_idx,
     )
+
+
+# ---- resizing --------------------------------------------------------------------------------------------------
+def _linear_resize(dims):
+    """upsample_linear1d and upsample_trilinear3d. source: the sums of torch/_decomp/decompositions.py's _upsample_linear."""
+
+    def apply(x, output_size, align_corners, *scales):
+        if not x.dtype.is_floating_point:
+            return NotImplemented
+        scales = list(scales) or [None] * dims
+        firsts, seconds, shares = [], [], []
+        for at in range(dims):
+            size, wanted, scale = int(x.shape[at + 2]), int(output_size[at]), scales[at]
+            place = _cast(_arange(wanted), x.dtype)
+            if align_corners:
+                place = _mul(place, (size - 1.0) / (wanted - 1.0) if wanted > 1 else 0.0)
+            else:
+                step = 1.0 / scale if scale is not None and scale > 0 else size / wanted
+                place = aten.clamp(_sub(_mul(_add(place, 0.5), step), 0.5), 0.0)
+            place = view(place, [wanted, *[1] * (dims - 1 - at)])
+            first = _cast(place, weft.int64)
+            firsts.append(first)
+            seconds.append(aten.clamp(_add(first, 1), None, size - 1))
+            shares.append(aten.clamp(_sub(place, _cast(first, x.dtype)), 0.0, 1.0))
+        corners = [
+            aten["index.Tensor"](
+                x, [None, None, *(pair[which] for pair, which in zip(zip(firsts, seconds), corner))]
+            )
+            for corner in itertools.product((0, 1), repeat=dims)
+        ]
+        for share in reversed(shares):
+            corners = [
+                _add(one, _mul(_sub(other, one), share)) for one, other in zip(corners[::2], corners[1::2])
+            ]
+        return corners[0]
+
+    return apply
+
+
+def _resize_by_factors(resize, dims):
+    def apply(x, output_size, align_corners, scale_factors):
+        if output_size is not None:
+            return resize(x, output_size, align_corners)
+        sizes = [int(int(x.shape[at + 2]) * scale_factors[at]) for at in range(dims)]
+        return resize(x, sizes, align_corners, *scale_factors)
+
+    return apply
+
+
+for _name, _dims in (("linear1d", 1), ("trilinear3d", 3)):
+    TABLE[f"upsample_{_name}"] = _wide(_linear_resize(_dims))
+    TABLE[f"upsample_{_name}.vec"] = _wide(_resize_by_factors(_linear_resize(_dims), _dims))
 
 
 # ---- recurrent layers ------------------------------------------------------------------------------------------
