@@ -153,7 +153,11 @@ def attention(
     elif attn_mask is not None:
         scores = _add(scores, attn_mask)
     weights = aten._softmax(scores, -1, False) if attn_mask is None else safe_softmax(scores, -1)
-    return matmul(weights, value)
+    result = matmul(weights, value)
+    if query.dim() != 4:
+        return result
+    # PyTorch's kernel for CPUs leaves the heads of a token side by side, and graphs have views of them.
+    return _swap(aten.clone(_swap(result, -3, -2), memory_format=0), -3, -2)
 
 
 @rule("max_pool1d")

@@ -521,12 +521,22 @@ class Writer:
             "outputs": [],
             "in_spec": tree_text(captured.in_spec),
             "out_spec": tree_text(captured.run.out_spec),
-            "forward_arg_names": list(captured.arguments),
+            "forward_arg_names": self._argument_names(),
         }
         calls = [{"fqn": "", "signature": call}]
         calls += [{"fqn": name, "signature": None} for name, _ in self.module.named_modules() if name]
         fields = _named_tuples(captured.run.out_spec, _named_tuples(captured.in_spec, {}))
         return {"module_call_graph": calls, "treespec_namedtuple_fields": fields}
+
+    def _argument_names(self):
+        """One name for each argument: of *rest rest_0, rest_1, as PyTorch has them."""
+        names = list(self.captured.arguments)
+        positional, keywords = (spec.num_children for spec in self.captured.in_spec.children_specs)
+        last = len(names) - keywords - 1
+        more = positional - last
+        if more > 1:
+            names[last : last + 1] = [f"{names[last]}_{at}" for at in range(more)]
+        return names
 
     def made(self):
         """The program as weft runs it, over the module's own tensors."""
