@@ -316,7 +316,8 @@ class FunctionVerifier {
       return;
     }
     const std::string& name = expr.text();
-    if (temporaries_.count(name) || set_here_.count(name)) return;
+    // A callee may be a value, too: where a generator's state lies.
+    if (temporaries_.count(name) || set_here_.count(name) || callees_.count(name)) return;
     if (types_.count(name)) {
       const bool is_variable = function_.variables.count(name) > 0;
       if (!is_variable || !assigned_here_ || assigned_here_->count(name)) return;
