@@ -290,8 +290,8 @@ TEST(Checkpoint, BadFolders) {
       R"("vocab_size": 96, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 8)";
   folder.write("config.json", fmt::format("{{{}, \"num_key_value_heads\": 3}}", sizes));
   EXPECT_THAT(error(), HasSubstr("num_attention_heads 8 is not a multiple of num_key_value_heads 3"));
-  folder.write("config.json", fmt::format("{{{}, \"rope_scaling\": {{\"rope_type\": \"dynamic\"}}}}", sizes));
-  EXPECT_THAT(error(), HasSubstr("rope_scaling of type 'dynamic' is not supported"));
+  folder.write("config.json", fmt::format("{{{}, \"rope_scaling\": {{\"rope_type\": \"turning\"}}}}", sizes));
+  EXPECT_THAT(error(), HasSubstr("rope_scaling of type 'turning' is not supported"));
   folder.write("config.json", fmt::format("{{{}}}", sizes));
   save_safetensors(folder.path("model.safetensors"),
                    {{"model.layers.0.input_layernorm.weight", Tensor::full({65}, 1.0, DType::F32)}});
