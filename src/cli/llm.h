@@ -33,9 +33,8 @@ struct ModelArguments {
   models::ModelOptions options() const;
 };
 
+CLI::Validator chat_template_name();  // of --chat-template
 // The one asked for by name or file, or the model's own.
-// Of --chat-template.
-CLI::Validator chat_template_name();
 std::shared_ptr<const models::ChatTemplate> chat_template_of(
     const std::string& folder, const std::string& name, const models::CausalModel& model,
     const std::shared_ptr<const models::Tokenizer>& tokenizer);

@@ -195,10 +195,11 @@ int quantize(const QuantizeArguments& arguments) {
     for_each_matrix(config, i, [&](const NamedMatrix& matrix) {
       const MatrixName& name = matrix.name;
       WEFT_CHECK(
-          !name.is_transposed && !name.is_bare,
-          fmt::format("quantize: '{}' has matrices that lie on their side in '{}', which weft does not "
-                      "write; load the model with --quantize",
-                      config.model_type, tensor_of(name)));
+          !name.is_transposed && !name.is_bare && name.count == 0,
+          fmt::format(
+              "quantize: '{}' has matrices that lie on their side, or several in '{}', which weft does "
+              "not write; load the model with --quantize",
+              config.model_type, tensor_of(name)));
       if (!done.insert(name.name).second) return;
       const int64_t rows = name.rows > 0 ? name.rows : matrix.out;
       if (name.is_exact)

@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <limits>
 
 #include "exported/json_access.h"
 
 namespace weft::exported {
 namespace {
 
-constexpr int kMaxGuardDepth = 64;
+constexpr int kMaxGuardDepth = 64, kMostGuardNodes = 1000;
 
 // Why a guard cannot be read.
 struct Unreadable {};
@@ -28,7 +27,17 @@ std::string input_name(std::string_view text) {
   return name;
 }
 
-int64_t floor_quotient(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+// What binds alike, from what binds least; of words that begin alike, the longer one is first.
+struct GuardInfix {
+  const char* word;
+  SizeOperation operation;
+};
+constexpr GuardInfix kGuardComparisons[] = {{"==", SizeOperation::Equal},  {"!=", SizeOperation::NotEqual},
+                                            {"<=", SizeOperation::AtMost}, {">=", SizeOperation::AtLeast},
+                                            {"<", SizeOperation::Less},    {">", SizeOperation::More}};
+constexpr GuardInfix kGuardSums[] = {{"+", SizeOperation::Add}, {"-", SizeOperation::Subtract}};
+constexpr GuardInfix kGuardProducts[] = {
+    {"//", SizeOperation::FloorDivide}, {"*", SizeOperation::Multiply}, {"%", SizeOperation::Remainder}};
 
 }  // namespace
 
@@ -71,78 +80,73 @@ class Guard::Parser {
     if (at_ < text_.size() && (text_[at_] == '.' || text_[at_] == 'e')) throw Unreadable();
     return value;
   }
-  static Node number_node(int64_t value) {
+  Node node_of(Node::Kind kind) {
+    if (++nodes_ > kMostGuardNodes) throw Unreadable();
     Node node;
-    node.kind = "number";
+    node.kind = kind;
+    return node;
+  }
+  Node number_node(int64_t value) {
+    Node node = node_of(Node::Kind::Number);
     node.number = value;
     return node;
   }
-  static Node made(const std::string& kind, Node left, Node right) {
-    Node node;
-    node.kind = kind;
+  Node joined(Node::Kind kind, Node left, Node right) {
+    Node node = node_of(kind);
     node.operands.push_back(std::move(left));
     node.operands.push_back(std::move(right));
     return node;
+  }
+  Node applied(SizeOperation operation, Node left, Node right) {
+    Node node = joined(Node::Kind::Operation, std::move(left), std::move(right));
+    node.operation = operation;
+    return node;
+  }
+  std::optional<SizeOperation> take_any(std::span<const GuardInfix> infixes) {
+    for (const GuardInfix& infix : infixes)
+      if (take(infix.word)) return infix.operation;
+    return std::nullopt;
   }
 
   Node either(int depth) {
     if (depth > kMaxGuardDepth) throw Unreadable();
     Node left = both(depth);
-    while (take("or")) left = made("or", std::move(left), both(depth));
+    while (take("or")) left = joined(Node::Kind::Or, std::move(left), both(depth));
     return left;
   }
   Node both(int depth) {
     Node left = comparison(depth);
-    while (take("and")) left = made("and", std::move(left), comparison(depth));
+    while (take("and")) left = joined(Node::Kind::And, std::move(left), comparison(depth));
     return left;
   }
   Node comparison(int depth) {
     if (depth > kMaxGuardDepth) throw Unreadable();
     if (take("not")) {
-      Node node;
-      node.kind = "not";
+      Node node = node_of(Node::Kind::Not);
       node.operands.push_back(comparison(depth + 1));
       return node;
     }
     Node left = sum(depth);
-    for (const char* const word : {"==", "!=", "<=", ">=", "<", ">"})
-      if (take(word)) return made(word, std::move(left), sum(depth));
-    return left;
+    const auto operation = take_any(kGuardComparisons);
+    return operation ? applied(*operation, std::move(left), sum(depth)) : left;
   }
   Node sum(int depth) {
     Node left = product(depth);
-    for (;;) {
-      if (take("+"))
-        left = made("+", std::move(left), product(depth));
-      else if (take("-"))
-        left = made("-", std::move(left), product(depth));
-      else
-        return left;
-    }
+    while (const auto operation = take_any(kGuardSums))
+      left = applied(*operation, std::move(left), product(depth));
+    return left;
   }
   Node product(int depth) {
     Node left = sign(depth);
-    for (;;) {
-      if (take("**")) throw Unreadable();  // binds closer
-      if (take("*"))
-        left = made("*", std::move(left), sign(depth));
-      else if (take("//"))
-        left = made("//", std::move(left), sign(depth));
-      else if (take("%"))
-        left = made("%", std::move(left), sign(depth));
-      else
-        return left;
-    }
+    while (const auto operation = take_any(kGuardProducts))
+      left = applied(*operation, std::move(left), sign(depth));
+    return left;
   }
   Node sign(int depth) {
     if (depth > kMaxGuardDepth) throw Unreadable();
-    if (take("-")) return made("-", number_node(0), sign(depth + 1));
-    return power(depth);
-  }
-  Node power(int depth) {
+    if (take("-")) return applied(SizeOperation::Subtract, number_node(0), sign(depth + 1));
     Node left = atom(depth);
-    if (take("**")) left = made("**", std::move(left), sign(depth + 1));
-    return left;
+    return take("**") ? applied(SizeOperation::Power, std::move(left), sign(depth + 1)) : left;
   }
   Node atom(int depth) {
     if (take("(")) {
@@ -153,9 +157,9 @@ class Guard::Parser {
     for (const char* const name : {"max", "min", "Max", "Min"}) {
       if (!take(name)) continue;
       expect("(");
-      const std::string kind = std::string(1, static_cast<char>(std::tolower(name[0]))) + (name + 1);
+      const SizeOperation operation = name[1] == 'a' ? SizeOperation::Max : SizeOperation::Min;
       Node left = either(depth + 1);
-      while (take(",")) left = made(kind, std::move(left), either(depth + 1));
+      while (take(",")) left = applied(operation, std::move(left), either(depth + 1));
       expect(")");
       return left;
     }
@@ -170,12 +174,14 @@ class Guard::Parser {
     expect("L");
     std::string path;
     const auto end_of_source = [&] {
-      return take(".size()[") ? "size" : take(".stride()[") ? "stride" : nullptr;
+      return take(".size()[")     ? std::optional(Node::Kind::Size)
+             : take(".stride()[") ? std::optional(Node::Kind::Stride)
+                                  : std::nullopt;
     };
-    Node node;
+    Node node = node_of(Node::Kind::Value);
     for (;;) {
-      if (const char* const kind = end_of_source()) {
-        node.kind = kind;
+      if (const auto kind = end_of_source()) {
+        node.kind = *kind;
         const int64_t dim = number();
         if (dim < 0) throw Unreadable();
         node.dim = static_cast<size_t>(dim);
@@ -196,7 +202,6 @@ class Guard::Parser {
                (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
           path += text_[at_++];
       } else {
-        node.kind = "value";
         break;
       }
     }
@@ -208,8 +213,8 @@ class Guard::Parser {
       if (input_name(inputs_[i].name) == name) index = i;
     if (index >= inputs_.size()) throw Unreadable();
     const Input& input = inputs_[index];
-    if (input.is_tensor ? node.kind == "value" || node.dim >= input.sizes.size()
-                        : node.kind != "value" || input.is_constant)
+    const bool is_value = node.kind == Node::Kind::Value;
+    if (input.is_tensor ? is_value || node.dim >= input.sizes.size() : !is_value || input.is_constant)
       throw Unreadable();
     node.input = index;
     guard_.parts_.emplace_back(text_.substr(written_, begin - written_), node);
@@ -220,6 +225,7 @@ class Guard::Parser {
   const std::string& text_;
   std::span<const Input> inputs_;
   size_t at_ = 0, written_ = 0;
+  int nodes_ = 0;
   Guard guard_;
 };
 
@@ -232,51 +238,30 @@ std::optional<Guard> Guard::parse(const std::string& text, std::span<const Input
 }
 
 std::optional<int64_t> Guard::evaluate(const Node& node, std::span<const IValue> values) {
-  if (node.kind == "number") return node.number;
-  if (node.kind == "size") return values[node.input].to_tensor().shape()[node.dim];
-  if (node.kind == "stride") return values[node.input].to_tensor().strides()[node.dim];
-  if (node.kind == "value")
-    return values[node.input].is_int() ? std::optional(values[node.input].to_int()) : std::nullopt;
+  switch (node.kind) {
+    case Node::Kind::Number: return node.number;
+    case Node::Kind::Size: return values[node.input].to_tensor().shape()[node.dim];
+    case Node::Kind::Stride: return values[node.input].to_tensor().strides()[node.dim];
+    case Node::Kind::Value:
+      return values[node.input].is_int() ? std::optional(values[node.input].to_int()) : std::nullopt;
+    default: break;
+  }
   const auto left = evaluate(node.operands[0], values);
   if (!left) return std::nullopt;
-  if (node.kind == "not") return *left == 0;
-  if (node.kind == "and" && *left == 0) return 0;
-  if (node.kind == "or" && *left != 0) return 1;
+  if (node.kind == Node::Kind::Not) return *left == 0;
+  if (node.kind == Node::Kind::And && *left == 0) return 0;
+  if (node.kind == Node::Kind::Or && *left != 0) return 1;
   const auto right = evaluate(node.operands[1], values);
   if (!right) return std::nullopt;
-  if (node.kind == "and" || node.kind == "or") return *right != 0;
-  if (node.kind == "==") return *left == *right;
-  if (node.kind == "!=") return *left != *right;
-  if (node.kind == "<=") return *left <= *right;
-  if (node.kind == ">=") return *left >= *right;
-  if (node.kind == "<") return *left < *right;
-  if (node.kind == ">") return *left > *right;
-  if (node.kind == "max") return std::max(*left, *right);
-  if (node.kind == "min") return std::min(*left, *right);
-  int64_t result = 0;
-  if (node.kind == "+")
-    return __builtin_add_overflow(*left, *right, &result) ? std::nullopt : std::optional(result);
-  if (node.kind == "-")
-    return __builtin_sub_overflow(*left, *right, &result) ? std::nullopt : std::optional(result);
-  if (node.kind == "*")
-    return __builtin_mul_overflow(*left, *right, &result) ? std::nullopt : std::optional(result);
-  if (node.kind == "**") {
-    if (*right < 0 || *right > 64) return std::nullopt;
-    result = 1;
-    for (int64_t i = 0; i < *right; ++i)
-      if (__builtin_mul_overflow(result, *left, &result)) return std::nullopt;
-    return result;
-  }
-  if (*right == 0 || (*right == -1 && *left == std::numeric_limits<int64_t>::min())) return std::nullopt;
-  const int64_t quotient = floor_quotient(*left, *right);
-  return node.kind == "//" ? quotient : *left - quotient * *right;
+  return node.kind == Node::Kind::Operation ? computed(node.operation, *left, *right)
+                                            : std::optional<int64_t>(*right != 0);
 }
 
 std::string Guard::place(const Node& node, std::span<const Input> inputs) {
   const std::string& input = inputs[node.input].place;
-  if (node.kind == "value") return input;
-  return node.kind == "size" ? fmt::format("{}.shape[{}]", input, node.dim)
-                             : fmt::format("{}.stride({})", input, node.dim);
+  if (node.kind == Node::Kind::Value) return input;
+  return node.kind == Node::Kind::Size ? fmt::format("{}.shape[{}]", input, node.dim)
+                                       : fmt::format("{}.stride({})", input, node.dim);
 }
 
 void Guard::check(std::span<const IValue> values, std::span<const Input> inputs) const {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "exported/size_arithmetic.h"
 #include "weft/exported.h"
 
 namespace weft::exported {
@@ -24,7 +25,9 @@ class Guard {
  private:
   class Parser;
   struct Node {
-    std::string kind;  // "number", "size", "stride", "value", or an operator
+    enum class Kind : uint8_t { Number, Size, Stride, Value, Not, And, Or, Operation };
+    Kind kind = Kind::Number;
+    SizeOperation operation = SizeOperation::Equal;
     int64_t number = 0;
     size_t input = 0, dim = 0;
     std::vector<Node> operands;

@@ -6,12 +6,14 @@
 #include <fstream>
 #include <string_view>
 
+#include "core/printable.h"
 #include "exported/lower.h"
 #include "exported/program.h"
 #include "exported/tree.h"
 #include "io/archive.h"
 #include "io/pickle.h"
 #include "io/unpickle_call.h"
+#include "runtime/log.h"
 #include "script/program/function.h"
 
 namespace weft::exported {
@@ -214,8 +216,12 @@ Program assemble(const Json& program, Tensors weights, Tensors constants, std::f
     const bool has_constants = sizes.inputs.size() != impl->inputs.size();
     for (const Json& guard : *guards) {
       const std::string& asked = exported::text(guard, "guards_code");
-      if (has_constants && asked.find("flat_args") != std::string::npos) continue;  // counts constants, too
-      if (auto parsed = Guard::parse(asked, sizes.inputs)) sizes.guards.push_back(std::move(*parsed));
+      const bool counts_constants = has_constants && asked.find("flat_args") != std::string::npos;
+      auto parsed = counts_constants ? std::nullopt : Guard::parse(asked, sizes.inputs);
+      if (parsed)
+        sizes.guards.push_back(std::move(*parsed));
+      else if (log::enabled(log::Channel::Guards))
+        log::write(log::Channel::Guards, "exported program: not held: " + printable(asked));
     }
   }
   // Behind the module itself.

@@ -5,7 +5,6 @@
 
 #include <cctype>
 #include <charconv>
-#include <limits>
 
 #include "exported/json_access.h"
 
@@ -13,19 +12,6 @@ namespace weft::exported {
 namespace {
 
 constexpr int kMaxDepth = 64;
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-
-std::optional<int64_t> power(int64_t base, int64_t exponent) {
-  if (exponent < 0) return std::nullopt;
-  int64_t result = 1;
-  for (; exponent > 0; --exponent) {
-    if (__builtin_mul_overflow(result, base, &result)) return std::nullopt;
-    if (result == 0 || (base == 1)) return result;
-    if (base == -1) return exponent % 2 ? -1 : 1;
-  }
-  return result;
-}
 
 }  // namespace
 
@@ -90,17 +76,27 @@ class SizeExpr::Parser {
       expect(')');
       return result;
     }
-    static const auto& kinds = *new std::map<std::string, Kind>{
-        {"Add", Kind::Add}, {"Mul", Kind::Mul}, {"Pow", Kind::Pow}, {"FloorDiv", Kind::FloorDiv},
-        {"CleanDiv", Kind::FloorDiv}, {"IntTrueDiv", Kind::FloorDiv}, {"PowByNatural", Kind::Pow},
-        {"Mod", Kind::Mod}, {"PythonMod", Kind::Mod}, {"Max", Kind::Max}, {"Min", Kind::Min}};
-    const auto kind = kinds.find(name);
-    if (kind == kinds.end()) refuse();
-    result.kind_ = kind->second;
+    static const auto& operations =
+        *new std::map<std::string, SizeOperation>{{"Add", SizeOperation::Add},
+                                                  {"Mul", SizeOperation::Multiply},
+                                                  {"Pow", SizeOperation::Power},
+                                                  {"PowByNatural", SizeOperation::Power},
+                                                  {"FloorDiv", SizeOperation::FloorDivide},
+                                                  {"CleanDiv", SizeOperation::FloorDivide},
+                                                  {"IntTrueDiv", SizeOperation::FloorDivide},
+                                                  {"Mod", SizeOperation::Remainder},
+                                                  {"PythonMod", SizeOperation::Remainder},
+                                                  {"Max", SizeOperation::Max},
+                                                  {"Min", SizeOperation::Min}};
+    const auto operation = operations.find(name);
+    if (operation == operations.end()) refuse();
+    result.kind_ = Kind::Operation;
+    result.operation_ = operation->second;
     do result.operands_.push_back(expression(depth + 1));
     while (take(','));
     expect(')');
-    const bool is_binary = result.kind_ == Kind::Pow || result.kind_ == Kind::FloorDiv || result.kind_ == Kind::Mod;
+    const bool is_binary = result.is(SizeOperation::Power) || result.is(SizeOperation::FloorDivide) ||
+                           result.is(SizeOperation::Remainder);
     if (is_binary && result.operands_.size() != 2) refuse();
     return result;
   }
@@ -128,28 +124,7 @@ std::optional<int64_t> SizeExpr::evaluate(const SymbolValues& values) const {
   for (size_t i = 1; i < operands_.size() && result; ++i) {
     const std::optional<int64_t> other = operands_[i].evaluate(values);
     if (!other) return std::nullopt;
-    int64_t next = 0;
-    switch (kind_) {
-      case Kind::Add:
-        if (__builtin_add_overflow(*result, *other, &next)) return std::nullopt;
-        break;
-      case Kind::Mul:
-        if (__builtin_mul_overflow(*result, *other, &next)) return std::nullopt;
-        break;
-      case Kind::Max: next = std::max(*result, *other); break;
-      case Kind::Min: next = std::min(*result, *other); break;
-      case Kind::Pow: {
-        const auto raised = power(*result, *other);
-        if (!raised) return std::nullopt;
-        next = *raised;
-        break;
-      }
-      default:
-        if (*other == 0 || (*other == -1 && *result == std::numeric_limits<int64_t>::min())) return std::nullopt;
-        next = kind_ == Kind::FloorDiv ? floor_div(*result, *other)
-                                       : *result - floor_div(*result, *other) * *other;
-    }
-    result = next;
+    result = computed(operation_, *result, *other);
   }
   return result;
 }
@@ -163,13 +138,13 @@ std::optional<int64_t> SizeExpr::linear(const SymbolValues& values, const std::s
     return 0;
   }
   if (kind_ == Kind::Number || kind_ == Kind::Symbol) return evaluate(values);
-  if (kind_ != Kind::Add && kind_ != Kind::Mul) return evaluate(values);
-  int64_t result = kind_ == Kind::Add ? 0 : 1;
+  if (!is(SizeOperation::Add) && !is(SizeOperation::Multiply)) return evaluate(values);
+  int64_t result = is(SizeOperation::Add) ? 0 : 1;
   for (const SizeExpr& operand : operands_) {
     int64_t other_factor = 0;
     const auto other = operand.linear(values, symbol, other_factor);
     if (!other) return std::nullopt;
-    if (kind_ == Kind::Add) {
+    if (is(SizeOperation::Add)) {
       if (__builtin_add_overflow(result, *other, &result) ||
           __builtin_add_overflow(factor, other_factor, &factor))
         return std::nullopt;
@@ -204,16 +179,16 @@ std::string SizeExpr::str() const {
   if (kind_ == Kind::Symbol) return name_;
   std::vector<std::string> parts;
   for (const SizeExpr& operand : operands_) {
-    const bool is_sum = operand.kind_ == Kind::Add && kind_ != Kind::Add;
+    const bool is_sum = operand.is(SizeOperation::Add) && !is(SizeOperation::Add);
     parts.push_back(is_sum ? fmt::format("({})", operand.str()) : operand.str());
   }
-  switch (kind_) {
-    case Kind::Add: return fmt::format("{}", fmt::join(parts, " + "));
-    case Kind::Mul: return fmt::format("{}", fmt::join(parts, "*"));
-    case Kind::Pow: return fmt::format("{}**{}", parts[0], parts[1]);
-    case Kind::FloorDiv: return fmt::format("({}//{})", parts[0], parts[1]);
-    case Kind::Mod: return fmt::format("({} % {})", parts[0], parts[1]);
-    case Kind::Max: return fmt::format("max({})", fmt::join(parts, ", "));
+  switch (operation_) {
+    case SizeOperation::Add: return fmt::format("{}", fmt::join(parts, " + "));
+    case SizeOperation::Multiply: return fmt::format("{}", fmt::join(parts, "*"));
+    case SizeOperation::Power: return fmt::format("{}**{}", parts[0], parts[1]);
+    case SizeOperation::FloorDivide: return fmt::format("({}//{})", parts[0], parts[1]);
+    case SizeOperation::Remainder: return fmt::format("({} % {})", parts[0], parts[1]);
+    case SizeOperation::Max: return fmt::format("max({})", fmt::join(parts, ", "));
     default: return fmt::format("min({})", fmt::join(parts, ", "));
   }
 }

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "exported/size_arithmetic.h"
+
 namespace weft::exported {
 
 using SymbolValues = std::map<std::string, int64_t>;
@@ -26,11 +28,14 @@ class SizeExpr {
   std::string str() const;  // "2*s0 + 1"
 
  private:
-  enum class Kind : uint8_t { Number, Symbol, Add, Mul, Pow, FloorDiv, Mod, Max, Min };
+  enum class Kind : uint8_t { Number, Symbol, Operation };
   class Parser;
   std::optional<int64_t> linear(const SymbolValues& values, const std::string& symbol, int64_t& factor) const;
 
+  bool is(SizeOperation operation) const { return kind_ == Kind::Operation && operation_ == operation; }
+
   Kind kind_ = Kind::Number;
+  SizeOperation operation_ = SizeOperation::Add;
   int64_t number_ = 0;
   std::string name_;
   std::vector<SizeExpr> operands_;

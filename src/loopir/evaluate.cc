@@ -373,9 +373,11 @@ size_t type_place(std::string_view type) {
   return std::variant_npos;
 }
 
+std::string_view type_at(size_t place) { return kTypes[place]; }
+
 std::string type_name(const Value& value) {
-  if (const Address* address = std::get_if<Address>(&value)) return std::string(kTypes[address->type]) + "*";
-  return std::string(kTypes[value.index()]);
+  if (const Address* address = std::get_if<Address>(&value)) return std::string(type_at(address->type)) + "*";
+  return std::string(type_at(value.index()));
 }
 
 bool is_floating(const Value& value) {

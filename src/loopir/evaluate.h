@@ -26,6 +26,7 @@ using Value = std::variant<bool, int8_t, uint8_t, int16_t, uint16_t, int32_t, ui
 
 // "bool", "i8", …, "f64", "c128"; std::variant_npos for another.
 size_t type_place(std::string_view type);
+std::string_view type_at(size_t place);
 // "f64*" of an address.
 std::string type_name(const Value& value);
 bool is_floating(const Value& value);

@@ -29,16 +29,10 @@ class TypeMeanings : public Meanings {
         is_address ? std::string(found->second.begin(), found->second.end() - 1) : found->second;
     const size_t place = type_place(type);
     if (is_address && place != std::variant_npos) return Address{0, place, 0};
-    if (type == "c128") return std::complex<double>(1, 1);
     return converted(int32_t{1}, type);
   }
   void set(const std::string&, const Value&) override {}
-  Value element(const Address& address) override {
-    static constexpr const char* kNames[] = {"bool", "i8",  "u8",  "i16", "u16", "i32",
-                                             "u32",  "i64", "u64", "f32", "f64"};
-    if (address.type < std::size(kNames)) return converted(int32_t{1}, kNames[address.type]);
-    return std::complex<double>(1, 1);
-  }
+  Value element(const Address& address) override { return converted(int32_t{1}, type_at(address.type)); }
   Value call(const std::string& function, const std::vector<Value>&) override { throw NotKnown{function}; }
 
  private:

@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "core/printable.h"
 #include "io/utf8.h"
+#include "serve/grammar_text.h"
 #include "weft/error.h"
 
 namespace weft::serve {
@@ -16,27 +16,23 @@ namespace {
 constexpr int64_t kMostGbnfRepetitions = 2000;  // as there
 constexpr int kMostGbnfDepth = 64;
 
-class GbnfParser {
+class GbnfParser : GrammarText {
  public:
   using Sequence = RuleBuilder::Sequence;
 
-  explicit GbnfParser(std::string_view text) {
-    const auto decoded = io::decode_utf8(text);
-    WEFT_CHECK(decoded.has_value(), "the grammar is no UTF-8");
-    text_ = *decoded;
-  }
+  explicit GbnfParser(std::string_view text) : GrammarText(kMostGbnfRepetitions) { open(text); }
 
   GrammarRules parse() {
     skip_space(true);
     while (at_ < text_.size()) {
       const std::string name = take_name();
       skip_space(false);
-      if (!take("::=")) refuse("expected ::=");
+      if (!take("::=")) refuse("needs ::=");
       skip_space(true);
-      if (!defined_.insert({name, true}).second) refuse(fmt::format("'{}' is defined twice", name));
+      if (!defined_.insert({name, true}).second) refuse(fmt::format("defines '{}' twice", name));
       const int rule = rule_of(name);
       rules_.set(rule, alternatives(0, false));
-      if (at_ < text_.size() && !take("\n") && !take("\r")) refuse("expected the end of the rule");
+      if (at_ < text_.size() && !take("\n") && !take("\r")) refuse("has something behind the rule");
       skip_space(true);
     }
     for (const auto& [name, rule] : names_)
@@ -46,17 +42,10 @@ class GbnfParser {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& why) const {
+  [[noreturn]] void refuse(const std::string& why) const override {
     const auto end = text_.begin() + static_cast<ptrdiff_t>(std::min(at_, text_.size()));
     throw_error(ErrorKind::Value,
-                fmt::format("the grammar's line {}: {}", 1 + std::count(text_.begin(), end, U'\n'), why));
-  }
-  bool is_next(char32_t code) const { return at_ < text_.size() && text_[at_] == code; }
-  bool take(std::string_view word) {
-    for (size_t i = 0; i < word.size(); ++i)
-      if (at_ + i >= text_.size() || text_[at_ + i] != static_cast<uint8_t>(word[i])) return false;
-    at_ += word.size();
-    return true;
+                fmt::format("the grammar's line {} {}", 1 + std::count(text_.begin(), end, U'\n'), why));
   }
   void skip_space(bool takes_lines) {
     while (at_ < text_.size()) {
@@ -75,7 +64,7 @@ class GbnfParser {
   std::string take_name() {
     std::string name;
     while (at_ < text_.size() && is_word(text_[at_])) name += static_cast<char>(text_[at_++]);
-    if (name.empty()) refuse("expected a name");
+    if (name.empty()) refuse("needs a name");
     return name;
   }
   int rule_of(const std::string& name) {
@@ -85,7 +74,7 @@ class GbnfParser {
   }
 
   std::vector<Sequence> alternatives(int depth, bool is_nested) {
-    if (depth > kMostGbnfDepth) refuse("groups are nested too deep");
+    if (depth > kMostGbnfDepth) refuse("has groups that are nested too deep");
     std::vector<Sequence> all;
     do {
       skip_space(true);
@@ -109,7 +98,7 @@ class GbnfParser {
       else if (is_word(text_[at_]))
         one = RuleBuilder::call(rule_of(take_name()));
       else if (is_next('<') || is_next('!'))
-        refuse("tokens (<...>) are not supported");
+        refuse("has tokens (<...>), which are not supported");
       else
         break;
       skip_space(is_nested);
@@ -120,7 +109,7 @@ class GbnfParser {
 
   Sequence group(int depth) {
     const Sequence inner = rules_.rule(alternatives(depth + 1, true));
-    if (!take(")")) refuse("expected )");
+    if (!take(")")) refuse("needs )");
     return inner;
   }
 
@@ -141,51 +130,26 @@ class GbnfParser {
     }
   }
 
-  int64_t count() {
-    int64_t value = 0;
-    const size_t begin = at_;
-    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') {
-      value = value * 10 + static_cast<int64_t>(text_[at_++] - '0');
-      if (value > kMostGbnfRepetitions)
-        refuse(fmt::format("repetitions are {} at most", kMostGbnfRepetitions));
-    }
-    if (begin == at_) refuse("expected a number");
-    skip_space(true);
-    return value;
-  }
-
   Sequence counted(const Sequence& one) {
     skip_space(true);
     const int64_t least = is_next(',') ? 0 : count();
+    skip_space(true);
     int64_t most = least;
     if (take(",")) {
       skip_space(true);
       most = is_next('}') ? -1 : count();
+      skip_space(true);
     }
-    if (!take("}")) refuse("expected }");
-    if (most >= 0 && most < least) refuse("a repetition that is none");
+    if (!take("}")) refuse("needs }");
+    if (most >= 0 && most < least) refuse("has a repetition that is none");
     return rules_.repeated(one, least, most);
-  }
-
-  char32_t hexadecimal(int digits) {
-    char32_t value = 0;
-    for (int i = 0; i < digits; ++i, ++at_) {
-      const std::string_view all = "0123456789abcdefABCDEF";
-      const size_t digit = at_ < text_.size() && text_[at_] < 0x80 ? all.find(static_cast<char>(text_[at_]))
-                                                                   : std::string_view::npos;
-      if (digit == std::string_view::npos) refuse("an escape with too few hexadecimal digits");
-      value = value * 16 + static_cast<char32_t>(digit < 16 ? digit : digit - 6);
-    }
-    return value;
   }
 
   // Of a text or a class.
   char32_t character() {
-    if (at_ >= text_.size()) refuse("the grammar ends within a text or a class");
-    const char32_t code = text_[at_++];
+    const char32_t code = next();
     if (code != '\\') return code;
-    if (at_ >= text_.size()) refuse("the grammar ends within an escape");
-    switch (text_[at_++]) {
+    switch (next()) {
       case 'x': return hexadecimal(2);
       case 'u': return hexadecimal(4);
       case 'U': return hexadecimal(8);
@@ -196,14 +160,14 @@ class GbnfParser {
       case '"': return '"';
       case '[': return '[';
       case ']': return ']';
-      default: --at_; refuse("an escape that is not known");
+      default: --at_; refuse("has an escape that is not known");
     }
   }
 
   Sequence text() {
     std::string bytes;
     while (!take("\""))
-      if (!io::append_utf8(bytes, character())) refuse("an escape that is no character");
+      if (!io::append_utf8(bytes, character())) refuse("has an escape that is no character");
     return RuleBuilder::literal(bytes);
   }
 
@@ -217,14 +181,12 @@ class GbnfParser {
         ++at_;
         last = character();
       }
-      if (last < first || last > 0x10FFFF) refuse("a range that is none");
+      if (last < first || last > 0x10FFFF) refuse("has a range that is none");
       set.add(first, last);
     }
     return is_inverted ? set.inverted() : set;
   }
 
-  std::u32string text_;
-  size_t at_ = 0;
   RuleBuilder rules_;
   std::map<std::string, int> names_;
   std::map<std::string, bool> defined_;

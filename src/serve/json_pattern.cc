@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <optional>
-
 #include "core/printable.h"
-#include "io/utf8.h"
+#include "serve/grammar_text.h"
 #include "weft/error.h"
 
 namespace weft::serve {
@@ -31,49 +28,37 @@ const CharacterSet& pattern_spaces() {
   return set;
 }
 
-class PatternParser {
+class PatternParser : GrammarText {
  public:
   using Sequence = RuleBuilder::Sequence;
 
-  PatternParser(JsonRules& rules, std::string_view pattern) : rules_(rules), pattern_(printable(pattern)) {
-    const auto decoded = io::decode_utf8(pattern);
-    if (!decoded) refuse("is no UTF-8");
-    text_ = *decoded;
+  PatternParser(JsonRules& rules, std::string_view pattern)
+      : GrammarText(kMostPatternRepetitions), rules_(rules), pattern_(printable(pattern)) {
+    open(pattern);
   }
 
   Sequence whole() {
     std::vector<Sequence> all;
     do {
-      const bool is_begin = take('^');
+      const bool is_begin = take("^");
       const Sequence middle = alternative(0);
-      const bool is_end = take('$');
+      const bool is_end = take("$");
       const auto any = [&] { return rules_.repeated(rules_.character(CharacterSet::all()), 0, -1); };
       all.push_back(
           RuleBuilder::joined({is_begin ? Sequence() : any(), middle, is_end ? Sequence() : any()}));
-    } while (take('|'));
+    } while (take("|"));
     if (at_ < text_.size()) refuse(fmt::format("has what is not supported at character {}", at_));
     return rules_.rule(std::move(all));
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& why) const {
+  [[noreturn]] void refuse(const std::string& why) const override {
     throw_error(ErrorKind::Value, fmt::format("the pattern '{}' {}", pattern_, why));
   }
-  bool is_next(char32_t code) const { return at_ < text_.size() && text_[at_] == code; }
-  bool take(char32_t code) {
-    if (!is_next(code)) return false;
-    ++at_;
-    return true;
-  }
-  char32_t next() {
-    if (at_ >= text_.size()) refuse("ends too early");
-    return text_[at_++];
-  }
-
   Sequence alternatives(int depth) {
     std::vector<Sequence> all;
     do all.push_back(alternative(depth));
-    while (take('|'));
+    while (take("|"));
     return rules_.rule(std::move(all));
   }
 
@@ -87,37 +72,25 @@ class PatternParser {
   Sequence repetition(int depth) {
     Sequence one = atom(depth);
     while (true) {
-      if (take('*'))
+      if (take("*"))
         one = rules_.repeated(one, 0, -1);
-      else if (take('+'))
+      else if (take("+"))
         one = rules_.repeated(one, 1, -1);
-      else if (take('?'))
+      else if (take("?"))
         one = rules_.optional(one);
-      else if (take('{'))
+      else if (take("{"))
         one = counted(one);
       else
         return one;
-      take('?');  // how much is matched first says nothing about what matches
+      take("?");  // how much is matched first says nothing about what matches
     }
-  }
-
-  int64_t count() {
-    int64_t value = 0;
-    if (at_ >= text_.size() || text_[at_] < '0' || text_[at_] > '9')
-      refuse("has a repetition without a number");
-    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') {
-      value = value * 10 + static_cast<int64_t>(text_[at_++] - '0');
-      if (value > kMostPatternRepetitions)
-        refuse(fmt::format("repeats more than {} times", kMostPatternRepetitions));
-    }
-    return value;
   }
 
   Sequence counted(const Sequence& one) {
     const int64_t least = count();
     int64_t most = least;
-    if (take(',')) most = is_next('}') ? -1 : count();
-    if (!take('}') || (most >= 0 && most < least)) refuse("has a repetition that is none");
+    if (take(",")) most = is_next('}') ? -1 : count();
+    if (!take("}") || (most >= 0 && most < least)) refuse("has a repetition that is none");
     return rules_.repeated(one, least, most);
   }
 
@@ -126,10 +99,10 @@ class PatternParser {
     const char32_t code = next();
     switch (code) {
       case '(': {
-        if (take('?') && !take(':'))
+        if (take("?") && !take(":"))
           refuse("has a group that is not supported: a look-around, or a named one");
         const Sequence inner = alternatives(depth + 1);
-        if (!take(')')) refuse("has a group that does not end, or $ within one");
+        if (!take(")")) refuse("has a group that does not end, or $ within one");
         return inner;
       }
       case '[': return rules_.character(char_class());
@@ -143,18 +116,6 @@ class PatternParser {
       case '^': refuse("has ^ elsewhere than at its beginning");
       default: return rules_.character(CharacterSet{{code, code}});
     }
-  }
-
-  char32_t hexadecimal(int digits) {
-    char32_t value = 0;
-    for (int i = 0; i < digits; ++i) {
-      const char32_t code = next();
-      const std::string_view all = "0123456789abcdefABCDEF";
-      const size_t digit = code < 0x80 ? all.find(static_cast<char>(code)) : std::string_view::npos;
-      if (digit == std::string_view::npos) refuse("has an escape with too few hexadecimal digits");
-      value = value * 16 + static_cast<char32_t>(digit < 16 ? digit : digit - 6);
-    }
-    return value;
   }
 
   CharacterSet escape() {
@@ -186,9 +147,9 @@ class PatternParser {
   }
 
   CharacterSet char_class() {
-    const bool is_inverted = take('^');
+    const bool is_inverted = take("^");
     CharacterSet set;
-    while (!take(']')) {
+    while (!take("]")) {
       const char32_t code = next();
       CharacterSet part = code == '\\' ? escape() : CharacterSet{{code, code}};
       const auto single = [](const CharacterSet& of) {
@@ -209,8 +170,6 @@ class PatternParser {
 
   JsonRules& rules_;
   std::string pattern_;
-  std::u32string text_;
-  size_t at_ = 0;
 };
 
 }  // namespace

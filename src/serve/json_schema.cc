@@ -360,12 +360,6 @@ Sequence one_of_texts(RuleBuilder& rules, const std::vector<std::string>& texts)
 
 }  // namespace
 
-GrammarRules json_object_rules() {
-  JsonRules rules;
-  const Sequence object = rules.any_object();
-  return rules.finish({object});
-}
-
 GrammarRules json_schema_rules(const OrderedJson& schema) {
   SchemaCompiler compiler;
   const Sequence whole = compiler.whole(schema);

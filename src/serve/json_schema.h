@@ -1,4 +1,4 @@
-// Grammars of JSON: any object, or what a JSON Schema describes.
+// Grammars of what a JSON Schema describes.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,6 @@
 
 namespace weft::serve {
 
-// Any object.
-GrammarRules json_object_rules();
 // What the schema describes, in a part of the ways that it allows: properties in their order, those that are
 // not named only where additionalProperties says so, at most 16 digits. ValueError that names the keyword,
 // and where, for those that are not followed; annotations (title, description, default, …) say nothing.

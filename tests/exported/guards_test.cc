@@ -1,6 +1,7 @@
 // What programs ask of sizes beside ranges.
 #include "exported/guards.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "weft/error.h"
@@ -71,6 +72,13 @@ TEST(ExportedGuards, OthersAreNotRead) {
     EXPECT_EQ(answer(text, 4), "not read") << text;
   EXPECT_EQ(answer(std::string(500, '(') + "1" + std::string(500, ')') + " == 1", 4), "not read");
   EXPECT_EQ(answer(std::string(500, '-') + "1 == 1", 4), "not read");
+  const auto chain = [](int terms) {
+    std::string text = "1";
+    for (int i = 1; i < terms; ++i) text += " + 1";
+    return text + fmt::format(" == {}", terms);
+  };
+  EXPECT_EQ(answer(chain(400), 4), "holds");
+  EXPECT_EQ(answer(chain(100000), 4), "not read");
 }
 
 }  // namespace

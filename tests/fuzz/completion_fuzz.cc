@@ -1,30 +1,19 @@
 // Any bytes given as a request's body are refused with an answer that is JSON, or are a request whose numbers
 // the engine can take.
 #include <cmath>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "fuzz/support.h"
 #include "serve/api_request.h"
 
-namespace {
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
-
-}  // namespace
-
 // Words and characters as of a program's source, so that most bodies stay JSON.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
-  const std::string text(weft::fuzz::text_of(data, size));
-  return weft::fuzz::give_back(
-      seed % 4 == 0 ? weft::fuzz::mutated(text, max_size) : weft::fuzz::mutated_source(text, seed, max_size),
-      data, max_size);
+  return weft::fuzz::mutate_text(data, size, max_size, seed);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace weft::serve;
+  using weft::fuzz::require;
   for (const bool is_chat : {false, true}) try {
       const ApiRequest request = parse_completion(weft::fuzz::text_of(data, size), is_chat);
       request.sampling.check();

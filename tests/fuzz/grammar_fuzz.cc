@@ -1,26 +1,13 @@
 // Any bytes given as a JSON Schema or as a grammar are refused with a ValueError, or become an automaton
 // whose masks name tokens that may be read, and no others.
-#include <cstdlib>
-
 #include "fuzz/support.h"
 #include "serve/gbnf.h"
 #include "serve/grammar.h"
 #include "serve/json_schema.h"
 #include "support/byte_tokenizer.h"
 
-namespace {
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
-
-}  // namespace
-
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
-  const std::string text(weft::fuzz::text_of(data, size));
-  return weft::fuzz::give_back(
-      seed % 4 == 0 ? weft::fuzz::mutated(text, max_size) : weft::fuzz::mutated_source(text, seed, max_size),
-      data, max_size);
+  return weft::fuzz::mutate_text(data, size, max_size, seed);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -43,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       for (int64_t k = 0; k < tokenizer.vocab_size(); ++k) {
         const int64_t token = (k + choice / 65536) % tokenizer.vocab_size();
         const int32_t after = trie->bytes_of(token).empty() ? Grammar::kNone : grammar.after(state, token);
-        require(has_token(*mask, token) == (after >= 0));
+        fuzz::require(has_token(*mask, token) == (after >= 0));
         if (next < 0) next = after;
       }
       state = next;

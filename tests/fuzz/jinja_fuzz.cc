@@ -4,10 +4,7 @@
 
 // Words and characters as of a program's source, so that most templates are some.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
-  const std::string text(weft::fuzz::text_of(data, size));
-  return weft::fuzz::give_back(
-      seed % 4 == 0 ? weft::fuzz::mutated(text, max_size) : weft::fuzz::mutated_source(text, seed, max_size),
-      data, max_size);
+  return weft::fuzz::mutate_text(data, size, max_size, seed);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

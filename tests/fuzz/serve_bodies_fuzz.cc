@@ -16,9 +16,7 @@ namespace {
 
 constexpr uint64_t kMostBytes = 1 << 20;
 
-void require(bool condition) {
-  if (!condition) std::abort();
-}
+using weft::fuzz::require;
 
 template <class F>
 void attempt(const F& read) {

@@ -260,4 +260,14 @@ std::string mutated_source(const std::string& text, unsigned seed, size_t max_si
   return result.size() <= max_size ? result : text;
 }
 
+size_t mutate_text(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+  const std::string text(text_of(data, size));
+  return give_back(seed % 4 == 0 ? mutated(text, max_size) : mutated_source(text, seed, max_size), data,
+                   max_size);
+}
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
 }  // namespace weft::fuzz

@@ -36,5 +36,10 @@ std::string change_entry(
 std::string mutated_pickle(const std::string& bytes, unsigned seed, size_t max_size);
 // The same for words, characters and lines of source.
 std::string mutated_source(const std::string& text, unsigned seed, size_t max_size);
+// A mutator of texts in a language: three of four times as source, so that most of them stay some.
+size_t mutate_text(uint8_t* data, size_t size, size_t max_size, unsigned seed);
+
+// What must hold of an answer.
+void require(bool condition);
 
 }  // namespace weft::fuzz

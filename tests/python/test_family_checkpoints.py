@@ -8,6 +8,8 @@ import itertools
 import json
 import pathlib
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -97,3 +99,22 @@ def test_each_tensor_is_read(name, tmp_path):
     folder = write_checkpoint(tmp_path / "more", config, shapes | {layer + "other.weight": (4,)})
     with pytest.raises(ValueError, match=f"has no tensor '{re.escape(layer)}other.weight'"):
         weft.models.CausalModel.from_pretrained(folder)
+
+
+def quantized(folder, output):
+    command = [sys.executable, "-m", "weft", "quantize", str(folder), str(output)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", ["dots1", "gpt_bigcode", "olmo_clip", "opt", "phi_qk", "stablelm_qk"])
+def test_quantized_folders(name, tmp_path):
+    folder = write_checkpoint(tmp_path / "model", *FAMILIES[name])
+    result = quantized(folder, tmp_path / "int8")
+    assert result.returncode == 0, result.stderr
+    assert np.array_equal(logits_of(tmp_path / "int8"), logits_of(folder, quantize="int8"))
+
+
+def test_folders_with_experts_in_one_tensor_are_not_quantized(tmp_path):
+    folder = write_checkpoint(tmp_path / "model", *FAMILIES["granitemoe"])
+    result = quantized(folder, tmp_path / "int8")
+    assert result.returncode == 1 and "load the model with --quantize" in result.stderr

@@ -5,9 +5,8 @@ import re
 import threading
 
 import pytest
-import serving
 from serving import CHAT, COMPLETIONS
-from test_serve_tools import QUESTION, STORIES, TEMPLATE, WEATHER, ask, pytestmark  # noqa: F401
+from test_serve_tools import QUESTION, WEATHER, ask, pytestmark, server  # noqa: F401
 
 PERSON = {
     "type": "object",
@@ -18,14 +17,6 @@ PERSON = {
     },
     "required": ["name", "age", "tags"],
 }
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    file = tmp_path_factory.mktemp("template") / "chat.jinja"
-    file.write_text(TEMPLATE)
-    with serving.serving("-m", STORIES, "--name", "stories", "--chat-template", str(file)) as server:
-        yield server
 
 
 def schema_of(schema):

@@ -28,6 +28,8 @@ class Program(torch.nn.Module):
         return torch.utils._pytree.tree_map(lambda x: x.float() if x.dtype == torch.bfloat16 else x, result)
 def program(name):
     called, inputs = importlib.import_module(name).build()
+    if name == "sam":  # in float32 PyTorch's numbers and weft's are both 8e-5 from these
+        called, inputs = called.double(), tuple(x.double() for x in inputs)
     wide = tuple(x.float() if x.dtype == torch.bfloat16 else x for x in inputs)
     return Program(called, [x.dtype for x in inputs]), [wide], False, False
 class Families(dict):
@@ -37,10 +39,11 @@ families = Families()
 """
 
 
-# What export does not follow, in PyTorch as here: numbers that values decide.
-NOT_EXPORTED = {"graph": r"graphs = int\(batch.max\(\)\) \+ 1", "tagger": "tagger.py|FakeTensor"}
-# What PyTorch alone does not: a mask that its encoder looks into.
-NOT_EXPORTED_BY_PYTORCH = {**NOT_EXPORTED, "text": "self.encoder"}
+# What export does not follow: numbers that values decide.
+UNFOLLOWED = "GuardOnDataDependentSymNode: Could not guard on data-dependent expression"
+NOT_EXPORTED = {"graph": UNFOLLOWED, "tagger": UNFOLLOWED}
+# PyTorch's does not look into a mask either, and makes tensors of sizes that are none.
+NOT_EXPORTED_BY_PYTORCH = {"graph": UNFOLLOWED, "tagger": "failed to unpack the object", "text": UNFOLLOWED}
 # Operators over PyTorch's own layouts of its processor's kernels, which no script of weft has.
 NOT_LOADED = {"quantized": "aten::_weight_int4pack_mm_for_cpu"}
 
@@ -71,17 +74,7 @@ def test_exported_by_pytorch(name, python, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            name, marks=pytest.mark.xfail(strict=True, reason="2e-4 from PyTorch's numbers, 1e-5 allowed")
-        )
-        if name == "sam"
-        else name
-        for name in NAMES
-    ],
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_exported_by_weft(name, python, tmp_path):
     if name in NOT_EXPORTED:
         with pytest.raises(AssertionError, match=NOT_EXPORTED[name]):

@@ -149,35 +149,41 @@ Draw numpy_draw(const char* function, std::vector<DrawParameter> parameters = {}
   return {function, GeneratorPart::Bits, nullptr, std::move(parameters)};
 }
 
-Draws numpy_draws_of_both() {
-  return {
-      {"random", numpy_draw("random_standard_uniform")},
-      {"laplace", numpy_draw("random_laplace", {kLocation, kScale})},
-      {"logistic", numpy_draw("random_logistic", {kLocation, kScale})},
-      {"gumbel", numpy_draw("random_gumbel", {kLocation, kScale})},
-  };
+const Draws& numpy_draws_of_both() {
+  static constinit MadeOnce<Draws> made;
+  return made.get([] {
+    return Draws{
+        {"random", numpy_draw("random_standard_uniform")},
+        {"laplace", numpy_draw("random_laplace", {kLocation, kScale})},
+        {"logistic", numpy_draw("random_logistic", {kLocation, kScale})},
+        {"gumbel", numpy_draw("random_gumbel", {kLocation, kScale})},
+    };
+  });
 }
 
-Draws generator_draws() {
-  return {
-      {"standard_normal", numpy_draw("random_standard_normal")},
-      {"normal", numpy_draw("random_normal", {kLocation, kScale})},
-      {"standard_exponential", numpy_draw("random_standard_exponential")},
-      {"exponential", numpy_draw("random_exponential", {kScale})},
-      {"standard_cauchy", numpy_draw("random_standard_cauchy")},
-      {"lognormal",
-       numpy_draw("random_lognormal", {{"mean", 0.0, Limit::None}, {"sigma", 1.0, Limit::NotNegative}})},
-      {"rayleigh", numpy_draw("random_rayleigh", {kScale})},
-      {"standard_gamma", numpy_draw("random_standard_gamma", {{"shape", kRequired, Limit::NotNegative}})},
-      {"gamma", numpy_draw("random_gamma", {{"shape", kRequired, Limit::NotNegative}, kScale})},
-      {"beta",
-       numpy_draw("random_beta", {{"a", kRequired, Limit::Positive}, {"b", kRequired, Limit::Positive}})},
-      {"chisquare", numpy_draw("random_chisquare", {{"df", kRequired, Limit::Positive}})},
-      {"standard_t", numpy_draw("random_standard_t", {{"df", kRequired, Limit::Positive}})},
-      {"weibull", numpy_draw("random_weibull", {{"a", kRequired, Limit::NotNegative}})},
-      {"pareto", numpy_draw("random_pareto", {{"a", kRequired, Limit::Positive}})},
-      {"power", numpy_draw("random_power", {{"a", kRequired, Limit::Positive}})},
-  };
+const Draws& generator_draws() {
+  static constinit MadeOnce<Draws> made;
+  return made.get([] {
+    return Draws{
+        {"standard_normal", numpy_draw("random_standard_normal")},
+        {"normal", numpy_draw("random_normal", {kLocation, kScale})},
+        {"standard_exponential", numpy_draw("random_standard_exponential")},
+        {"exponential", numpy_draw("random_exponential", {kScale})},
+        {"standard_cauchy", numpy_draw("random_standard_cauchy")},
+        {"lognormal",
+         numpy_draw("random_lognormal", {{"mean", 0.0, Limit::None}, {"sigma", 1.0, Limit::NotNegative}})},
+        {"rayleigh", numpy_draw("random_rayleigh", {kScale})},
+        {"standard_gamma", numpy_draw("random_standard_gamma", {{"shape", kRequired, Limit::NotNegative}})},
+        {"gamma", numpy_draw("random_gamma", {{"shape", kRequired, Limit::NotNegative}, kScale})},
+        {"beta",
+         numpy_draw("random_beta", {{"a", kRequired, Limit::Positive}, {"b", kRequired, Limit::Positive}})},
+        {"chisquare", numpy_draw("random_chisquare", {{"df", kRequired, Limit::Positive}})},
+        {"standard_t", numpy_draw("random_standard_t", {{"df", kRequired, Limit::Positive}})},
+        {"weibull", numpy_draw("random_weibull", {{"a", kRequired, Limit::NotNegative}})},
+        {"pareto", numpy_draw("random_pareto", {{"a", kRequired, Limit::Positive}})},
+        {"power", numpy_draw("random_power", {{"a", kRequired, Limit::Positive}})},
+    };
+  });
 }
 
 Draw legacy_draw(const char* name, GeneratorPart part, const void* address,
@@ -185,29 +191,35 @@ Draw legacy_draw(const char* name, GeneratorPart part, const void* address,
   return {name, part, address, std::move(parameters)};
 }
 
-Draws random_state_draws() {
-  return {
-      {"rand", numpy_draw("random_standard_uniform")},
-      {"random_sample", numpy_draw("random_standard_uniform")},
-      {"randn", legacy_draw("legacy_gauss", GeneratorPart::Gauss, address_of(legacy_gauss))},
-      {"standard_normal", legacy_draw("legacy_gauss", GeneratorPart::Gauss, address_of(legacy_gauss))},
-      {"normal",
-       legacy_draw("legacy_normal", GeneratorPart::Gauss, address_of(legacy_normal), {kLocation, kScale})},
-      {"standard_exponential", legacy_draw("legacy_standard_exponential", GeneratorPart::Bits,
-                                           address_of(legacy_standard_exponential))},
-      {"exponential",
-       legacy_draw("legacy_exponential", GeneratorPart::Bits, address_of(legacy_exponential), {kScale})},
-  };
+const Draws& random_state_draws() {
+  static constinit MadeOnce<Draws> made;
+  return made.get([] {
+    return Draws{
+        {"rand", numpy_draw("random_standard_uniform")},
+        {"random_sample", numpy_draw("random_standard_uniform")},
+        {"randn", legacy_draw("legacy_gauss", GeneratorPart::Gauss, address_of(legacy_gauss))},
+        {"standard_normal", legacy_draw("legacy_gauss", GeneratorPart::Gauss, address_of(legacy_gauss))},
+        {"normal",
+         legacy_draw("legacy_normal", GeneratorPart::Gauss, address_of(legacy_normal), {kLocation, kScale})},
+        {"standard_exponential", legacy_draw("legacy_standard_exponential", GeneratorPart::Bits,
+                                             address_of(legacy_standard_exponential))},
+        {"exponential",
+         legacy_draw("legacy_exponential", GeneratorPart::Bits, address_of(legacy_exponential), {kScale})},
+    };
+  });
 }
 
-Draws python_draws() {
-  return {
-      {"random", legacy_draw("python_random", GeneratorPart::Object, address_of(python_random))},
-      {"gauss", legacy_draw("python_gauss", GeneratorPart::Object, address_of(python_gauss),
-                            {{"mu", 0.0, Limit::None}, {"sigma", 1.0, Limit::None}})},
-      {"expovariate", legacy_draw("python_exponential", GeneratorPart::Object, address_of(python_exponential),
-                                  {{"lambd", kRequired, Limit::Positive}})},
-  };
+const Draws& python_draws() {
+  static constinit MadeOnce<Draws> made;
+  return made.get([] {
+    return Draws{
+        {"random", legacy_draw("python_random", GeneratorPart::Object, address_of(python_random))},
+        {"gauss", legacy_draw("python_gauss", GeneratorPart::Object, address_of(python_gauss),
+                              {{"mu", 0.0, Limit::None}, {"sigma", 1.0, Limit::None}})},
+        {"expovariate", legacy_draw("python_exponential", GeneratorPart::Object,
+                                    address_of(python_exponential), {{"lambd", kRequired, Limit::Positive}})},
+    };
+  });
 }
 
 // Where a RandomState has its LegacyGauss: found in one whose number is known; 0 where it is not there.

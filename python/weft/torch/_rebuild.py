@@ -101,16 +101,20 @@ def _with_flags(tensor, metadata, storage):
     return tensor
 
 
-def _with_state(tensor, state):
-    """The tensor with the attributes that were saved with it: a dict, or a pair of it and those of slots."""
-    kind = (
-        weft.Tensor if _wrapper.is_wrapper(tensor) else type(tensor)
-    )  # wrapping classes may have defaults of their own
+def attributes_of(state):
+    """(name, value) of a state: a dict, or a pair of it and those of slots."""
     for attributes in state if isinstance(state, tuple) else (state,):
-        for name, value in (attributes or {}).items():
-            if hasattr(kind, name):
-                raise RuntimeError(f"torch.load: an attribute {name!r:.100} of a tensor, which its class has")
-            setattr(tensor, name, value)
+        yield from (attributes or {}).items()
+
+
+def _with_state(tensor, state):
+    """The tensor with the attributes that were saved with it."""
+    # Wrapping classes may have defaults of their own.
+    kind = weft.Tensor if _wrapper.is_wrapper(tensor) else type(tensor)
+    for name, value in attributes_of(state):
+        if hasattr(kind, name):
+            raise RuntimeError(f"torch.load: an attribute {name!r:.100} of a tensor, which its class has")
+        setattr(tensor, name, value)
     return tensor
 
 

@@ -12,6 +12,7 @@ from ._rebuild import (  # noqa: F401
     _rebuild_tensor_v2,
     _rebuild_tensor_v3,
     _rebuild_wrapper_subclass,
+    attributes_of,
 )
 
 
@@ -53,8 +54,7 @@ def _get_device_index(device, optional=False, allow_cpu=False):
 
 
 def _set_obj_state(obj, state):
-    """The object with the attributes of a dict, or of a pair of one and those of slots."""
-    for attributes in state if isinstance(state, tuple) else (state,):
-        for name, value in (attributes or {}).items():
-            setattr(obj, name, value)
+    """The object with a state's attributes."""
+    for name, value in attributes_of(state):
+        setattr(obj, name, value)
     return obj

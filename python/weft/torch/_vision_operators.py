@@ -30,12 +30,8 @@ def qroi_align(*args):
     raise NotImplementedError("torchvision::qroi_align: weft aligns regions of floating-point tensors")
 
 
-def read_file(filename):
-    return image.read_file(filename)
-
-
-def write_file(filename, data):
-    image.write_file(filename, data)
+read_file, write_file = image.read_file, image.write_file
+encode_jpeg, encode_png = image.encode_jpeg, image.encode_png
 
 
 def decode_image(data, mode, apply_exif_orientation=False):
@@ -48,11 +44,3 @@ def decode_png(data, mode, apply_exif_orientation=False):
 
 def decode_jpeg(data, mode, apply_exif_orientation=False):
     return image.decode_jpeg(data, image.ImageReadMode(mode), "cpu", apply_exif_orientation)
-
-
-def encode_png(data, compression_level):
-    return image.encode_png(data, compression_level)
-
-
-def encode_jpeg(data, quality):
-    return image.encode_jpeg(data, quality)

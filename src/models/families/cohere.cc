@@ -40,14 +40,7 @@ void read_cohere2(const JsonFields& fields, DecoderConfig& config) {
       fields.has("sliding_window_pattern") ? "sliding_window_pattern" : "_sliding_window_pattern";
   const int64_t window = fields.integer("sliding_window", 4096), pattern = fields.integer(key, 4);
   WEFT_CHECK(pattern > 0, fmt::format("{}: {} must be positive, got {}", fields.where(), key, pattern));
-  for (size_t i = 0; i < config.layers.size(); ++i) {
-    const bool slides =
-        types.empty() ? (static_cast<int64_t>(i) + 1) % pattern != 0 : types[i] == "sliding_attention";
-    if (slides)
-      config.layers[i].window = window;
-    else
-      config.layers[i].rope.reset();
-  }
+  set_windows_that_turn(config, types, pattern, window);
 }
 
 [[maybe_unused]] const bool kCohereFamilies =

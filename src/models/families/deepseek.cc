@@ -94,10 +94,7 @@ void read_deepseek_v3(const JsonFields& fields, DecoderConfig& config) {
 }
 
 void read_dots1(const JsonFields& fields, DecoderConfig& config) {
-  read_sizes(fields, config);
-  read_activation(fields, config);
-  read_rope(fields, config);
-  read_tied(fields, config, false);
+  read_llama_parts(fields, config);
   config.head_norm = HeadNorm::Shared;
   config.qkv_bias = config.output_bias = fields.boolean("attention_bias", false);
   read_windows_by_type(fields, config, read_layer_types(fields, config));
@@ -107,11 +104,7 @@ void read_dots1(const JsonFields& fields, DecoderConfig& config) {
 }
 
 void read_glm4_moe(const JsonFields& fields, DecoderConfig& config) {
-  read_sizes(fields, config);
-  config.norm_eps = fields.real("rms_norm_eps", 1e-5);
-  read_activation(fields, config);
-  read_rope(fields, config, 10000.0, 0.5);
-  read_tied(fields, config, false);
+  read_llama_parts(fields, config, {.norm_eps = 1e-5, .share = 0.5});
   if (fields.boolean("use_qk_norm", false)) config.head_norm = HeadNorm::Shared;
   config.qkv_bias = fields.boolean("attention_bias", false);
   read_routed(fields, config, {.dense = 1, .is_normalized = true});

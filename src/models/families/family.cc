@@ -66,6 +66,14 @@ void read_sizes(const JsonFields& fields, DecoderConfig& config) {
                   fields.has("head_dim") ? std::optional(fields.integer("head_dim")) : std::nullopt);
 }
 
+void read_llama_parts(const JsonFields& fields, DecoderConfig& config, const LlamaDefaults& defaults) {
+  read_sizes(fields, config);
+  config.norm_eps = fields.real("rms_norm_eps", defaults.norm_eps);
+  read_activation(fields, config, "hidden_act", defaults.activation);
+  read_rope(fields, config, defaults.theta, defaults.share, defaults.own);
+  read_tied(fields, config, defaults.is_tied);
+}
+
 void read_tied(const JsonFields& fields, DecoderConfig& config, bool fallback) {
   config.tie_word_embeddings = fields.boolean("tie_word_embeddings", fallback);
 }
@@ -113,6 +121,18 @@ void read_windows_by_type(const JsonFields& fields, DecoderConfig& config,
                            "sliding_window",
                            fields.where(), i));
     config.layers[i].window = fields.integer("sliding_window");
+  }
+}
+
+void set_windows_that_turn(DecoderConfig& config, const std::vector<std::string>& types, int64_t pattern,
+                           int64_t window) {
+  for (size_t i = 0; i < config.layers.size(); ++i) {
+    const bool slides =
+        types.empty() ? (static_cast<int64_t>(i) + 1) % pattern != 0 : types[i] == "sliding_attention";
+    if (slides)
+      config.layers[i].window = window;
+    else
+      config.layers[i].rope.reset();
   }
 }
 

@@ -28,6 +28,17 @@ void read_sizes(const JsonFields& fields, DecoderConfig& config);
 void read_head_sizes(const JsonFields& fields, DecoderConfig& config, const char* heads_key,
                      std::optional<int64_t> head_dim = std::nullopt);
 
+// How a family's config.json begins, and its values where it does not say them.
+struct LlamaDefaults {
+  double norm_eps = 1e-6, theta = 10000.0;
+  std::optional<double> share = std::nullopt;  // of read_rope
+  const char* activation = "silu";
+  bool is_tied = false;
+  std::span<const char* const> own = {};  // of read_rope
+};
+// The sizes, rms_norm_eps, hidden_act, the rope, and whether embeddings are tied, as Llama has them.
+void read_llama_parts(const JsonFields& fields, DecoderConfig& config, const LlamaDefaults& defaults = {});
+
 // rope_theta with rope_scaling, as transformers 4 writes them, or rope_parameters, as transformers 5 does,
 // into
 // config.ropes[0]. `share`: of a head's elements that turn, where the files do not say it; without one,
@@ -55,6 +66,10 @@ std::vector<std::string> read_layer_types(const JsonFields& fields, const Decode
 // sliding_window for the layers that layer_types calls sliding_attention. ValueError where there is none.
 void read_windows_by_type(const JsonFields& fields, DecoderConfig& config,
                           const std::vector<std::string>& types);
+// Layers with `window` turn with the position, the others do not: those of `types`, or all but each
+// `pattern`-th.
+void set_windows_that_turn(DecoderConfig& config, const std::vector<std::string>& types, int64_t pattern,
+                           int64_t window);
 // The layers that see a window alone, of configurations with use_sliding_window and max_window_layers.
 void read_qwen_windows(const JsonFields& fields, DecoderConfig& config);
 // num_experts and what is beside it, as Mixtral's descendants call them.

@@ -5,11 +5,7 @@ namespace weft::models {
 namespace {
 
 void read_glm(const JsonFields& fields, DecoderConfig& config) {
-  read_sizes(fields, config);
-  config.norm_eps = fields.real("rms_norm_eps", 1.5625e-07);
-  read_activation(fields, config);
-  read_rope(fields, config, 10000.0, 0.5);
-  read_tied(fields, config, false);
+  read_llama_parts(fields, config, {.norm_eps = 1.5625e-07, .share = 0.5});
   config.ropes[0].interleaved = true;
   config.qkv_bias = fields.boolean("attention_bias", false);
   const auto halves = stacked("mlp.gate_up_proj", {config.intermediate_size, config.intermediate_size});

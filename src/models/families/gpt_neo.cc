@@ -24,7 +24,8 @@ std::vector<std::string> attention_kinds(const JsonFields& fields, const Decoder
     const Json& pairs = fields.get("attention_types");
     if (!pairs.is_array()) wrong();
     for (const Json& pair : pairs) {
-      if (!pair.is_array() || pair.size() != 2 || !pair[0].is_array() || !pair[1].is_number_integer())
+      if (!pair.is_array() || pair.size() != 2 || !pair[0].is_array() || pair[0].empty() ||
+          !pair[1].is_number_integer())
         wrong();
       const auto count = pair[1].get<int64_t>();
       for (int64_t i = 0; i < count && static_cast<int64_t>(kinds.size()) < config.num_layers; ++i)

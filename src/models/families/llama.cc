@@ -9,10 +9,7 @@ namespace weft::models {
 namespace {
 
 void read_llama(const JsonFields& fields, DecoderConfig& config) {
-  read_sizes(fields, config);
-  read_activation(fields, config);
-  read_rope(fields, config);
-  read_tied(fields, config, false);
+  read_llama_parts(fields, config);
   config.qkv_bias = config.output_bias = fields.boolean("attention_bias", false);
   config.mlp_bias = fields.boolean("mlp_bias", false);
   const bool is_on = fields.boolean("use_sliding_window", false);
@@ -23,10 +20,7 @@ void read_llama(const JsonFields& fields, DecoderConfig& config) {
 }
 
 void read_mistral(const JsonFields& fields, DecoderConfig& config) {
-  read_sizes(fields, config);
-  read_activation(fields, config);
-  read_rope(fields, config);
-  read_tied(fields, config, false);
+  read_llama_parts(fields, config);
   WEFT_CHECK(!fields.boolean("attention_bias", false),
              fmt::format("{}: a mistral model has no attention_bias", fields.where()));
   WEFT_CHECK(!fields.boolean("mlp_bias", false),
@@ -47,10 +41,7 @@ void read_mistral(const JsonFields& fields, DecoderConfig& config) {
 }
 
 void read_ministral(const JsonFields& fields, DecoderConfig& config) {
-  read_sizes(fields, config);
-  read_activation(fields, config);
-  read_rope(fields, config);
-  read_tied(fields, config, false);
+  read_llama_parts(fields, config);
   if (fields.has("layer_types")) {
     read_windows_by_type(fields, config, read_layer_types(fields, config));
     return;

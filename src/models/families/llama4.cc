@@ -10,11 +10,7 @@ namespace weft::models {
 namespace {
 
 void read_llama4(const JsonFields& fields, DecoderConfig& config) {
-  read_sizes(fields, config);
-  config.norm_eps = fields.real("rms_norm_eps", 1e-5);
-  read_activation(fields, config);
-  read_rope(fields, config, 500000.0);
-  read_tied(fields, config, false);
+  read_llama_parts(fields, config, {.norm_eps = 1e-5, .theta = 500000.0});
   config.ropes[0].interleaved = true;
   config.qkv_bias = config.output_bias = fields.boolean("attention_bias", false);
   read_experts(fields, config, "num_local_experts");

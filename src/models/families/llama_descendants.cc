@@ -9,10 +9,7 @@ namespace weft::models {
 namespace {
 
 void read_granite(const JsonFields& fields, DecoderConfig& config) {
-  read_sizes(fields, config);
-  read_activation(fields, config);
-  read_rope(fields, config);
-  read_tied(fields, config, false);
+  read_llama_parts(fields, config);
   config.qkv_bias = config.output_bias = fields.boolean("attention_bias", false);
   config.mlp_bias = fields.boolean("mlp_bias", false);
   config.embedding_scale = fields.real("embedding_multiplier", 1.0);
@@ -51,10 +48,7 @@ void read_granitemoeshared(const JsonFields& fields, DecoderConfig& config) {
 
 // Some layers' positions do not turn: those for which no_rope_layers has 0.
 void read_smollm3(const JsonFields& fields, DecoderConfig& config) {
-  read_sizes(fields, config);
-  read_activation(fields, config);
-  read_rope(fields, config, 2000000.0);
-  read_tied(fields, config, true);
+  read_llama_parts(fields, config, {.theta = 2000000.0, .is_tied = true});
   config.qkv_bias = config.output_bias = fields.boolean("attention_bias", false);
   config.mlp_bias = fields.boolean("mlp_bias", false);
   const int64_t interval = fields.integer("no_rope_layer_interval", 4);
@@ -81,11 +75,7 @@ void read_smollm3(const JsonFields& fields, DecoderConfig& config) {
 }
 
 void read_ernie(const JsonFields& fields, DecoderConfig& config) {
-  read_sizes(fields, config);
-  config.norm_eps = fields.real("rms_norm_eps", 1e-5);
-  read_activation(fields, config);
-  read_rope(fields, config, 500000.0);
-  read_tied(fields, config, true);
+  read_llama_parts(fields, config, {.norm_eps = 1e-5, .theta = 500000.0, .is_tied = true});
   config.ropes[0].interleaved = true;
   config.qkv_bias = config.output_bias = config.mlp_bias = fields.boolean("use_bias", false);
 }
@@ -98,6 +88,10 @@ void read_ernie_moe(const JsonFields& fields, DecoderConfig& config) {
   experts.shared_size = fields.integer("moe_num_shared_experts", 2) * experts.intermediate_size;
   experts.is_normalized = experts.has_correction = true;
   experts.least_sum = 0;
+  const double least = fields.real("moe_norm_min", 1e-12);
+  WEFT_CHECK(least >= 0 && least <= 1e-6,
+             fmt::format("{}: moe_norm_min {} is not supported: weft does not bound the sum of the weights",
+                         fields.where(), least));
   config.experts = experts;
   const int64_t first = fields.integer("moe_layer_start_index", 1),
                 last = fields.integer("moe_layer_end_index", -1),
@@ -107,8 +101,8 @@ void read_ernie_moe(const JsonFields& fields, DecoderConfig& config) {
     const auto layer = static_cast<int64_t>(i);
     config.layers[i].has_experts = (layer + 1) % step == 0 && layer >= first && (last == -1 || layer <= last);
   }
-  for (const char* key : {"moe_norm_min", "output_router_logits", "router_aux_loss_coef", "moe_capacity",
-                          "moe_gate", "moe_use_aux_free", "num_nextn_predict_layers"})
+  for (const char* key : {"output_router_logits", "router_aux_loss_coef", "moe_capacity", "moe_gate",
+                          "moe_use_aux_free", "num_nextn_predict_layers"})
     fields.pass_over(key);
   config.names.correction = "mlp.moe_statics.e_score_correction_bias";
   config.names.correction_is_row = true;

@@ -9,24 +9,15 @@
 namespace weft::models {
 namespace {
 
-void read_common(const JsonFields& fields, DecoderConfig& config, double eps, double theta,
-                 const std::string& activation = "silu") {
-  read_sizes(fields, config);
-  config.norm_eps = fields.real("rms_norm_eps", eps);
-  read_activation(fields, config, "hidden_act", activation);
-  read_rope(fields, config, theta);
-  read_tied(fields, config, false);
-}
-
 void read_arcee(const JsonFields& fields, DecoderConfig& config) {
-  read_common(fields, config, 1e-5, 10000.0, "relu2");
+  read_llama_parts(fields, config, {.norm_eps = 1e-5, .activation = "relu2"});
   config.qkv_bias = config.output_bias = fields.boolean("attention_bias", false);
   config.mlp_bias = fields.boolean("mlp_bias", false);
   set_plain_mlp(config, "mlp.up_proj", "mlp.down_proj");
 }
 
 void read_helium(const JsonFields& fields, DecoderConfig& config) {
-  read_common(fields, config, 1e-8, 100000.0);
+  read_llama_parts(fields, config, {.norm_eps = 1e-8, .theta = 100000.0});
   if (fields.is_absent("head_dim")) config.head_dim = 128;
   config.ropes[0].interleaved = true;
   config.qkv_bias = fields.boolean("attention_bias", false);
@@ -36,7 +27,7 @@ void read_helium(const JsonFields& fields, DecoderConfig& config) {
 // One layer of four sees all positions.
 void read_cwm(const JsonFields& fields, DecoderConfig& config) {
   config.ropes[0].original_positions = 8192;
-  read_common(fields, config, 1e-5, 1e6);
+  read_llama_parts(fields, config, {.norm_eps = 1e-5, .theta = 1e6});
   if (!fields.has("rope_parameters") && !fields.has("rope_scaling")) {
     Rope& rope = config.ropes[0];
     rope.scaling = RopeScaling::Llama3, rope.factor = 16, rope.original_positions = 8192;
@@ -50,7 +41,7 @@ void read_cwm(const JsonFields& fields, DecoderConfig& config) {
 }
 
 void read_seed_oss(const JsonFields& fields, DecoderConfig& config) {
-  read_common(fields, config, 1e-6, 10000.0);
+  read_llama_parts(fields, config);
   if (fields.is_absent("head_dim")) config.head_dim = 128;
   config.qkv_bias = fields.boolean("attention_bias", true);
   config.output_bias = fields.boolean("attention_out_bias", false);
@@ -59,7 +50,7 @@ void read_seed_oss(const JsonFields& fields, DecoderConfig& config) {
 
 // Its first files call the biases otherwise.
 void read_internlm3(const JsonFields& fields, DecoderConfig& config) {
-  read_common(fields, config, 1e-5, 10000.0);
+  read_llama_parts(fields, config, {.norm_eps = 1e-5});
   const bool of_qkv = fields.boolean("attention_bias", fields.boolean("qkv_bias", false)),
              of_others = fields.boolean("mlp_bias", fields.boolean("bias", false));
   WEFT_CHECK(of_qkv == of_others,
@@ -72,11 +63,7 @@ void read_internlm3(const JsonFields& fields, DecoderConfig& config) {
 // Queries grow with the position.
 void read_ministral3(const JsonFields& fields, DecoderConfig& config) {
   static constexpr const char* kOwn[] = {"llama_4_scaling_beta", "max_position_embeddings"};
-  read_sizes(fields, config);
-  config.norm_eps = fields.real("rms_norm_eps", 1e-5);
-  read_activation(fields, config);
-  read_rope(fields, config, 1e6, std::nullopt, kOwn);
-  read_tied(fields, config, false);
+  read_llama_parts(fields, config, {.norm_eps = 1e-5, .theta = 1e6, .own = kOwn});
   if (fields.has("rope_parameters")) {
     const JsonFields rope(fields.get("rope_parameters"), fields.where() + ": rope_parameters");
     config.temperature = rope.real("llama_4_scaling_beta", 0.0);
@@ -92,7 +79,7 @@ void read_ministral3(const JsonFields& fields, DecoderConfig& config) {
 
 // Norms behind attention and the MLP; of layers with and without a window, only those with one turn.
 void read_exaone4(const JsonFields& fields, DecoderConfig& config) {
-  read_common(fields, config, 1e-5, 10000.0);
+  read_llama_parts(fields, config, {.norm_eps = 1e-5});
   config.head_norm = HeadNorm::Shared;
   set_norms_behind(config.names);
   const std::vector<std::string> types = read_layer_types(fields, config);
@@ -103,15 +90,7 @@ void read_exaone4(const JsonFields& fields, DecoderConfig& config) {
   WEFT_CHECK(pattern > 0,
              fmt::format("{}: sliding_window_pattern must be positive, got {}", fields.where(), pattern));
   if (!has_pattern) return;
-  const int64_t window = fields.integer("sliding_window", 4096);
-  for (size_t i = 0; i < config.layers.size(); ++i) {
-    const bool slides =
-        types.empty() ? (static_cast<int64_t>(i) + 1) % pattern != 0 : types[i] == "sliding_attention";
-    if (slides)
-      config.layers[i].window = window;
-    else
-      config.layers[i].rope.reset();
-  }
+  set_windows_that_turn(config, types, pattern, fields.integer("sliding_window", 4096));
 }
 
 [[maybe_unused]] const bool kLlamaRelatives =

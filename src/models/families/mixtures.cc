@@ -16,11 +16,7 @@ void set_mixtral_names(TensorNames& names) {
 }
 
 void read_mixtral(const JsonFields& fields, DecoderConfig& config) {
-  read_sizes(fields, config);
-  config.norm_eps = fields.real("rms_norm_eps", 1e-5);
-  read_activation(fields, config);
-  read_rope(fields, config, 1e6);
-  read_tied(fields, config, false);
+  read_llama_parts(fields, config, {.norm_eps = 1e-5, .theta = 1e6});
   read_experts(fields, config, "num_local_experts");
   config.experts->is_normalized = true;
   if (fields.has("sliding_window"))

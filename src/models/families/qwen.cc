@@ -12,10 +12,7 @@ namespace weft::models {
 namespace {
 
 void read_qwen(const JsonFields& fields, DecoderConfig& config) {
-  read_sizes(fields, config);
-  read_activation(fields, config);
-  read_rope(fields, config);
-  read_tied(fields, config, false);
+  read_llama_parts(fields, config);
   read_qwen_windows(fields, config);
 }
 
