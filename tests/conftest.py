@@ -4,6 +4,9 @@ long: takes more than five seconds, or starts many processes; left to `make test
 functions to, and so on its version; such tests run under another Python in continuous integration, too. semantics: values that many
 kernels would be compiled for; the quick tier has the reference interpreter run the graphs, the long one compiles them as well.
 
+WEFT_TEST_UNOPTIMIZED: what is marked every_python has kernels that the compiler does not optimize, in half the time. The quick tier has it
+so: continuous integration runs these tests under the other Python, too, where kernels are those of users.
+
 Files are dealt to processes in the order of the seconds that tests/durations.json has for them, the longest first, so that none is
 left over at the end. Processor seconds, the test's own and those of processes that it has waited for: what else the machine does
 changes them little. WEFT_TEST_DURATIONS=FILE writes such a table.
@@ -57,6 +60,8 @@ def pytest_generate_tests(metafunc):
 def execution(request, monkeypatch):
     if getattr(request, "param", None) == "interpreted":
         monkeypatch.setenv("WEFT_INTERPRET", "1")
+    if os.environ.get("WEFT_TEST_UNOPTIMIZED") and request.node.get_closest_marker("every_python"):
+        monkeypatch.setenv("WEFT_KERNEL_OPTIMIZATION", "0")
 
 
 def pytest_collection_modifyitems(items):

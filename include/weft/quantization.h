@@ -45,7 +45,9 @@ enum class LinearActivation : uint8_t { None, Relu, Silu, GeluTanh };
 //   it
 //             faster than float32 (numbers below 2^-126 count as zero then); else as Auto. Rows that are
 //             bfloat16 are taken so by Auto.
-enum class InputPrecision : uint8_t { Auto, Float32, Int16, Int8, BFloat16 };
+//   Weights   as BFloat16 with bfloat16 weights, as Auto with others: PyTorch's models have their inputs in
+//             the weights' dtype
+enum class InputPrecision : uint8_t { Auto, Float32, Int16, Int8, BFloat16, Weights };
 
 // What follows the product in the same pass: out = activation(x @ weight.T + bias) + residual.
 struct LinearEpilogue {

@@ -71,8 +71,8 @@ void ModelArguments::add_to(CLI::App* command) {
   add_device_to(command);
   command
       ->add_option("--activations", activations,
-                   "In products with quantized weights: auto, float32, int16 or int8 (fastest prefill); with "
-                   "bfloat16 weights: auto or bfloat16 (fastest prefill)")
+                   "Inputs of products with quantized weights: auto, float32, int16 or int8 (fastest prefill); with "
+                   "bfloat16 weights, for more than 16 rows: auto or bfloat16 (rounded to it) or float32 (exact)")
       ->check(one_of({"auto", "float32", "int16", "int8", "bfloat16"}));
   command
       ->add_option("--max-positions", max_positions, "Context in tokens (default: the model's, at most 8192)")

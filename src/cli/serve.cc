@@ -39,7 +39,7 @@ void ServeCommand::add_model_options() {
   model_.add_device_to(command_);
   command_
       ->add_option("--activations", model_.activations,
-                   "In products with quantized weights: auto, float32, int16 or int8")
+                   "Inputs of products with quantized weights: auto, float32, int16 or int8")
       ->check(one_of({"auto", "float32", "int16", "int8"}));
   command_
       ->add_option(

@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kMostPositionsByDefault = 8192;
 
 InputPrecision parse_precision(const std::string& name) {
-  if (name.empty() || name == "auto") return InputPrecision::Auto;
+  if (name.empty() || name == "auto") return InputPrecision::Weights;
   if (name == "float32") return InputPrecision::Float32;
   if (name == "int16") return InputPrecision::Int16;
   if (name == "int8") return InputPrecision::Int8;

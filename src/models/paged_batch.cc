@@ -13,9 +13,9 @@
 namespace weft::models {
 namespace {
 
-// That takes a row among many as it takes it alone: Auto would take many in another way than few.
+// That takes a row among many as it takes it alone: Weights would take many in another way than few.
 InputPrecision independent_precision(InputPrecision precision) {
-  if (precision != InputPrecision::Auto) return precision;
+  if (precision != InputPrecision::Weights) return precision;
   return kernels::quantized_kernels().has_dot ? InputPrecision::Int16 : InputPrecision::Float32;
 }
 

@@ -22,8 +22,8 @@ using kernels::WeightRows;
 
 static_assert(static_cast<int>(LinearActivation::GeluTanh) == static_cast<int>(FinishActivation::GeluTanh));
 static_assert(static_cast<int>(InputPrecision::Int8) == static_cast<int>(kernels::InputPrecision::Int8));
-static_assert(static_cast<int>(InputPrecision::BFloat16) ==
-              static_cast<int>(kernels::InputPrecision::BFloat16));
+static_assert(static_cast<int>(InputPrecision::Weights) ==
+              static_cast<int>(kernels::InputPrecision::Weights));
 static_assert(static_cast<int>(LinearActivation::Silu) == static_cast<int>(FinishActivation::Silu));
 
 std::string shown(const Tensor& tensor) { return tensor.defined() ? describe(tensor) : "none"; }

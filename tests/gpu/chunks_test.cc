@@ -32,17 +32,22 @@ TEST(ChunksOnGpu, EqualTheHostAtAnyAddressAndSize) {
   }
 }
 
-TEST(ChunksOnGpu, RunAlongRowsOfAnyLengthAndStep) {
-  for (const DType dtype : {DType::F32, DType::F16, DType::F64})
-    for (const int64_t columns : {3, 4, 6, 8, 12, 16, 20})
-      for (const int64_t gap : {0, 1, 8}) {
-        SCOPED_TRACE(fmt::format("{} {} columns, {} between rows", columns, name(dtype), gap));
-        const Tensor a = sample({40, columns + gap}, dtype).as_strided({40, columns}, {columns + gap, 1}, 0);
-        expect_same("add", {a, sample({40, columns}, dtype, 2)}, {}, 0);
-        expect_same("add", {a, sample({columns}, dtype, 3)}, {}, 0);  // a row
-        expect_same("add", {a, sample({40, 1}, dtype, 4)}, {}, 0);    // a column
-        expect_same("mul", {a, turned(sample({columns, 40}, dtype, 5))}, {}, 0);
-      }
+void expect_rows(DType dtype) {
+  for (const int64_t columns : {3, 4, 6, 8, 12, 16, 20})
+    for (const int64_t gap : {0, 1, 8}) {
+      SCOPED_TRACE(fmt::format("{} {} columns, {} between rows", columns, name(dtype), gap));
+      const Tensor a = sample({40, columns + gap}, dtype).as_strided({40, columns}, {columns + gap, 1}, 0);
+      expect_same("add", {a, sample({40, columns}, dtype, 2)}, {}, 0);
+      expect_same("add", {a, sample({columns}, dtype, 3)}, {}, 0);  // a row
+      expect_same("add", {a, sample({40, 1}, dtype, 4)}, {}, 0);    // a column
+      expect_same("mul", {a, turned(sample({columns, 40}, dtype, 5))}, {}, 0);
+    }
+}
+
+TEST(ChunksOnGpu, RunAlongRowsOfAnyLengthAndStep) { expect_rows(DType::F16); }
+
+TEST(LongChunksOnGpu, RunAlongRowsOfAnyLengthAndStep) {
+  for (const DType dtype : {DType::F32, DType::F64}) expect_rows(dtype);
 }
 
 TEST(ChunksOnGpu, HaveTheDtypesOfAllOperands) {
@@ -54,22 +59,27 @@ TEST(ChunksOnGpu, HaveTheDtypesOfAllOperands) {
 }
 
 // The order of additions follows from sizes, not from where arrays lie.
-TEST(ChunksOnGpu, AddInOneOrderAtAnyAddress) {
-  for (const DType dtype : {DType::F64, DType::F32, DType::F16})
-    for (const Shape& shape :
-         std::vector<Shape>{{4, 33}, {4, 64}, {3, 1025}, {2, 4096}, {2, 20001}, {2, 20480}}) {
-      SCOPED_TRACE(weft::str(shape) + std::string(name(dtype)));
-      const Tensor x = sample(shape, dtype);
-      const Tensor aligned = x.to(kThere);
-      const Tensor room = Tensor::empty({numel(shape) + 1}, dtype, kThere);
-      const Tensor odd = room.as_strided(shape, contiguous_strides(shape), 1);
-      odd.copy_from(aligned);
-      for (const std::vector<int64_t>& dims : std::vector<std::vector<int64_t>>{{1}, {0, 1}}) {
-        EXPECT_EQ(difference({sum(odd, dims).to(Device())}, {sum(aligned, dims).to(Device())}), "");
-        EXPECT_EQ(difference({amax(odd, dims).to(Device())}, {amax(x, dims)}), "");
-      }
-      EXPECT_EQ(difference({argmin(odd, 1).to(Device())}, {argmin(x, 1)}), "");
+void expect_one_order(DType dtype) {
+  for (const Shape& shape :
+       std::vector<Shape>{{4, 33}, {4, 64}, {3, 1025}, {2, 4096}, {2, 20001}, {2, 20480}}) {
+    SCOPED_TRACE(weft::str(shape) + std::string(name(dtype)));
+    const Tensor x = sample(shape, dtype);
+    const Tensor aligned = x.to(kThere);
+    const Tensor room = Tensor::empty({numel(shape) + 1}, dtype, kThere);
+    const Tensor odd = room.as_strided(shape, contiguous_strides(shape), 1);
+    odd.copy_from(aligned);
+    for (const std::vector<int64_t>& dims : std::vector<std::vector<int64_t>>{{1}, {0, 1}}) {
+      EXPECT_EQ(difference({sum(odd, dims).to(Device())}, {sum(aligned, dims).to(Device())}), "");
+      EXPECT_EQ(difference({amax(odd, dims).to(Device())}, {amax(x, dims)}), "");
     }
+    EXPECT_EQ(difference({argmin(odd, 1).to(Device())}, {argmin(x, 1)}), "");
+  }
+}
+
+TEST(ChunksOnGpu, AddInOneOrderAtAnyAddress) { expect_one_order(DType::F32); }
+
+TEST(LongChunksOnGpu, AddInOneOrderAtAnyAddress) {
+  for (const DType dtype : {DType::F64, DType::F16}) expect_one_order(dtype);
 }
 
 // Pairs, as those of points and of complex numbers, and results that are read where they are written.

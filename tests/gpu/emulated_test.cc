@@ -78,8 +78,8 @@ Tensor numbers(const Shape& shape, DType dtype, unsigned seed = 1) {
   return random_tensor(random, shape, dtype);
 }
 
-// Each side of every size at which another way is taken (nest/grid.cc).
-TEST(ReductionsOnGpu, EqualTheHost) {
+// Each side of every size at which another way is taken (nest/grid.cc). some: a value and an index, of one dtype.
+void expect_reductions(bool some) {
   const std::vector<std::pair<Shape, std::vector<int64_t>>> cases = {
       {{1}, {0}},          {{31}, {0}},         {{2047}, {0}},
       {{2048}, {0}},       {{2049}, {0}},       {{70000}, {0}},
@@ -93,8 +93,8 @@ TEST(ReductionsOnGpu, EqualTheHost) {
     // Narrow types at two shapes: kernels differ in their text, not in their ways.
     const bool all_dtypes = shape == Shape{2049} || shape == Shape{5, 1000};
     const std::vector<DType> dtypes =
-        all_dtypes ? std::vector{DType::F64, DType::F32, DType::F16, DType::I64, DType::I8, DType::Bool}
-                   : std::vector{DType::F64};
+        all_dtypes && !some ? std::vector{DType::F64, DType::F32, DType::F16, DType::I64, DType::I8, DType::Bool}
+                            : std::vector{DType::F64};
     for (DType dtype : dtypes) {
       SCOPED_TRACE(weft::str(shape) + " " + weft::str(dims) + " " + std::string(name(dtype)));
       const Tensor x = numbers(shape, dtype), y = x.to(kCuda);
@@ -110,14 +110,18 @@ TEST(ReductionsOnGpu, EqualTheHost) {
         EXPECT_EQ(difference({function(y).to(Device())}, {function(x)}), "");
       };
       both([&](const Tensor& t) { return sum(t, dims); });
-      exactly([&](const Tensor& t) { return amax(t, dims); });
+      if (!some) exactly([&](const Tensor& t) { return amax(t, dims); });
       if (dims.size() == 1) {
         exactly([&](const Tensor& t) { return argmin(t, dims[0]); });
-        exactly([&](const Tensor& t) { return argmax(t, dims[0]); });
+        if (!some) exactly([&](const Tensor& t) { return argmax(t, dims[0]); });
       }
     }
   }
 }
+
+TEST(ReductionsOnGpu, EqualTheHost) { expect_reductions(true); }
+
+TEST(LongReductionsOnGpu, EqualTheHost) { expect_reductions(false); }
 
 // What shares a loop, chains of reductions along rows and columns, several results.
 void expect_random_graphs(uint64_t first, uint64_t last) {
@@ -140,9 +144,9 @@ void expect_random_graphs(uint64_t first, uint64_t last) {
   }
 }
 
-TEST(GraphsOnGpu, EqualTheHost) { expect_random_graphs(0, 15); }
+TEST(GraphsOnGpu, EqualTheHost) { expect_random_graphs(0, 8); }
 
-TEST(LongGraphsOnGpu, EqualTheHost) { expect_random_graphs(15, 60); }
+TEST(LongGraphsOnGpu, EqualTheHost) { expect_random_graphs(8, 60); }
 
 void expect_text(const std::string& name, const std::string& graph_text) {
   std::unique_ptr<ir::Graph> graph = ir::parse_graph(graph_text);

@@ -29,11 +29,12 @@ Ids continued(const CausalModel& model, const Ids& ids, size_t prompt, Execution
   }
 }
 
-// The same texts, whether a prompt's inputs are float32 or in the parts that the machine multiplies fastest.
+// The same texts, whether a prompt's inputs are float32 or in the parts that the machine multiplies fastest. Not of bfloat16
+// weights, which round them.
 TEST(Prefill, TextsAreThoseOfFloat32Inputs) {
   WEFT_NEEDS_STORIES();
   const Ids ids = recorded_ids();
-  for (const char* scheme : {"float32", "bfloat16", "int8", "int4-g32"}) {
+  for (const char* scheme : {"float32", "int8", "int4-g32"}) {
     const bool quantized = std::string(scheme).starts_with("int");
     const auto model = [&](const char* activations) {
       ModelOptions options{.activations = activations};
@@ -50,6 +51,27 @@ TEST(Prefill, TextsAreThoseOfFloat32Inputs) {
         EXPECT_EQ(continued(*fast, ids, prompt, execution), wanted) << scheme << ", prompt of " << prompt;
     }
   }
+}
+
+// bfloat16 weights have inputs of bfloat16, as they have in PyTorch: by default what is asked for by name.
+TEST(Prefill, BFloat16WeightsRoundTheirInputs) {
+  const auto logits = [](const char* activations, int64_t tokens, Execution execution) {
+    const auto model = CausalModel::random(small_config("llama"),
+                                           {.dtype = "bfloat16", .activations = activations});
+    Ids prompt(static_cast<size_t>(tokens));
+    for (size_t i = 0; i < prompt.size(); ++i) prompt[i] = static_cast<int64_t>(i * 37 % 96);
+    KVCache cache = model->make_cache();
+    const Tensor found = model->forward(prompt, cache, true, execution);
+    return std::vector<float>(found.data_as<float>(), found.data_as<float>() + found.numel());
+  };
+  for (const int64_t tokens : {1, 16, 17, 40})
+    for (const Execution execution : {Execution::Eager, Execution::Static, Execution::Compiled}) {
+      const std::vector<float> found = logits("", tokens, execution);
+      EXPECT_EQ(found, logits("bfloat16", tokens, execution)) << tokens;
+      if (tokens <= 16) {
+        EXPECT_EQ(found, logits("float32", tokens, execution)) << tokens;
+      }
+    }
 }
 
 // With activations of bfloat16, attention rounds what a float32 cache holds, too: in both executions alike.

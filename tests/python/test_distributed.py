@@ -379,7 +379,7 @@ def test_generate(options, ranks):
 
 @needs_mpi
 @needs_stories
-@pytest.mark.parametrize("scheme", long_but(["int8", "int4-g32", "int4-g64"], "int4-g64"))
+@pytest.mark.parametrize("scheme", long_but(["int8", "int4-g32", "int4-g64"]))
 def test_quantized_folders(scheme, tmp_path):
     folder = str(tmp_path / scheme)
     subprocess.run(

@@ -81,6 +81,7 @@ def test_perplexity_is_the_hosts(emulated, tmp_path):
     assert abs(here - there) < 1e-3 * here
 
 
+@pytest.mark.long
 def test_bench(emulated):
     given = (
         "bench",
@@ -199,6 +200,7 @@ def test_serve_archive_of_lists(emulated, tmp_path):
 
 
 @pytest.mark.skipif(not CHECKPOINT.exists(), reason="no shared data (WEFT_SHARED_DATA)")
+@pytest.mark.long
 def test_serve_checkpoint(emulated):
     """The masks are the CPU's; the second request's embedding is on the device already."""
     pixels = np.random.default_rng(0).integers(0, 255, (64, 90, 3), np.uint8)

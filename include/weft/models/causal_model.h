@@ -60,8 +60,9 @@ struct ModelOptions {
   std::string dtype = "";
   // "" or "none", "int8", "int4-g32", "int4-g64", "int4-g128", "int4-g256".
   std::string quantize = "";
-  // How inputs enter products with quantized weights: "" or "auto", "float32", "int16", "int8"
-  // (weft/quantization.h). "int8" makes prefill fastest; weights alone are quantized with the others.
+  // How inputs enter products (weft/quantization.h): "" or "auto" (InputPrecision::Weights), "float32",
+  // "int16", "int8", "bfloat16". "int8" makes prefill with quantized weights fastest; weights alone are
+  // quantized with the others.
   std::string activations = "";
   // float32, bfloat16 or float16; "": the weights' dtype.
   std::string cache_dtype = "";
@@ -156,7 +157,7 @@ class CausalModel : public std::enable_shared_from_this<CausalModel> {
   DecoderConfig config_;
   ModelOptions options_;
   std::unique_ptr<Share> share_;
-  InputPrecision precision_ = InputPrecision::Auto;
+  InputPrecision precision_ = InputPrecision::Weights;
   std::unique_ptr<const DecoderWeights> weights_;
 };
 

@@ -154,11 +154,12 @@ BFloat16Parts PackedMatrix::parts_for(const ProductArgs& args, const BFloat16Ker
   if (in_ == 0 || args.rows <= kFewRows) return kNone;
   const bool halves = args.x.dtype == DType::BF16, int8 = format_ == WeightFormat::Int8,
              int4 = format_ == WeightFormat::Int4;
+  const InputPrecision precision = resolved(args.precision);
   if (format_ == WeightFormat::BF16 &&
-      (args.precision == InputPrecision::BFloat16 || (args.precision == InputPrecision::Auto && halves)))
+      (precision == InputPrecision::BFloat16 || (precision == InputPrecision::Auto && halves)))
     return kRounded;
   if (!engine.has_tiles || !(int8 || int4 || format_ == WeightFormat::BF16)) return kNone;
-  switch (args.precision) {
+  switch (precision) {
     case InputPrecision::BFloat16:
     // Tiles alone are faster than the instructions for bytes; they round inputs by less than Int8 does.
     case InputPrecision::Int8: return int8 || int4 ? kRounded : kNone;

@@ -77,16 +77,22 @@ const uint8_t* PackedMatrix::next_block(int64_t first, int64_t index, int64_t pa
   return panel(std::min(first + panels, panels_ - 1));
 }
 
+InputPrecision PackedMatrix::resolved(InputPrecision precision) const {
+  if (precision != InputPrecision::Weights) return precision;
+  return format_ == WeightFormat::BF16 ? InputPrecision::BFloat16 : InputPrecision::Auto;
+}
+
 int PackedMatrix::planes(InputPrecision precision) const {
   if (format_ == WeightFormat::Groups && layout_.values != GroupValues::Integers) return 0;
   if (format_ != WeightFormat::Int8 && format_ != WeightFormat::Int4 && format_ != WeightFormat::Groups)
     return 0;
-  switch (precision) {
+  switch (resolved(precision)) {
     case InputPrecision::BFloat16:
     case InputPrecision::Auto: return quantized_kernels().has_dot ? 2 : 0;
     case InputPrecision::Float32: return 0;
     case InputPrecision::Int16: return 2;
     case InputPrecision::Int8: return 1;
+    case InputPrecision::Weights: break;
   }
   return 0;
 }
@@ -99,7 +105,7 @@ int64_t PackedMatrix::independent_rows(InputPrecision precision, DType input) co
              quantized = format_ == WeightFormat::Int8 || format_ == WeightFormat::Int4,
              has_tiles = engine && engine->has_tiles;
   bool may_round = false;
-  switch (precision) {
+  switch (resolved(precision)) {
     case InputPrecision::BFloat16: may_round = (engine && halves) || (quantized && has_tiles); break;
     case InputPrecision::Auto:
       may_round = ((halves || quantized) && has_tiles) || (engine && halves && input == DType::BF16);

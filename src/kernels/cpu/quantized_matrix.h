@@ -41,8 +41,8 @@ struct RowsView {
 // else Float32. With bfloat16 weights: many rows of bfloat16 (Auto) or rounded to it (BFloat16) go to the
 // machine's engine, where it has one; where that has tiles, those with int8 and int4 weights do, too
 // (BFloat16 and Int8: bfloat16 rounds them by less), and many rows (Auto), they or int4's weights in two
-// parts.
-enum class InputPrecision : uint8_t { Auto, Float32, Int16, Int8, BFloat16 };
+// parts. Weights: BFloat16 with bfloat16 weights, Auto with others.
+enum class InputPrecision : uint8_t { Auto, Float32, Int16, Int8, BFloat16, Weights };
 
 struct ProductArgs {
   RowsView x, y, residual;  // residual.data may be null
@@ -98,6 +98,7 @@ class PackedMatrix {
   // After the `index`-th of the panels from `first` on that are taken at once, with inputs [k, k + step): the
   // weights that are taken next.
   const uint8_t* next_block(int64_t first, int64_t index, int64_t panels, int64_t k, int64_t step) const;
+  InputPrecision resolved(InputPrecision precision) const;  // what Weights is for these
   int planes(InputPrecision precision) const;
   int64_t block_bytes() const;  // Groups: of a panel's block
   // Of rows that share one pass over the weights.
