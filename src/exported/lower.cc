@@ -120,7 +120,7 @@ const std::map<int64_t, DType>& dtype_numbers() {
       {1, DType::U8},   {2, DType::I8},   {3, DType::I16},   {4, DType::I32},    {5, DType::I64},
       {6, DType::F16},  {7, DType::F32},  {8, DType::F64},   {10, DType::C64},   {11, DType::C128},
       {12, DType::Bool}, {13, DType::BF16}, {28, DType::U16}, {29, DType::F8E4M3FN}, {30, DType::F8E5M2},
-      {31, DType::F8E4M3FNUZ}, {32, DType::F8E5M2FNUZ}};
+      {31, DType::F8E4M3FNUZ}, {32, DType::F8E5M2FNUZ}, {34, DType::U32}, {35, DType::U64}};
   return table;
 }
 
