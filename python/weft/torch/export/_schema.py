@@ -477,14 +477,16 @@ class Writer:
         self._add(target, inputs, [{"as_sym_int": {"as_name": made}}], self._place(node), made)
 
     # ---- the whole -------------------------------------------------------------------------------------------
-    def program(self):
-        """The schema's ExportedProgram, as dictionaries and lists."""
-        captured = self.captured
-        outputs = [
+    def outputs(self):
+        """The results, as arguments of the schema."""
+        return [
             self._argument(leaf) if kind == "value" else self._constant(leaf)
-            for kind, leaf in captured.run.outputs
+            for kind, leaf in self.captured.run.outputs
         ]
-        graph = {
+
+    def graph_json(self, outputs):
+        """The schema's graph."""
+        return {
             "inputs": self.inputs,
             "outputs": outputs,
             "nodes": self.nodes,
@@ -495,9 +497,13 @@ class Writer:
             "custom_obj_values": {},
             "sym_float_values": {},
         }
+
+    def program(self):
+        """The schema's ExportedProgram, as dictionaries and lists."""
+        outputs = self.outputs()
         return {
             "graph_module": {
-                "graph": graph,
+                "graph": self.graph_json(outputs),
                 "signature": {"input_specs": self.input_specs, "output_specs": self._output_specs(outputs)},
                 "metadata": {},
                 **self._calls(),
