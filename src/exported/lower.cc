@@ -89,6 +89,9 @@ Signature read_signature(const Json& graph_module, const Tensors& weights, const
       result.tokens.push_back(argument_name(spec, where));
     } else if (kind == "tensor_constant") {
       add(constants, text(spec, "tensor_constant_name", where), spec, false, false);
+    } else if (kind == "custom_obj") {
+      fail(fmt::format("the input '{}' is an object of a custom class, which weft does not have",
+                       printable(argument_name(spec, where))));
     } else {
       fail(fmt::format("an input is a '{}', which weft does not know", printable(kind)));
     }

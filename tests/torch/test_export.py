@@ -144,6 +144,15 @@ def test_operators_of_the_programs_own(tmp_path):
     assert load(tmp_path / "model.pt2").module()(torch.ones(2)).tolist() == [5.0, 5.0]
 
 
+def test_custom_classes_are_refused_by_name():
+    program = exported("linear")
+    source = json.loads(program._program.text())
+    spec = {"arg": {"name": "obj", "class_fqn": "mine.Thing"}, "custom_obj_name": "obj"}
+    source["graph_module"]["signature"]["input_specs"].append({"custom_obj": spec})
+    with pytest.raises(ValueError, match="'obj' is an object of a custom class"):
+        weft._C._export.make(json.dumps(source), program.state_dict, program.constants)
+
+
 def old_file(program, path):
     """As torch.export.save of PyTorch before 2.8 wrote it."""
     with zipfile.ZipFile(path, "w") as file:

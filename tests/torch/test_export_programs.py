@@ -39,10 +39,12 @@ families = Families()
 
 
 # What export does not follow: numbers that values decide.
-UNFOLLOWED = "GuardOnDataDependentSymNode: Could not guard on data-dependent expression"
+UNFOLLOWED = "GuardOnDataDependentSymNode: Could not (guard on|extract specialized integer from) data-dependent expression"
 NOT_EXPORTED = {"graph": UNFOLLOWED, "tagger": UNFOLLOWED}
 # PyTorch's does not look into a mask either, and makes tensors of sizes that are none.
 NOT_EXPORTED_BY_PYTORCH = {"graph": UNFOLLOWED, "tagger": "failed to unpack the object", "text": UNFOLLOWED}
+# Computed in bfloat16: compiled, a product and what is done with it are rounded once.
+NEAR = {"quantized": 1e-2}
 
 
 @pytest.fixture
@@ -60,7 +62,7 @@ def test_exported_by_pytorch(name, python, tmp_path):
             written(MAKE, name, tmp_path / "made", [python])
         return
     folder = written(MAKE, name, tmp_path / "made", [python])
-    run_both_ways(folder, tmp_path)
+    run_both_ways(folder, tmp_path, NEAR.get(name, 1e-4))
 
 
 @pytest.mark.long

@@ -1,5 +1,6 @@
 """Under PyTorch: writes programs, the calls and results of each, and what it refuses; test_unusual_programs.py runs them."""
 
+import importlib.util
 import json
 import sys
 
@@ -165,6 +166,18 @@ unsigned = {
 add("unsigned", lambda s, a: (a.to(torch.uint32), s.u, s.u16, s.u64, s.u.to(torch.int64) + 1, s.u.view(torch.int32), s.u[1:],
     torch.cat([s.u, s.u]), s.u == s.u, s.u & 3, s.u ^ 1, torch.where(a > 1, s.u, s.u), s.u16.to(torch.float32)),
     (torch.arange(4, dtype=torch.int32),), attributes=unsigned)  # fmt: skip
+
+
+def found_boxes(s, boxes, scores):
+    import torchvision
+
+    kept = torchvision.ops.nms(boxes, scores, 0.5)
+    return boxes[kept], scores[kept], torchvision.ops.roi_align(s.image, [boxes[:2]], (2, 2))
+
+
+if importlib.util.find_spec("torchvision"):
+    corners = torch.tensor([[0.0, 0, 4, 4], [0.5, 0.5, 4, 4], [6, 6, 8, 9]])
+    add("boxes", found_boxes, (corners, torch.tensor([0.9, 0.8, 0.7])), attributes={"image": x(1, 2, 10, 10)})
 
 
 # ---- lists, branches and loops ---------------------------------------------------------------------------------
