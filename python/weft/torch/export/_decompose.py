@@ -461,6 +461,9 @@ class _Writer(RegionWriter):
             specs.append({kind: {"arg": output["as_tensor"], key: target}})
         return specs + super()._output_specs(outputs[len(changed) :])
 
+    def _guards(self):
+        return self.source.get("guards_code", [])  # sizes are what they were
+
     def _calls(self):
         module = self.source["graph_module"]
         return {

@@ -122,8 +122,7 @@ class Writer:
         self.nodes, self.tensor_values, self.int_values = [], {}, {}
         self.inputs, self.input_specs = [], []
         self.weights, self.constants, self.parameters = {}, {}, set()
-        self.lists, self.list_outputs = {}, {}
-        self.lifted = {}
+        self.lists, self.list_outputs, self.lifted = {}, {}, {}
         self._find_lists()
         self._add_attributes()
         self._add_arguments()
@@ -479,10 +478,8 @@ class Writer:
     # ---- the whole -------------------------------------------------------------------------------------------
     def outputs(self):
         """The results, as arguments of the schema."""
-        return [
-            self._argument(leaf) if kind == "value" else self._constant(leaf)
-            for kind, leaf in self.captured.run.outputs
-        ]
+        write = {"value": self._argument, "constant": self._constant}
+        return [write[kind](leaf) for kind, leaf in self.captured.run.outputs]
 
     def graph_json(self, outputs):
         """The schema's graph."""
@@ -492,10 +489,8 @@ class Writer:
             "nodes": self.nodes,
             "tensor_values": self.tensor_values,
             "sym_int_values": self.int_values,
-            "sym_bool_values": {},
             "is_single_tensor_return": False,
-            "custom_obj_values": {},
-            "sym_float_values": {},
+            **{f"{kind}_values": {} for kind in ("sym_bool", "custom_obj", "sym_float")},
         }
 
     def program(self):
