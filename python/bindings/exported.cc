@@ -10,6 +10,7 @@
 #include "interpreter_lock.h"
 #include "io/archive.h"
 #include "jit.h"
+#include "ops/autocast.h"
 #include "weft/error.h"
 
 namespace weft::python {
@@ -112,6 +113,23 @@ void bind_exported(nb::module_& parent) {
             return self.optimize_for_inference(wanted, mode);
           },
           nb::arg("dtype").none(), nb::arg("mode"));
+  // The dtype that an autocast region casts an operator's operands to; None where it leaves them. equation: of einsum;
+  // pads, mode: of pad.
+  m.def("autocast_dtype", [](const std::string& name, bool has_float32, nb::handle narrow,
+                             const std::string& equation, size_t pads, const std::string& mode) {
+    ops::Attrs attrs;
+    attrs.set("equation", equation);
+    attrs.set("pad", SymShape(pads, Sym(0)));
+    attrs.set("mode", mode);
+    const auto dtype = ops::autocast_dtype(name, attrs, has_float32, dtype_of_python(narrow));
+    return dtype ? to_python(*dtype) : nb::object(nb::none());
+  });
+  m.def("autocast_keeps_states", [](const std::string& name) { return ops::autocast_keeps_states(name); });
+  // ("add", "Tensor") of ("_foreach_add", "List"): what is done for each tensor; None of other operators.
+  m.def("operator_of_one", [](const std::string& name, const std::string& overload) {
+    const auto found = exported::operator_of_one(name, overload);
+    return found ? nb::object(nb::make_tuple(found->name, found->overload)) : nb::object(nb::none());
+  });
   m.def("make", [](const std::string& json, const nb::dict& weights, const nb::dict& constants) {
     return exported::make_program(json, tensors_of(weights), tensors_of(constants));
   });

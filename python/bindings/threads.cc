@@ -3,6 +3,7 @@
 
 #include "bindings.h"
 #include "runtime/float_flags.h"
+#include "runtime/toolchain.h"
 #include "weft/config.h"
 #include "weft/parallel.h"
 
@@ -19,6 +20,7 @@ void bind_threads(nb::module_& m) {
   m.def("_set_flush_denormal", &runtime::set_flush_denormals);
   m.def("_parallel_info", &parallel_info);
   m.def("_build_info", &build_info);
+  m.def("_torch_cpu_capability", &runtime::torch_cpu_capability);
 }
 
 }  // namespace weft::python

@@ -33,8 +33,10 @@ globals().update({name: value for name, value in vars(_C).items() if not name.st
 # PyTorch's own names of these begin so.
 from ._C import (  # noqa: E402, F401
     _convert_weight_to_int4pack,
+    _convert_weight_to_int4pack_for_cpu,
     _int_mm,
     _weight_int4pack_mm,
+    _weight_int4pack_mm_for_cpu,
     _weight_int8pack_mm,
 )
 

@@ -236,6 +236,7 @@ void GraphLowering::lower_target(const std::string& target, const std::vector<Ar
   if (!parts) return lower_python(target, arguments, outputs);
   if (parts->space == "higher_order") return lower_region(parts->name, arguments, outputs);
   if (parts->space == "aten" && lower_check(parts->name, arguments)) return;
+  if (parts->space == "aten" && lower_foreach(parts->name, parts->overload, arguments, outputs)) return;
   if (parts->space == "aten" && parts->name.starts_with("sym_") && jit::find_builtins("aten::" + parts->name).empty())
     return lower_operator("aten::" + parts->name.substr(4), parts->overload, arguments, outputs);
   lower_operator(fmt::format("{}::{}", parts->space, parts->name), parts->overload, arguments, outputs);

@@ -60,6 +60,9 @@ class GraphLowering {
   void lower_target(const std::string& target, const std::vector<Argument>& arguments, const Json& outputs);
   void lower_operator(const std::string& name, const std::string& overload, const std::vector<Argument>& arguments,
                       const Json& outputs);
+  // foreach.cc: operators on lists of tensors; false of others.
+  bool lower_foreach(const std::string& name, const std::string& overload, const std::vector<Argument>& arguments,
+                     const Json& outputs);
   bool lower_copy(const std::string& name, const std::string& overload, const std::vector<Argument>& arguments,
                   const Json& outputs);
   // A number in a tensor's place: a tensor without dimensions, of the dtype that leaves the others' as it is.
@@ -96,6 +99,7 @@ class GraphLowering {
   void lower_while(const std::vector<Argument>& arguments, const Json& outputs);
   void lower_map(const std::vector<Argument>& arguments, const Json& outputs);
   void lower_scan(const std::vector<Argument>& arguments, const Json& outputs);
+  void lower_associative_scan(const std::vector<Argument>& arguments, const Json& outputs);
   void lower_inline(const std::vector<Argument>& arguments, size_t graph, const Json& outputs);
   // The results of a graph for these inputs, added to the current block.
   Values inline_graph(const Json& graph, const Values& inputs);

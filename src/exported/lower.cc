@@ -89,6 +89,9 @@ Signature read_signature(const Json& graph_module, const Tensors& weights, const
       result.tokens.push_back(argument_name(spec, where));
     } else if (kind == "tensor_constant") {
       add(constants, text(spec, "tensor_constant_name", where), spec, false, false);
+    } else if (kind == "custom_obj") {
+      fail(fmt::format("the input '{}' is an object of a custom class, which weft does not have",
+                       printable(argument_name(spec, where))));
     } else {
       fail(fmt::format("an input is a '{}', which weft does not know", printable(kind)));
     }
@@ -120,7 +123,7 @@ const std::map<int64_t, DType>& dtype_numbers() {
       {1, DType::U8},   {2, DType::I8},   {3, DType::I16},   {4, DType::I32},    {5, DType::I64},
       {6, DType::F16},  {7, DType::F32},  {8, DType::F64},   {10, DType::C64},   {11, DType::C128},
       {12, DType::Bool}, {13, DType::BF16}, {28, DType::U16}, {29, DType::F8E4M3FN}, {30, DType::F8E5M2},
-      {31, DType::F8E4M3FNUZ}, {32, DType::F8E5M2FNUZ}};
+      {31, DType::F8E4M3FNUZ}, {32, DType::F8E5M2FNUZ}, {34, DType::U32}, {35, DType::U64}};
   return table;
 }
 

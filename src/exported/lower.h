@@ -31,6 +31,12 @@ std::span<const PythonFunction> python_functions();
 // The operators that take graphs: "cond".
 std::vector<std::string> region_names();
 
+// What an operator on lists of tensors does with each of them; nullopt of other operators.
+struct OperatorOfOne {
+  std::string name, overload;  // "add", "Tensor" of "_foreach_add", "List"
+};
+std::optional<OperatorOfOne> operator_of_one(const std::string& name, const std::string& overload);
+
 // The schema's own numbers.
 DType dtype_of(const Json& number, const std::string& where);
 int64_t number_of(DType dtype);

@@ -76,6 +76,8 @@ std::span<const GraphLowering::Region> GraphLowering::regions() {
        [](Self& self, const Arguments& given, const Json& out) { self.lower_map(given, out); }},
       {"map", 2, [](Self& self, const Arguments& given, const Json& out) { self.lower_map(given, out); }},
       {"scan", 3, [](Self& self, const Arguments& given, const Json& out) { self.lower_scan(given, out); }},
+      {"associative_scan", 2,
+       [](Self& self, const Arguments& given, const Json& out) { self.lower_associative_scan(given, out); }},
       {"wrap_with_set_grad_enabled", 2,
        [](Self& self, const Arguments& given, const Json& out) { self.lower_inline(given, 1, out); }},
       {"invoke_subgraph", 2,
@@ -438,6 +440,39 @@ void GraphLowering::lower_scan(const std::vector<Argument>& arguments, const Jso
   });
   Values results;
   for (size_t i = 0; i < carried.size(); ++i) results.push_back(get(fmt::format("{}.{}", name, i)));
+  for (ir::Value* each : lists) results.push_back(call("aten::stack", {each, constant(int64_t{0})}));
+  bind_outputs(outputs, results);
+}
+
+// (graph, what is scanned, further operands): each result is the graph of the one before and of the next element.
+void GraphLowering::lower_associative_scan(const std::vector<Argument>& arguments, const Json& outputs) {
+  const Values xs = operands(arguments[1]);
+  Values further, lists, rest;
+  if (arguments.size() > 2) further = operands(arguments[2]);
+  const Json& graph = graph_argument(arguments[0]);
+  if (list(graph, "outputs", where_).size() != xs.size()) fail(where_ + ": the graph's results are not what it scans");
+  const std::string name = fresh("scan");
+  std::set<std::string> assigned;
+  for (size_t i = 0; i < xs.size(); ++i) {
+    const std::string one = fmt::format("{}.{}", name, i);
+    ir::Value* const first = call("aten::select", {xs[i], constant(int64_t{0}), constant(int64_t{0})});
+    set(one, first);
+    assigned.insert(one);
+    lists.push_back(emitter_.make_list(Type::tensor(), {first}, range_));
+    rest.push_back(call("aten::slice", {xs[i], constant(int64_t{0}), constant(int64_t{1}), emitter_.none(range_)}));
+  }
+  loop_over(rest, assigned, [&](const Values& elements) {
+    Values inputs;
+    for (size_t i = 0; i < xs.size(); ++i) inputs.push_back(get(fmt::format("{}.{}", name, i)));
+    inputs.insert(inputs.end(), elements.begin(), elements.end());
+    inputs.insert(inputs.end(), further.begin(), further.end());
+    const Values results = inline_graph(graph, inputs);
+    for (size_t i = 0; i < xs.size(); ++i) {
+      set(fmt::format("{}.{}", name, i), results.at(i));
+      call("aten::append", {lists[i], results.at(i)});
+    }
+  });
+  Values results;
   for (ir::Value* each : lists) results.push_back(call("aten::stack", {each, constant(int64_t{0})}));
   bind_outputs(outputs, results);
 }

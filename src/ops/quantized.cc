@@ -175,7 +175,9 @@ Tensors eager_quantize_int4(const OpDef& op, std::span<const Tensor> operands, c
 
 std::vector<TensorType> infer_dequantize_int4(const OpDef& op, Types operands, const Attrs& attrs) {
   check_dtype(op, operands, 0, DType::U8);
-  check_dtype(op, operands, 1, DType::BF16);
+  WEFT_CHECK_TYPE(is_floating(operands[1].dtype) && operands[1].dtype != DType::F64,
+                  fmt::format("{}: expected scales_and_zeros of bfloat16, float16 or float32{}", op.name,
+                              describe_operands(op, operands)));
   const int64_t group = group_size_arg(op, operands, attrs);
   const SymShape &values = operands[0].shape, &scales = operands[1].shape;
   if (values.size() != 2) fail_for(op, operands, "expected values [n, k / 2]");
@@ -188,16 +190,15 @@ std::vector<TensorType> infer_dequantize_int4(const OpDef& op, Types operands, c
 }
 
 Tensors eager_dequantize_int4(const OpDef& op, std::span<const Tensor> operands, const Attrs& attrs) {
-  const Tensor values = operands[0].contiguous(), scales = operands[1].contiguous();
+  const Tensor values = operands[0].contiguous(), scales = operands[1].to(DType::F32).contiguous();
   const int64_t n = values.size(0), k = values.size(1) * 2, group = int_arg(attrs, "group_size");
   const Tensor result = Tensor::empty({n, k}, DType::F32);
   for_each_row(values, [&](int64_t row) {
     for (int64_t i = 0; i < k; ++i) {
       const uint8_t byte = values.data_as<uint8_t>()[row * (k / 2) + i / 2];
-      const BFloat16* const scale = scales.data_as<BFloat16>() + (i / group * n + row) * 2;
+      const float* const scale = scales.data_as<float>() + (i / group * n + row) * 2;
       const int q = (i % 2 == 0 ? byte >> 4 : byte & 15) - 8;
-      result.data_as<float>()[row * k + i] =
-          static_cast<float>(q) * static_cast<float>(scale[0]) + static_cast<float>(scale[1]);
+      result.data_as<float>()[row * k + i] = static_cast<float>(q) * scale[0] + scale[1];
     }
   });
   return {result.to(result_dtype(op, attrs))};
@@ -239,8 +240,8 @@ Tensors eager_dequantize_int4(const OpDef& op, std::span<const Tensor> operands,
         {.name = "dequantize_int4",
          .schema =
              "(Tensor values, Tensor scales_and_zeros, int group_size=32, *, dtype? dtype=None) -> Tensor",
-         .doc = "(q - 8) * scale + zero of what quantize_int4 gives, in float32, rounded to `dtype` "
-                "(float32): [n, k].",
+         .doc = "(q - 8) * scale + zero of what quantize_int4 gives, or of scales in float16 or float32, in "
+                "float32, rounded to\n`dtype` (float32): [n, k].",
          .infer = infer_dequantize_int4,
          .eager = eager_dequantize_int4}),
 };

@@ -2,8 +2,10 @@
 // that loads no compiler, and both toolchains must be told the same thing.
 #include <pthread.h>
 
+#include <cstdlib>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/host.h"
@@ -141,6 +143,16 @@ int machine_vector_bytes() {
 std::string host_cpu_brand() { return detect_brand(); }
 
 std::vector<std::string> host_cpu_features() { return features(); }
+
+std::string torch_cpu_capability() {
+  const char* const said = std::getenv("ATEN_CPU_CAPABILITY");
+  const std::string_view wanted = said ? said : "";
+  if (wanted == "avx512") return "AVX512";
+  if (wanted == "avx2") return "AVX2";
+  if (wanted == "default") return "DEFAULT";
+  if (has_all({"avx512f", "avx512vl", "avx512bw", "avx512dq", "fma"})) return "AVX512";
+  return has_all({"avx2", "fma"}) ? "AVX2" : "DEFAULT";
+}
 
 std::string host_cpu_name() {
 #if defined(__x86_64__)

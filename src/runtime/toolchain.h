@@ -55,6 +55,9 @@ std::vector<std::string> kernel_flags();
 int host_vector_bytes();
 std::string host_cpu_name();                   // "x86-64-v4", as -march wants it
 std::vector<std::string> host_cpu_features();  // "avx512f", …
+// "AVX512", "AVX2" or "DEFAULT": the instructions that PyTorch's kernels have on this processor, and packs that they
+// make are laid out for. ATEN_CPU_CAPABILITY names others, as it does there.
+std::string torch_cpu_capability();
 
 // "" when there is no home folder and WEFT_CACHE_DIR is unset.
 std::string cache_directory();

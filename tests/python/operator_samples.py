@@ -164,8 +164,12 @@ SAMPLES = {
     "unique": "unique(x); unique(x, return_inverse=True, return_counts=True)",
     # ---- products and linear algebra ----
     "_convert_weight_to_int4pack": "_convert_weight_to_int4pack(four_bits.to(i32))",
+    "_convert_weight_to_int4pack_for_cpu": "_convert_weight_to_int4pack_for_cpu(concatenate([four_bits, four_bits]).to(i32))",
     "_int_mm": "_int_mm(bytes_a, bytes_b)",
     "_weight_int4pack_mm": "_weight_int4pack_mm(wide, quantize_int4(wide)[0], 32, quantize_int4(wide)[1])",
+    "_weight_int4pack_mm_for_cpu": "_weight_int4pack_mm_for_cpu(wide, concatenate([four_bits, four_bits]).to(u8), 32,"
+    "full([2, 16, 2], 0.5, dtype=dtype, device=device))",
+    "unpack_int4_for_cpu": "unpack_int4_for_cpu(concatenate([four_bits, four_bits]).to(u8))",
     "_weight_int8pack_mm": "_weight_int8pack_mm(wide, quantize_int8(wide)[0], quantize_int8(wide)[1])",
     "addmm": "addmm(square[0], square[0], square[1], alpha=2)",
     "baddbmm": "baddbmm(square, square, square)",

@@ -200,7 +200,24 @@ SAMPLES = {
         for mode in (0, 1, 2)
         for pad in (None, 1, -1)
     ],
-    "_embedding_bag": [(X, labels(4), weft.tensor([0, 1, 3]), False, 0, False, numbers(4), False, pad) for pad in (-1, 1)],
+    **{name: [(X, labels(4), weft.tensor([0, 1, 3]), False, 0, False, numbers(4), False, pad) for pad in (-1, 1)]
+       for name in ("_embedding_bag", "_embedding_bag_forward_only")},
+    **{f"quantized_decomposed::{name}": samples for name, samples in {
+        "choose_qparams.tensor": [(x, -128, 127, 1e-5, weft.int8) for x in (X, X + 3, X.to(weft.bfloat16), X * 0)],
+        "choose_qparams_symmetric.tensor": [(X, -127, 127, 1e-5, weft.int8), (X - 3, 0, 255, 1e-5, weft.uint8)],
+        "choose_qparams_per_token": [(X, weft.int8), (X.to(weft.float16), weft.int8)],
+        "choose_qparams_per_token_asymmetric": [(X, weft.int8), (X + 3, weft.int8), (X - 3, weft.int8)],
+        "_choose_qparams_per_token_asymmetric_impl": [(X[0], weft.int8)],
+        "quantize_per_token": [(X, numbers(3, 1).abs(), labels(3, 1), -128, 127, weft.int8)],
+        "dequantize_per_token": [(labels(3, 5), numbers(3, 1), labels(3, 1), -128, 127, weft.int8, weft.float32)],
+        "quantize_per_channel_group": [(numbers(3, 4), numbers(3, 2).abs(), labels(3, 2), -8, 7, weft.int8, 2),
+                                       (numbers(3, 4), numbers(3, 1).abs(), labels(3, 1), -8, 7, weft.int8, 8)],
+        "dequantize_per_channel_group": [(labels(3, 4), numbers(3, 2), zeros, -8, 7, weft.int8, 2, weft.float32)
+                                         for zeros in (labels(3, 2), None)],
+        "convert_element_type.no_fuse": [(X, weft.bfloat16)],
+    }.items()},
+    "_scaled_mm": [(X.to(weft.float8_e4m3fn), numbers(5, 2).to(weft.float8_e4m3fn), weft.tensor(0.5), weft.tensor(2.0), bias, None,
+                    dtype, False) for bias in (None, numbers(2)) for dtype in (weft.float32, weft.bfloat16, None)],
     **{f"fft_{name}": LINES for name in ("fft", "ifft", "irfft", "hfft")},
     **{f"fft_{name}": [(X, n, 1, norm) for n in (None, 7) for norm in (None, "ortho")] for name in ("rfft", "ihfft")},
     **{f"fft_{name}{over}": SPACES for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft") for over in "2n"},
@@ -248,6 +265,8 @@ def same(first, second):
             assert one == other
             continue
         assert one.dtype == other.dtype and tuple(one.shape) == tuple(other.shape)
+        if one.dtype == weft.float8_e4m3fn:
+            one, other = one.to(weft.float32), other.to(weft.float32)
         assert bool(((one == other) | ((one != one) & (other != other))).all())
 
 
@@ -255,7 +274,8 @@ def same(first, second):
 def test_builtins_do_what_the_functions_do(schema):
     for arguments in SAMPLES[full_name(schema)]:
         positional, keywords = arguments_of(schema, arguments)
-        builtin = weft._C._call_builtin(f"aten::{full_name(schema)}", *positional, **keywords)
+        name = full_name(schema)
+        builtin = weft._C._call_builtin(name if "::" in name else f"aten::{name}", *positional, **keywords)
         same(builtin, call(FUNCTIONS[schema], schema, arguments))
 
 

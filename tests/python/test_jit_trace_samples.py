@@ -22,7 +22,7 @@ SYNTAX = {
 
 # Operators that a trace refuses by name, and why.
 REFUSED = {
-    "PyTorch has none": "all_uint8 any_uint8 attention_with_kv_cache clamp_between count_between dequantize_int4 "
+    "PyTorch has none": "all_uint8 any_uint8 unpack_int4_for_cpu attention_with_kv_cache clamp_between count_between dequantize_int4 "
     "dequantize_int8 diagonal_update fused_multiply_add gather_nd index_extreme iota join linear_fused lstsq_qr nanmax nanmin "
     "quantize_int4 quantize_int8 quantize_tokens relative_position_attention replace_nonfinite require "
     "scatter_nd scatter_nd_extreme searchsorted_strict sign_or_zero slice_update sparse_dense sparse_linear sum_between "

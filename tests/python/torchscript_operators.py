@@ -18,7 +18,7 @@ NOT_WANTED = [
         r"retains?_grad|output_nr|set_data|_version|_use_cudnn_rnn_flatten_weight|_batch_norm_(impl_index|no_update|with_update).*|"
         r"batch_norm_(elemt|gather|stats|update).*|_native_batch_norm_legit(_functional|\.|$).*|fake_quant.*|_fake_quant.*|fused_moving.*|"
         r"_no_grad_.*|_grad_sum_to_size|_size_if_not_equal|_dirichlet_grad|_standard_gamma_grad|rrelu_with_noise.*|_masked_scale|"
-        r"_weight_norm_interface|_(cummax|cummin)_helper|.*_forward|_ctc_loss|_thnn_.*|_embedding_bag_forward_only|"
+        r"_weight_norm_interface|_(cummax|cummin)_helper|.*_forward|_ctc_loss|_thnn_.*|"
         r"_fill_mem_eff_dropout_mask_|_pdist_forward|segment_reduce|_compute_linear_combination|_cholesky_solve_helper|"
         r"_linalg_(check_errors|det|slogdet|solve_ex))(\..*)?",
     ),
@@ -35,7 +35,7 @@ NOT_WANTED = [
     ),
     (
         "quantized dtypes as models do not use them: training, QNNPACK, and packed weights of before torch.ao",
-        r".*(quantiz|qparams|fbgemm|_dyn_quant|q_per_|q_scale|q_zero|int_repr|qscheme|wrapped_linear|_saturate|int4pack_mm_|int4pack_for).*|"
+        r".*(quantiz|qparams|fbgemm|_dyn_quant|q_per_|q_scale|q_zero|int_repr|qscheme|wrapped_linear|_saturate|int4pack_mm_with).*|"
         r"empty_quantized",
     ),
     (

@@ -4,6 +4,7 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import weft.torch as torch
 from test_export import (
@@ -15,6 +16,7 @@ from test_export import (
     expected_results,
     exported,
     keep_results,
+    leaves,
 )
 from weft.torch.export import Dim, default_decompositions, export, load, save
 
@@ -123,13 +125,15 @@ def test_what_is_not_known_is_refused():
         program.run_decompositions()
 
 
-# Programs with what is not decomposed, and its name in the error.
-UNDECOMPOSED = {
-    "cond": "higher_order::cond",
-    "interp": "aten::_upsample_bicubic2d_aa.vec",
-    "map": "higher_order::map_impl",
-    "while_loop": "higher_order::while_loop",
-}
+def regions(graph, outer=()):
+    """(operator, operators of its graphs) of all graphs within a graph."""
+    for node in graph.nodes:
+        for argument in node.args:
+            if getattr(argument, "op", None) == "get_attr":
+                inner = getattr(graph.owning_module, argument.target).graph
+                packets = [each.target.packet for each in inner.nodes if hasattr(each.target, "packet")]
+                yield node.target.packet, packets
+                yield from regions(inner)
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data (WEFT_SHARED_DATA)")
@@ -137,12 +141,50 @@ UNDECOMPOSED = {
 def test_programs_of_pytorch(name):
     import test_exported
 
+    program = load(SHARED / f"{name}.pt2").run_decompositions()
+    test_exported.check(name, program.module())
+    assert all("wrap_with" not in packet for packet, _ in regions(program.graph))
+
+
+LOOPS = {"cond": "cond", "map": "map_impl", "while_loop": "while_loop"}
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data (WEFT_SHARED_DATA)")
+@pytest.mark.parametrize("name", LOOPS)
+def test_graphs_of_branches_and_loops(name):
+    """They are decomposed by the table that is given, too."""
     program = load(SHARED / f"{name}.pt2")
-    if name in UNDECOMPOSED:
-        with pytest.raises(NotImplementedError, match=f"run_decompositions: .*{UNDECOMPOSED[name]}"):
-            program.run_decompositions()
-    else:
-        test_exported.check(name, program.run_decompositions().module())
+    before, after = (list(regions(each.graph)) for each in (program, program.run_decompositions()))
+    assert [packet for packet, _ in after] == [packet for packet, _ in before] == [LOOPS[name]] * len(after)
+    packet = before[-1][1][-1]
+    seen = []
+
+    def noted(*args, **kwargs):
+        seen.append(args)
+        return NotImplemented
+
+    table = default_decompositions()
+    for overload in ("Tensor", "default"):
+        table[f"aten::{packet}.{overload}"] = noted
+    with pytest.raises(NotImplementedError, match=f"aten::{packet}"):
+        program.run_decompositions(table)
+    assert seen
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data (WEFT_SHARED_DATA)")
+def test_pytorch_runs_branches_and_loops(tmp_path):
+    import test_exported
+
+    for name in LOOPS:
+        save(load(SHARED / f"{name}.pt2").run_decompositions(), tmp_path / f"{name}_core.pt2")
+        arrays = {}
+        for number, call in test_exported.calls(name):
+            arrays |= {f"in{number}_{at}": leaf.numpy() for at, leaf in enumerate(call["args"])}
+            found = enumerate(leaves((call["out"], (call["args_after"], {}))))
+            arrays |= {f"{number}_{at}": leaf.numpy() for at, leaf in found}
+        np.savez(tmp_path / f"{name}_core.npz", **arrays)
+    assert answers_of_pytorch(tmp_path) == {f"{name}_core": "equal" for name in sorted(LOOPS)}
 
 
 RESIZED = [

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import weft
 import weft.torch as torch
 from exported_modules import modules, register
 from weft.torch._dynamo.exc import UserError
@@ -141,6 +142,15 @@ def test_operators_of_the_programs_own(tmp_path):
     assert "torch.ops.test_export.scaled.default(x, 3.0)" in str(program)
     save(program, tmp_path / "model.pt2")
     assert load(tmp_path / "model.pt2").module()(torch.ones(2)).tolist() == [5.0, 5.0]
+
+
+def test_custom_classes_are_refused_by_name():
+    program = exported("linear")
+    source = json.loads(program._program.text())
+    spec = {"arg": {"name": "obj", "class_fqn": "mine.Thing"}, "custom_obj_name": "obj"}
+    source["graph_module"]["signature"]["input_specs"].append({"custom_obj": spec})
+    with pytest.raises(ValueError, match="'obj' is an object of a custom class"):
+        weft._C._export.make(json.dumps(source), program.state_dict, program.constants)
 
 
 def old_file(program, path):
@@ -405,6 +415,40 @@ def test_pytorch_runs_the_files(tmp_path):
             ((result, after) for _, result, after in expected_results(name)), tmp_path / f"{name}.npz"
         )
     assert answers_of_pytorch(tmp_path) == dict.fromkeys(sorted(NAMES), "equal")
+
+
+def int4_layers(rows=(48, 80), columns=128):
+    """Layers with int4 weights; PyTorch's packs have those whose rows 16 divides, and whose columns groups divide."""
+    torch.manual_seed(0)
+    layers = [
+        torch.nn.Linear(columns, rows[0]),
+        torch.nn.GELU(),
+        torch.nn.Linear(rows[0], rows[1], bias=False),
+    ]
+    model = torch.nn.Sequential(*layers).eval()
+    weft.quantization.quantize_(model, weft.quantization.int4_weight_only(group_size=32))
+    return model
+
+
+@pytest.mark.parametrize("rows", [(64, 16), (32, 20), (48, 80)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_int4_layers(rows, dtype):
+    model, x = int4_layers(rows), torch.randn(3, 128).to(dtype)
+    program = export(model, (x,), dynamic_shapes=({0: Dim("batch", min=1, max=9)},))
+    packed = sum("_weight_int4pack_mm_for_cpu" in str(node.target) for node in program.graph.nodes)
+    assert packed == {(64, 16): 2, (32, 20): 1, (48, 80): 1}[rows]
+    near = 1e-2 if dtype is torch.bfloat16 else 2e-4
+    for given in (x, x[:1]):
+        for run in (program, program.run_decompositions()):
+            torch.testing.assert_close(run.module()(given), model(given), rtol=near, atol=near)
+
+
+@pytest.mark.long
+def test_pytorch_runs_int4_layers(tmp_path):
+    model, x = int4_layers(), torch.randn(3, 128)
+    save(export(model, (x,)), tmp_path / "int4.pt2")
+    keep_results([(model(x), ((x,), {}))], tmp_path / "int4.npz")
+    assert answers_of_pytorch(tmp_path) == {"int4": "equal"}
 
 
 @pytest.mark.long

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from test_export import answers_of_pytorch, torch_python
 from test_export_families import run_both_ways, written
-from weft.torch.export import load
 
 PROGRAMS = Path(__file__).parent / "programs"
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "common")
@@ -40,15 +39,12 @@ families = Families()
 
 
 # What export does not follow: numbers that values decide.
-UNFOLLOWED = "GuardOnDataDependentSymNode: Could not guard on data-dependent expression"
+UNFOLLOWED = "GuardOnDataDependentSymNode: Could not (guard on|extract specialized integer from) data-dependent expression"
 NOT_EXPORTED = {"graph": UNFOLLOWED, "tagger": UNFOLLOWED}
 # PyTorch's does not look into a mask either, and makes tensors of sizes that are none.
 NOT_EXPORTED_BY_PYTORCH = {"graph": UNFOLLOWED, "tagger": "failed to unpack the object", "text": UNFOLLOWED}
-# Operators over PyTorch's own layouts of its processor's kernels, which no script of weft has.
-NOT_LOADED = {"quantized": "aten::_weight_int4pack_mm_for_cpu"}
-
-# What weft writes and PyTorch does not run: its operator is for GPUs there.
-NOT_RUN_BY_PYTORCH = {"quantized": "Could not run 'aten::_weight_int4pack_mm'"}
+# Computed in bfloat16: compiled, a product and what is done with it are rounded once.
+NEAR = {"quantized": 1e-2}
 
 
 @pytest.fixture
@@ -66,11 +62,7 @@ def test_exported_by_pytorch(name, python, tmp_path):
             written(MAKE, name, tmp_path / "made", [python])
         return
     folder = written(MAKE, name, tmp_path / "made", [python])
-    if name in NOT_LOADED:
-        with pytest.raises(NotImplementedError, match=NOT_LOADED[name]):
-            load(folder / "plain.pt2")
-        return
-    run_both_ways(folder, tmp_path)
+    run_both_ways(folder, tmp_path, NEAR.get(name, 1e-4))
 
 
 @pytest.mark.long
@@ -81,8 +73,4 @@ def test_exported_by_weft(name, python, tmp_path):
             written(MAKE, name, tmp_path / "made", [sys.executable, "-m", "weft.torch"])
         return
     folder = written(MAKE, name, tmp_path / "made", [sys.executable, "-m", "weft.torch"])
-    answers = answers_of_pytorch(folder)
-    if name in NOT_RUN_BY_PYTORCH:
-        assert NOT_RUN_BY_PYTORCH[name] in answers["plain"]
-        return
-    assert answers == {"plain": "equal", "core": "equal"}
+    assert answers_of_pytorch(folder) == {"plain": "equal", "core": "equal"}

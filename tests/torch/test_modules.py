@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+import weft
 import weft.torch as torch
 from weft.torch import _absent, _absent_names
 
@@ -288,20 +289,30 @@ def test_own_operators():
         library.custom_op("twice", mutates_args=())
 
 
-@pytest.mark.parametrize("rows", [16, 32, 48, 112])
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
-def test_int4_as_pytorch_packs(rows, dtype):
+def int4_pack(q, block, is_halved):
+    """As PyTorch packs, byte by byte."""
+    packed = []
+    for first in range(0, len(q), block):
+        rows = q[first : first + block]
+        half = len(rows) // 2
+        pairs = (rows[:half], rows[half:]) if is_halved and len(rows) == block else (rows[0::2], rows[1::2])
+        packed.append((pairs[0] | pairs[1] << 4).T.reshape(len(rows), -1))
+    return np.concatenate(packed)
+
+
+@pytest.mark.parametrize("capability, block", [("avx512", 64), ("avx2", 32), ("default", 32)])
+@pytest.mark.parametrize("rows", [16, 32, 48, 64, 112])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float16])
+def test_int4_as_pytorch_packs(rows, dtype, capability, block, monkeypatch):
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", capability)
+    assert torch.backends.cpu.get_cpu_capability() == capability.upper()
     q = np.arange(rows * 64).reshape(rows, 64) * 7 % 16
     packed = torch.ops.aten._convert_weight_to_int4pack_for_cpu(
         torch.tensor(q.tolist(), dtype=torch.int32), 1
     )
     assert packed.dtype is torch.uint8 and tuple(packed.shape) == (rows, 32)
-    from weft.torch import _int4
-
-    assert _int4.unpack(packed).tolist() == q.tolist()
-    if _int4._block() == 32 and rows >= 32:
-        first = packed.numpy().reshape(-1)[:16]
-        np.testing.assert_array_equal(first, q[:16, 0] | q[16:32, 0] << 4)
+    assert weft.unpack_int4_for_cpu(packed).tolist() == (q[:, 0::2] << 4 | q[:, 1::2]).tolist()
+    np.testing.assert_array_equal(packed.numpy(), int4_pack(q, block, capability != "default"))
     x = torch.sin(torch.arange(3 * 64).reshape(3, 64) * 0.37).to(dtype)
     scales = torch.cos(torch.arange(2 * rows * 2).reshape(2, rows, 2) * 0.11).to(dtype)
     result = torch.ops.aten._weight_int4pack_mm_for_cpu(x, packed, 32, scales)
@@ -310,8 +321,15 @@ def test_int4_as_pytorch_packs(rows, dtype):
     expected = x.to(torch.float32).numpy() @ weight.reshape(rows, 64).T
     assert result.dtype is dtype
     np.testing.assert_allclose(
-        result.to(torch.float32).numpy(), expected, rtol=1e-2 if dtype is torch.bfloat16 else 1e-5, atol=1e-3
+        result.to(torch.float32).numpy(),
+        expected,
+        rtol={torch.bfloat16: 1e-2, torch.float16: 2e-3, torch.float32: 1e-5}[dtype],
+        atol=1e-3,
     )
+    product = torch.compile(
+        lambda x: torch.ops.aten._weight_int4pack_mm_for_cpu(x, packed, 32, scales), fullgraph=True
+    )
+    assert torch.equal(product(x), result)
 
 
 @pytest.mark.parametrize("tiles", [2, 4, 8])
@@ -358,6 +376,11 @@ def test_int4_of_wrong_shapes():
         torch.ops.aten._convert_weight_to_int4pack_for_cpu(torch.zeros((20, 64), dtype=torch.int32), 1)
     with pytest.raises(RuntimeError, match="int32"):
         torch.ops.aten._convert_weight_to_int4pack_for_cpu(torch.zeros((16, 64)), 1)
+    packed, scales = torch.zeros((16, 32), dtype=torch.uint8), torch.zeros((2, 16, 2))
+    with pytest.raises(ValueError, match="one dtype"):
+        torch.ops.aten._weight_int4pack_mm_for_cpu(torch.zeros((1, 64)).bfloat16(), packed, 32, scales)
+    with pytest.raises(ValueError, match="16 divides"):
+        torch.ops.aten._weight_int4pack_mm_for_cpu(torch.zeros((1, 64)), packed[:8], 32, scales)
 
 
 def test_data_loaders():

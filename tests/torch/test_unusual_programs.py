@@ -31,7 +31,10 @@ def test_as_pytorch_runs_them(tmp_path):
             found = [each for each in arrays if each.startswith(f"in{number}_")]
             return [torch.from_numpy(arrays[each].copy()) for each in found]
 
-        for run in (module, module, module.optimize_for_inference()):
+        runs = [module, module, module.optimize_for_inference()]
+        if said["decomposed"]:
+            runs.append(load(tmp_path / f"{name}.pt2").run_decompositions().module())
+        for run in runs:
             for number, dtypes in enumerate(said["dtypes"]):
                 results = leaves(run(*arguments(number)))
                 assert [str(leaf.dtype).replace("weft", "torch") for leaf in results] == dtypes, name

@@ -190,6 +190,7 @@ class Tracer:
     """
 
     size_class = TracedInt  # of the graph's ints in Python
+    for_pytorch = False  # whether the graph has only what PyTorch has for CPUs
 
     def __init__(self, program):
         self.recorder = _C.Recorder(program.c, bool(program.numbers), self.size_class)

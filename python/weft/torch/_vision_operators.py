@@ -4,11 +4,6 @@ import weft
 from weft.torchvision.io import image
 
 
-def _cuda_version():
-    """-1: there is no CUDA in it."""
-    return -1
-
-
 def _of_training(name):
     def function(*args, **kwargs):
         raise NotImplementedError(f"torchvision::{name}: weft runs models and does not train them")

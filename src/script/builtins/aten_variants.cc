@@ -267,6 +267,10 @@ std::tuple<Tensor, Tensor> fractional_max_pool(const Tensor& input, size_t rank,
   same<"_weight_int4pack_mm">(
       "_weight_int4pack_mm(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor");
   same<"_convert_weight_to_int4pack">("_convert_weight_to_int4pack(Tensor self, int innerKTiles) -> Tensor");
+  same<"_weight_int4pack_mm_for_cpu">(
+      "_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor");
+  same<"_convert_weight_to_int4pack_for_cpu">(
+      "_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor");
   return true;
 }();
 

@@ -155,6 +155,7 @@ Tensor deform_conv2d(const Tensor& input, const Tensor& weight, const Tensor& of
 }
 
 [[maybe_unused]] const bool kTorchvision = [] {
+  builtin("torchvision::_cuda_version() -> int", [] { return int64_t{-1}; });  // as torchvision without CUDA
   builtin("torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
           [](const Tensor& boxes, const Tensor& scores, double threshold) {
             return call(op<"nms">(), {boxes, scores}, {{"iou_threshold", threshold}});

@@ -3,8 +3,7 @@
 //
 //   @aten("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)")
 //   def mode(input: Tensor, dim: int, keepdim: bool) -> Tuple[Tensor, Tensor]:
-//
-// @aten_("…") makes the in-place builtin beside it. All arguments are passed, in order. A function is
+// "quantized_decomposed::…" is a builtin of that namespace. @aten_("…") makes the in-place builtin beside it. All arguments are passed, in order. A function is
 // compiled at its first call. Besides TorchScript's names it has _weft, whose members are aten's builtins and
 // those under weft:: here.
 #include <fmt/format.h>
@@ -109,12 +108,14 @@ std::array<Composed, kMost>& all_composed() {
   return all;
 }
 
+bool has_namespace(std::string_view schema) { return schema.substr(0, schema.find('(')).find("::") != schema.npos; }
+
 // The builtin's arguments as its function's: those of a parameter's name go there, the others to the
 // parameter in their place; an argument that has none is left out, a parameter that gets none has its
 // default.
 struct Call {
   explicit Call(const Composed& composed) : function(composed_function(std::string(composed.function))) {
-    const Schema schema = parse_schema("aten::" + composed.schema);
+    const Schema schema = parse_schema(has_namespace(composed.schema) ? composed.schema : "aten::" + composed.schema);
     const std::vector<SchemaArgument>& parameters = function.schema.arguments;
     num_results = schema.returns.size();
     for (const SchemaArgument& parameter : parameters)
@@ -201,7 +202,9 @@ void register_file(const File& file, size_t& count) {
     const size_t name = file.text.find("\ndef ", at) + 5;
     WEFT_ASSERT(count < kMost, "more composed builtins than functions that run them");
     all_composed()[count] = {file.text.substr(name, file.text.find('(', name) - name), schema};
-    if (has_inplace)
+    if (has_namespace(schema))
+      register_builtin(all_composed()[count].schema, kRun[count]);
+    else if (has_inplace)
       aten::define_functions(schema, kRun[count], kRunInplace[count]);
     else
       aten::define_function(schema, kRun[count]);

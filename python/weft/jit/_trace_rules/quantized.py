@@ -3,7 +3,7 @@
 import weft
 
 from .._trace_registry import operator_rule
-from .._tracer import aten
+from .._tracer import aten, current
 
 
 def _of_rows(x, function):
@@ -31,6 +31,27 @@ def linear_dynamic_int8(x, weight, scales, bias=None):
     return _of_rows(x, product)
 
 
+def _int4_product(x, weight, group_size, scales):
+    if not current().for_pytorch:
+        return aten._weight_int4pack_mm(x, weight, group_size, scales)
+    rows, columns = weight.size(0), 2 * weight.size(1)
+    if rows % 16 == 0 and columns % group_size == 0 and not current().recorder.is_computed(weight):
+        pack = current().constant(weight, _packed_for_cpu)
+        return aten._weight_int4pack_mm_for_cpu(x, pack, group_size, aten.to(scales, x.dtype))
+    # No pack of PyTorch's has such rows and groups.
+    numbers = aten.stack([aten.bitwise_right_shift(weight, 4), aten["bitwise_and.Scalar"](weight, 15)], 2)
+    numbers = aten.sub(aten.to(aten.reshape(numbers, [rows, columns]), weft.float32), 8)
+    by_column = aten.repeat_interleave(aten.to(aten.transpose(scales, 0, 1), weft.float32), group_size, 1)
+    steps, zeros = (aten.slice(aten.select(by_column, 2, at), 1, 0, columns) for at in (0, 1))
+    wide = aten.linear(aten.to(x, weft.float32), aten.add(aten.mul(numbers, steps), zeros))
+    return aten.to(wide, x.dtype)
+
+
+def _packed_for_cpu(weight):
+    numbers = weft.stack([weight >> 4, weight & 15], 2).reshape([weight.size(0), 2 * weight.size(1)])
+    return weft._convert_weight_to_int4pack_for_cpu(numbers.to(weft.int32))
+
+
 @operator_rule()
 def linear_packed(input, weight, scales=None, bias=None, residual=None, **others):
     if scales is None or residual is not None or others.get("activation", "none") != "none":
@@ -40,7 +61,7 @@ def linear_packed(input, weight, scales=None, bias=None, residual=None, **others
         if weight.dtype == weft.int8:
             result = aten._weight_int8pack_mm(x, weight, scales)
         else:
-            result = aten._weight_int4pack_mm(x, weight, others["group_size"], scales)
+            result = _int4_product(x, weight, others["group_size"], scales)
         return result if bias is None else aten.add(result, bias)
 
     return _of_rows(input, product)

@@ -22,10 +22,19 @@ from . import (  # noqa: F401 (their rules)
 )
 from ._capture import Plan, capture_by
 from ._composite import COMPOSITE
+from ._decompose_memory import Memory, Seen, put_back_of
+from ._decompose_regions import (
+    Regions,
+    RegionWriter,
+    cast,
+    cast_operands,
+    decomposed_bodies,
+    note_sizes,
+    refuse,
+    symbols_of_ranges,
+)
 from ._decompositions import MEMORY_FORMATS, TABLE, aten, note, view
-from ._graph import OpOverload
-from ._guards import LEAST, Symbol
-from ._schema import Writer
+from ._graph import OpOverload, TensorValue
 from ._sizes import Size
 from ._tracing import Place, SymInt
 
@@ -68,88 +77,179 @@ def default_decompositions():
     return table
 
 
-# ---- memory ----------------------------------------------------------------------------------------------------
-class _Memory:
-    """What views share. target: ("buffer_mutation", "count") of what the program has from outside."""
-
-    def __init__(self, tensor, target=None):
-        self.tensor, self.target, self.version = tensor, target, 0
-
-
-class _Seen:
-    """A tensor: a way of (view, what puts it back) from memory."""
-
-    def __init__(self, memory, way=(), tensor=None):
-        self.memory, self.way, self.version = memory, way, memory.version
-        self.made = memory.tensor if tensor is None else tensor
-
-    def read(self):
-        if self.version != self.memory.version:
-            self.made, self.version = self.memory.tensor, self.memory.version
-            for look, _ in self.way:
-                self.made = look(self.made)
-        return self.made
-
-    def write(self, tensor):
-        bases = [self.memory.tensor]
-        for look, _ in self.way[:-1]:
-            bases.append(look(bases[-1]))
-        for (_, put_back), base in zip(reversed(self.way), reversed(bases)):
-            tensor = put_back(base, tensor)
-        self.memory.tensor = tensor
-        self.memory.version += 1
-
-
-def _reshaped(base, tensor):
-    return view(tensor, base.shape)
-
-
-def _permuted_back(order):
-    def put_back(base, tensor):
-        return aten.permute(tensor, [order.index(dim) for dim in range(len(order))])
-
-    return put_back
-
-
-def _swapped_back(one, other):
-    return lambda base, tensor: TABLE["transpose.int"](tensor, one, other)
-
-
-def _put_back(name, tensor, args):
-    """The function that puts a changed view back; None of operators whose views cannot be."""
-    if name in ("alias", "detach", "lift_fresh"):
-        return lambda base, part: part
-    if name == "permute":
-        order = [dim % tensor.dim() for dim in args[0]]
-        return _permuted_back(order)
-    if name in ("t", "numpy_T", "mT"):
-        return _swapped_back(-2, -1)
-    if name == "transpose":
-        return _swapped_back(*args[:2])
-    if name == "select":
-        return lambda base, part: aten.select_scatter(base, part, *args)
-    if name == "slice":
-        return lambda base, part: aten.slice_scatter(base, part, *args)
-    if name == "narrow":
-        dim, start, length = args
-        return lambda base, part: aten.slice_scatter(base, part, dim, start, start + length)
-    if name == "diagonal":
-        return lambda base, part: aten.diagonal_scatter(base, part, *args)
-    if name in ("view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "view_as", "_unsafe_view", "contiguous", "expand",
-                "expand_as", "broadcast_to"):  # fmt: skip
-        return _reshaped
-    return None
-
-
 # ---- one run ---------------------------------------------------------------------------------------------------
-class Decomposed(nn.Module):
+class Performed(Regions, nn.Module):
+    """A graph that is performed node by node.
+
+    bodies: decomposed graphs of its branches and loops. around: the dtype of the autocast region that it stands in, or None.
+    """
+
+    def __init__(self, graph, table, bodies, around=None):
+        super().__init__()
+        self.__dict__.update(_graph=graph, _table=table, _bodies=bodies, _around=around)
+        self.__dict__["placeholders"] = [node for node in graph.nodes if node.op == "placeholder"]
+
+    def _start(self):
+        # Of one run: what symbols are, the dtype of autocast, and the operators that keep their graphs.
+        self.__dict__.update(_symbols={}, _narrow=self._around, _kept=[])
+
+    def _perform(self, graph, values):
+        """The graph's result, in its terms."""
+        for node in graph.nodes:
+            if node.op == "call_function":
+                values[node] = self._finished(node, self._call(node, values))
+            elif node.op == "output":
+                return _mapped(node.args[0], values)
+        return None
+
+    def _finished(self, node, value):
+        meta = node.meta.get("val")
+        if isinstance(value, Seen):
+            if self._narrow is not None and isinstance(meta, TensorValue):
+                value = _over(value, lambda tensor: cast(tensor, meta.dtype))
+            note_sizes(meta, value.read(), self._symbols)
+        else:
+            note_sizes(meta, value, self._symbols)
+        return value
+
+    def _call(self, node, values):
+        args, kwargs = _mapped(node.args, values), _mapped(dict(node.kwargs), values)
+        current().script_place = _place_of(node)
+        if not isinstance(node.target, OpOverload):
+            if node.target is operator.pow and isinstance(args[0], SymInt) and args[1] > 0:
+                return math.prod([args[0]] * args[1])
+            return node.target(*_read(args), **_read(kwargs))
+        space, packet, overload = node.target.namespace, node.target.packet, node.target._overload
+        if space == "higher_order":
+            return self._region(node, packet, args)
+        if space == "aten" and packet in ("sym_size", "sym_numel"):
+            tensor = _read(args)[0]
+            return tensor.shape[args[1]] if packet == "sym_size" else tensor.numel()
+        if space == "aten" and packet in (
+            "_assert_tensor_metadata",
+            "_assert_scalar",
+            "sym_constrain_range_for_size",
+            "sym_constrain_range",
+        ):
+            return None
+        if self._narrow is not None:
+            args, kwargs = cast_operands(packet, args, kwargs, self._narrow, _over)
+        of_one = _export.operator_of_one(packet, "" if overload == "default" else overload)
+        if of_one is not None:
+            return self._each(*of_one, args, kwargs)
+        if packet.endswith("_") and not packet.endswith("__"):
+            return self._write(space, packet, overload, args, kwargs)
+        result = self._apply(space, packet, overload, _read(args), _read(kwargs))
+        return self._seen(space, packet, overload, args, kwargs, result)
+
+    def _apply(self, space, packet, overload, args, kwargs):
+        """Records the operator, or what it is made of."""
+        name = f"{space}::{packet}" if overload == "default" else f"{space}::{packet}.{overload}"
+        rule = self._table.get(name)
+        result = NotImplemented if rule is None else rule(*args, **kwargs)
+        if result is not NotImplemented:
+            return result
+        if packet.endswith("_copy") and name not in _overloads():
+            seen = self._apply(space, packet.removesuffix("_copy"), overload, args, kwargs)
+            return (
+                [aten.clone(each) for each in seen] if isinstance(seen, (tuple, list)) else aten.clone(seen)
+            )
+        # An empty table leaves every operator as it is.
+        if self._table and (rule is not None or name in COMPOSITE):
+            why = "" if rule is None else " for these arguments"
+            raise NotImplementedError(
+                f"run_decompositions: weft does not know what {name} is made of{why}\n  {current().script_place}"
+            )
+        return _recorded(space, packet, overload, args, kwargs)
+
+    def _each(self, packet, overload, args, kwargs):
+        """What an operator on lists does, for each of them."""
+        count = max(len(each) for each in args if isinstance(each, (list, tuple)))
+        found = []
+        for at in range(count):
+            given = [each[at] if isinstance(each, (list, tuple)) else each for each in args]
+            if packet.startswith("addc") and len(given) > 3:
+                kwargs = {"value": given.pop()}
+            if packet.endswith("_"):
+                self._write("aten", packet, overload or "default", given, kwargs)
+            else:
+                found.append(self._apply("aten", packet, overload or "default", _read(given), _read(kwargs)))
+        return args[0] if packet.endswith("_") else self._fresh(found)
+
+    def _write(self, space, packet, overload, args, kwargs):
+        target = args[0]
+        given = _read(args)
+        if packet == "zero_":
+            result = aten.full_like(given[0], 0)
+        elif packet == "copy_":
+            source = given[1]
+            same = source.dtype == given[0].dtype and list(source.shape) == list(given[0].shape)
+            result = source if same else aten.copy(given[0], source)
+        else:
+            result = self._apply(space, packet[:-1], overload, given, _read(kwargs))
+        if result.dtype != given[0].dtype:
+            result = aten._to_copy(result, dtype=given[0].dtype)
+        target.write(result)
+        return target
+
+    def _seen(self, space, packet, overload, args, kwargs, result):
+        """Results in the graph's terms: tensors that see an argument's memory keep their way to it."""
+        if isinstance(result, (tuple, list)):
+            return type(result)(
+                self._part(space, packet, args, at, each) if isinstance(each, weft.Tensor) else each
+                for at, each in enumerate(result)
+            )
+        if not isinstance(result, weft.Tensor):
+            return result
+        base = args[0] if args and isinstance(args[0], Seen) else None
+        if base is None or not _shares(result, base.read()):
+            return Seen(Memory(result))
+        rest, named = _read(args[1:]), _read(kwargs)
+        put_back = put_back_of(packet, base.read(), rest)
+        if put_back is None:
+            put_back = _refuse(packet)
+        if packet in ("view", "_unsafe_view") and isinstance(rest[0], (list, tuple)):
+            look = lambda tensor: view(tensor, rest[0])  # noqa: E731 (what was written may lie in another order)
+        else:
+            look = lambda tensor: self._apply(space, packet, overload, (tensor, *rest), named)  # noqa: E731
+        return Seen(base.memory, (*base.way, (look, put_back)), result)
+
+    def _part(self, space, packet, args, at, result):
+        base = args[0] if args and isinstance(args[0], Seen) else None
+        if base is None or not _shares(result, base.read()):
+            return Seen(Memory(result))
+        dim = args[1] if packet == "unbind" and len(args) > 1 else args[2] if len(args) > 2 else 0
+        if packet == "unbind":
+            look, put_back = (
+                (lambda x: aten["select.int"](x, dim, at)),
+                put_back_of("select", result, (dim, at)),
+            )
+        elif packet in ("split", "chunk", "split_with_sizes", "tensor_split"):
+            start = result.storage_offset() - base.read().storage_offset()
+            start //= base.read().stride()[dim] or 1
+            look = lambda x: aten["slice.Tensor"](x, dim, start, start + int(result.shape[dim]))  # noqa: E731
+            put_back = put_back_of("slice", result, (dim, start, start + int(result.shape[dim])))
+        else:
+            look, put_back = None, _refuse(packet)
+        return Seen(base.memory, (*base.way, (look, put_back)), result)
+
+    def _inline(self, graph, inputs):
+        placeholders = [node for node in graph.nodes if node.op == "placeholder"]
+        return self._perform(graph, dict(zip(placeholders, inputs)))
+
+    def _fresh(self, tensors):
+        return [Seen(Memory(tensor)) for tensor in tensors]
+
+    def _read(self, value):
+        return _read(value)
+
+
+class Decomposed(Performed):
     """A program's graph over its leaves, as a module that is recorded. forward gives changed values, then results."""
 
-    def __init__(self, program, table):
-        super().__init__()
-        self.__dict__["_graph"] = program.graph_module.graph
+    def __init__(self, program, table, bodies):
+        super().__init__(program.graph_module.graph, table, bodies)
         self.__dict__["_signature"] = program.graph_signature
-        self.__dict__["_table"] = table
         self.__dict__["changed"] = []  # of the last run: (kind, target) of the first results
         signature, tensors = (
             program.graph_signature,
@@ -184,29 +284,25 @@ class Decomposed(nn.Module):
         return getattr(owner, name)
 
     def forward(self, *leaves):
-        values, leaves = {}, iter(leaves)
-        placeholders = [node for node in self._graph.nodes if node.op == "placeholder"]
-        memories = []
-        for node, spec in zip(placeholders, self._signature.input_specs, strict=True):
+        self._start()
+        values, leaves, memories = {}, iter(leaves), []
+        for node, spec in zip(self.placeholders, self._signature.input_specs, strict=True):
             kind = spec.kind.name
             value = next(leaves) if kind == "USER_INPUT" else self._tensor(spec.target)
             if isinstance(value, weft.Tensor):
                 current().agreed[id(value)] = value
                 word = {"PARAMETER": "parameter", "BUFFER": "buffer", "USER_INPUT": "user_input"}.get(kind)
                 memories.append(
-                    _Memory(
+                    Memory(
                         value,
                         word and (f"{word}_mutation", node.name if word == "user_input" else spec.target),
                     )
                 )
-                value = _Seen(memories[-1])
+                note_sizes(node.meta["val"], value, self._symbols)
+                value = Seen(memories[-1])
             values[node] = value
         with current().at(None):
-            for node in self._graph.nodes:
-                if node.op == "call_function":
-                    values[node] = self._call(node, values)
-                elif node.op == "output":
-                    results = _read(_mapped(node.args[0], values))
+            results = _read(self._perform(self._graph, values))
         # A program that was decomposed before says in its signature what is written.
         given = len(results) - len(self._signature.user_outputs)
         for spec, value in zip(self._signature.output_specs[:given], results):
@@ -220,117 +316,39 @@ class Decomposed(nn.Module):
         self.__dict__["changed"] = [memory.target for memory in changed]
         return [memory.tensor for memory in changed] + list(results[given:])
 
-    def _call(self, node, values):
-        args, kwargs = _mapped(node.args, values), _mapped(dict(node.kwargs), values)
-        current().script_place = _place_of(node)
-        if not isinstance(node.target, OpOverload):
-            if node.target is operator.pow and isinstance(args[0], SymInt) and args[1] > 0:
-                return math.prod([args[0]] * args[1])
-            return node.target(*_read(args), **_read(kwargs))
-        space, packet, overload = node.target.namespace, node.target.packet, node.target._overload
-        if space == "higher_order":
-            return self._region(node, packet, args)
-        if space == "aten" and packet in ("sym_size", "sym_numel"):
-            tensor = _read(args)[0]
-            return tensor.shape[args[1]] if packet == "sym_size" else tensor.numel()
-        if space == "aten" and packet in (
-            "_assert_tensor_metadata",
-            "_assert_scalar",
-            "sym_constrain_range_for_size",
-            "sym_constrain_range",
-        ):
-            return None
-        if packet.endswith("_") and not packet.endswith("__"):
-            return self._write(space, packet, overload, args, kwargs)
-        result = self._apply(space, packet, overload, _read(args), _read(kwargs))
-        return self._seen(space, packet, overload, args, kwargs, result)
 
-    def _apply(self, space, packet, overload, args, kwargs):
-        """Records the operator, or what it is made of."""
-        name = f"{space}::{packet}" if overload == "default" else f"{space}::{packet}.{overload}"
-        rule = self._table.get(name)
-        result = NotImplemented if rule is None else rule(*args, **kwargs)
-        if result is not NotImplemented:
-            return result
-        # An empty table leaves every operator as it is.
-        if self._table and (rule is not None or name in COMPOSITE):
-            why = "" if rule is None else " for these arguments"
-            raise NotImplementedError(
-                f"run_decompositions: weft does not know what {name} is made of{why}\n  {current().script_place}"
-            )
-        return _recorded(space, packet, overload, args, kwargs)
+class _Body(Performed):
+    """A graph of a branch or a loop over its leaves, which are tensors."""
 
-    def _write(self, space, packet, overload, args, kwargs):
-        target = args[0]
-        given = _read(args)
-        if packet == "zero_":
-            result = aten.full_like(given[0], 0)
-        elif packet == "copy_":
-            source = given[1]
-            same = source.dtype == given[0].dtype and list(source.shape) == list(given[0].shape)
-            result = source if same else aten.copy(given[0], source)
-        else:
-            result = self._apply(space, packet[:-1], overload, given, _read(kwargs))
-        if result.dtype != given[0].dtype:
-            result = aten._to_copy(result, dtype=given[0].dtype)
-        target.write(result)
-        return target
+    def forward(self, *leaves):
+        self._start()
+        values, leaves = {}, iter(leaves)
+        for node in self.placeholders:
+            if isinstance(node.meta["val"], TensorValue):
+                leaf = next(leaves)
+                current().agreed[id(leaf)] = leaf
+                values[node] = Seen(Memory(leaf))
+                note_sizes(node.meta["val"], leaf, self._symbols)
+        memories = [value.memory for value in values.values()]
+        with current().at(None):
+            for node in self.placeholders:
+                if node not in values:
+                    values[node] = self._size(node, values)
+            results = _read(self._perform(self._graph, values))
+        if any(memory.version for memory in memories):
+            refuse("a branch or loop writes to its operands")
+        return list(results) if isinstance(results, (tuple, list)) else [results]
 
-    def _seen(self, space, packet, overload, args, kwargs, result):
-        """Results in the graph's terms: tensors that see an argument's memory keep their way to it."""
-        if isinstance(result, (tuple, list)):
-            return type(result)(
-                self._part(space, packet, args, at, each) if isinstance(each, weft.Tensor) else each
-                for at, each in enumerate(result)
-            )
-        if not isinstance(result, weft.Tensor):
-            return result
-        base = args[0] if args and isinstance(args[0], _Seen) else None
-        if base is None or not _shares(result, base.read()):
-            return _Seen(_Memory(result))
-        rest, named = _read(args[1:]), _read(kwargs)
-        put_back = _put_back(packet, base.read(), rest)
-        if put_back is None:
-            put_back = _refuse(packet)
-        look = lambda tensor: self._apply(space, packet, overload, (tensor, *rest), named)  # noqa: E731
-        return _Seen(base.memory, (*base.way, (look, put_back)), result)
-
-    def _part(self, space, packet, args, at, result):
-        base = args[0] if args and isinstance(args[0], _Seen) else None
-        if base is None or not _shares(result, base.read()):
-            return _Seen(_Memory(result))
-        dim = args[1] if packet == "unbind" and len(args) > 1 else args[2] if len(args) > 2 else 0
-        if packet == "unbind":
-            look, put_back = (
-                (lambda x: aten["select.int"](x, dim, at)),
-                _put_back("select", result, (dim, at)),
-            )
-        elif packet in ("split", "chunk", "split_with_sizes", "tensor_split"):
-            start = result.storage_offset() - base.read().storage_offset()
-            start //= base.read().stride()[dim] or 1
-            look = lambda x: aten["slice.Tensor"](x, dim, start, start + int(result.shape[dim]))  # noqa: E731
-            put_back = _put_back("slice", result, (dim, start, start + int(result.shape[dim])))
-        else:
-            look, put_back = None, _refuse(packet)
-        return _Seen(base.memory, (*base.way, (look, put_back)), result)
-
-    def _region(self, node, packet, args):
-        if packet == "wrap_with_set_grad_enabled":
-            return self._inline(args[1], args[2:])
-        raise NotImplementedError(
-            f"run_decompositions: weft does not decompose higher_order::{packet}\n  {_place_of(node)}"
+    def _size(self, node, values):
+        """A size among the operands, as the size of the tensor among them that has it."""
+        tensors = [(other, value) for other, value in values.items() if isinstance(value, Seen)]
+        for other, value in tensors:
+            for dim, size in enumerate(other.meta["val"].shape):
+                if str(size) == str(node.meta["val"]):
+                    return value.read().shape[dim]
+        return refuse(
+            f"a branch or loop takes the size {node.meta['val']}, which no tensor among its operands has"
         )
-
-    def _inline(self, graph, inputs):
-        values, inputs = {}, iter(inputs)
-        for node in graph.nodes:
-            if node.op == "placeholder":
-                values[node] = next(inputs)
-            elif node.op == "call_function":
-                values[node] = self._call(node, values)
-            elif node.op == "output":
-                return _mapped(node.args[0], values)
-        return None
 
 
 # Overloads of lists without None.
@@ -401,7 +419,20 @@ def _read(value):
         return type(value)(_read(each) for each in value)
     if isinstance(value, dict):
         return {key: _read(each) for key, each in value.items()}
-    return value.read() if isinstance(value, _Seen) else value
+    return value.read() if isinstance(value, Seen) else value
+
+
+def _over(value, function):
+    """The function over the tensors of nested arguments."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(_over(each, function) for each in value)
+    if isinstance(value, dict):
+        return {key: _over(each, function) for key, each in value.items()}
+    if not isinstance(value, Seen):
+        return value
+    before = value.read()
+    after = function(before)
+    return value if after is before else Seen(Memory(after))
 
 
 _PLACE = re.compile(r'File "([^"]*)", line (\d+), in (\S+)')
@@ -413,10 +444,8 @@ def _place_of(node):
 
 
 # ---- the whole -------------------------------------------------------------------------------------------------
-class _Writer(Writer):
+class _Writer(RegionWriter):
     """Of a program that was recorded anew: it nests arguments and results as before."""
-
-    dialect = "ATEN"
 
     def __init__(self, module, captured, source):
         self.source = source
@@ -431,6 +460,9 @@ class _Writer(Writer):
             )
             specs.append({kind: {"arg": output["as_tensor"], key: target}})
         return specs + super()._output_specs(outputs[len(changed) :])
+
+    def _guards(self):
+        return self.source.get("guards_code", [])  # sizes are what they were
 
     def _calls(self):
         module = self.source["graph_module"]
@@ -466,12 +498,8 @@ def _example(meta, sizes, hints):
 def _plan(program, source, given):
     """(Plan, pairs, leaves) of a program's arguments. given: the leaves of an example; None where there is none."""
     graph = source["graph_module"]["graph"]
-    sizes, leaves, pairs, symbols, hints = [], [], [], {}, {}
-    for name, each in source["range_constraints"].items():
-        if re.fullmatch(r"s\d+", name):
-            least, most = each["min_val"], each["max_val"]
-            hint = max(LEAST + 2, least) if most is None else min(max(LEAST + 2, least), most)
-            symbols[name] = Symbol(name, hint, least, most, name, name, "named")
+    sizes, leaves, pairs = [], [], []
+    symbols = symbols_of_ranges(source["range_constraints"], r"s\d+")
     specs = [spec for spec in program.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
     metas = {}
     for spec in specs:
@@ -504,7 +532,9 @@ def decomposed(program, source, given, table):
     """The program as weft runs it. source: its JSON; given: the leaves of an example, or None; table: by operators."""
     chosen = DecompositionTable()
     chosen.update(default_decompositions() if table is None else table)
-    module = Decomposed(program, chosen)
+    ranges = source["range_constraints"]
+    bodies = decomposed_bodies(program.graph_module.graph, _Body, chosen, ranges, None, {})
+    module = Decomposed(program, chosen, bodies)
     plan, pairs, leaves = _plan(program, source, given)
     spec = types.SimpleNamespace(unflatten=lambda values: (tuple(values), {}))
     captured = capture_by(plan, module, pairs, leaves, {}, spec)

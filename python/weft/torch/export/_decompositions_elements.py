@@ -112,7 +112,7 @@ def addcdiv(x, one, other, *, value=1):
 def nan_to_num(x, nan=None, posinf=None, neginf=None):
     if not x.is_floating_point():
         return aten.clone(x)
-    limits = weft.finfo(x.dtype)
+    limits = weft.torch.finfo(x.dtype)
     x = _where(aten.isnan(x), 0.0 if nan is None else nan, x)
     x = _where(aten["eq.Scalar"](x, math.inf), limits.max if posinf is None else posinf, x)
     return _where(aten["eq.Scalar"](x, -math.inf), limits.min if neginf is None else neginf, x)

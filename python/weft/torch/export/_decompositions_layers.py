@@ -105,7 +105,7 @@ def rms_norm(x, normalized_shape, weight=None, eps=None):
     dims = list(range(-len(normalized_shape), 0))
     wide = _cast(x, weft.float32) if x.dtype in (weft.float16, weft.bfloat16) else x
     square = _mean(aten["pow.Tensor_Scalar"](wide, 2), dims, True)
-    scale = aten.rsqrt(aten["add.Scalar"](square, weft.finfo(wide.dtype).eps if eps is None else eps))
+    scale = aten.rsqrt(aten["add.Scalar"](square, weft.torch.finfo(wide.dtype).eps if eps is None else eps))
     result = _mul(wide, scale)
     return _cast(result if weight is None else _mul(result, weight), x.dtype)
 
@@ -332,12 +332,32 @@ def _linear_resize(dims):
     return apply
 
 
+def _nearest_resize(dims, offset):
+    """upsample_nearest: of each element one of the input's. source: _upsample_nearest there."""
+
+    def apply(x, output_size, *scales):
+        scales = list(scales) or [None] * dims
+        places = []
+        for at in range(dims):
+            size, wanted, scale = int(x.shape[at + 2]), int(output_size[at]), scales[at]
+            step = size / (size * scale) if scale is not None and scale > 0 else size / wanted
+            place = _cast(_arange(wanted), weft.float32)
+            place = _cast(_mul(_add(place, offset) if offset else place, step), weft.int64)
+            places.append(view(place, [wanted, *[1] * (dims - 1 - at)]))
+        return aten["index.Tensor"](x, [None, None, *places])
+
+    return apply
+
+
 def _resize_by_factors(resize, dims):
-    def apply(x, output_size, align_corners, scale_factors):
+    """The overload of factors. options: align_corners, of resizing that has it."""
+
+    def apply(x, output_size, *options):
+        *options, scale_factors = options
         if output_size is not None:
-            return resize(x, output_size, align_corners)
+            return resize(x, output_size, *options)
         sizes = [int(int(x.shape[at + 2]) * scale_factors[at]) for at in range(dims)]
-        return resize(x, sizes, align_corners, *scale_factors)
+        return resize(x, sizes, *options, *scale_factors)
 
     return apply
 
@@ -345,6 +365,22 @@ def _resize_by_factors(resize, dims):
 for _name, _dims in (("linear1d", 1), ("trilinear3d", 3)):
     TABLE[f"upsample_{_name}"] = _wide(_linear_resize(_dims))
     TABLE[f"upsample_{_name}.vec"] = _wide(_resize_by_factors(_linear_resize(_dims), _dims))
+for _name, _dims, _offset in (
+    ("upsample_nearest1d", 1, 0.0), ("upsample_nearest2d", 2, 0.0), ("upsample_nearest3d", 3, 0.0),
+    ("_upsample_nearest_exact1d", 1, 0.5), ("_upsample_nearest_exact2d", 2, 0.5), ("_upsample_nearest_exact3d", 3, 0.5),
+):  # fmt: skip
+    TABLE[_name] = _nearest_resize(_dims, _offset)
+    if _name != "upsample_nearest2d":  # whose overload of factors is of the core set
+        TABLE[f"{_name}.vec"] = _resize_by_factors(_nearest_resize(_dims, _offset), _dims)
+# These stay, with sizes.
+for _name in ("upsample_bicubic2d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"):
+    TABLE[f"{_name}.vec"] = _resize_by_factors(aten[_name], 2)
+
+
+@rule("grid_sampler")
+def grid_sampler(x, grid, interpolation_mode, padding_mode, align_corners):
+    sampler = aten.grid_sampler_2d if x.dim() == 4 else aten.grid_sampler_3d
+    return sampler(x, grid, interpolation_mode, padding_mode, align_corners)
 
 
 # ---- recurrent layers ------------------------------------------------------------------------------------------
@@ -409,10 +445,28 @@ def _gru_step(gates, state, weight, bias):
     return [_add(_mul(_sub(hidden, new), update), new)]
 
 
-TABLE["lstm.input"] = _recurrent(_lstm_step, 2)
-TABLE["gru.input"] = _recurrent(_gru_step, 1)
-TABLE["rnn_tanh.input"] = _recurrent(lambda g, s, w, b: [aten.tanh(_add(g, linear(s[0], w, b)))], 1)
-TABLE["rnn_relu.input"] = _recurrent(lambda g, s, w, b: [aten.relu(_add(g, linear(s[0], w, b)))], 1)
+def _tanh_step(gates, state, weight, bias):
+    return [aten.tanh(_add(gates, linear(state[0], weight, bias)))]
+
+
+def _relu_step(gates, state, weight, bias):
+    return [aten.relu(_add(gates, linear(state[0], weight, bias)))]
+
+
+def _cell(step, num_states):
+    def apply(x, states, w_ih, w_hh, b_ih=None, b_hh=None):
+        states = [states] if num_states == 1 else list(states)
+        found = step(linear(x, w_ih, b_ih), states, w_hh, b_hh)
+        return found[0] if num_states == 1 else tuple(found)
+
+    return apply
+
+
+for _name, _step, _num_states in (
+    ("lstm", _lstm_step, 2), ("gru", _gru_step, 1), ("rnn_tanh", _tanh_step, 1), ("rnn_relu", _relu_step, 1),
+):  # fmt: skip
+    TABLE[f"{_name}.input"] = _recurrent(_step, _num_states)
+    TABLE[f"{_name}_cell"] = _cell(_step, _num_states)
 
 
 # ---- triangles -------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from weft._C import _export
 
 _DTYPES = (
     "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64 complex128 float8_e4m3fn float8_e5m2 \
-float8_e4m3fnuz float8_e5m2fnuz uint16"
+float8_e4m3fnuz float8_e5m2fnuz uint16 uint32 uint64"
 )
 _SHORT = {"bool": "b8", "complex64": "c64", "complex128": "c128", "bfloat16": "bf16"}
 _MEMORY_FORMATS = {1: "contiguous_format", 2: "channels_last", 3: "channels_last_3d", 4: "preserve_format"}
@@ -188,6 +188,7 @@ class _Builder:
         made = self.graph.create_node(
             "call_function", target, args, kwargs, name=name or node["target"].split(".")[-2]
         )
+        made.meta["is_hop_single_tensor_return"] = node.get("is_hop_single_tensor_return")
         trace = node.get("metadata", {}).get("stack_trace")
         if trace:
             made.meta["stack_trace"] = trace

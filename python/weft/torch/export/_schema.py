@@ -122,8 +122,7 @@ class Writer:
         self.nodes, self.tensor_values, self.int_values = [], {}, {}
         self.inputs, self.input_specs = [], []
         self.weights, self.constants, self.parameters = {}, {}, set()
-        self.lists, self.list_outputs = {}, {}
-        self.lifted = {}
+        self.lists, self.list_outputs, self.lifted = {}, {}, {}
         self._find_lists()
         self._add_attributes()
         self._add_arguments()
@@ -477,27 +476,29 @@ class Writer:
         self._add(target, inputs, [{"as_sym_int": {"as_name": made}}], self._place(node), made)
 
     # ---- the whole -------------------------------------------------------------------------------------------
-    def program(self):
-        """The schema's ExportedProgram, as dictionaries and lists."""
-        captured = self.captured
-        outputs = [
-            self._argument(leaf) if kind == "value" else self._constant(leaf)
-            for kind, leaf in captured.run.outputs
-        ]
-        graph = {
+    def outputs(self):
+        """The results, as arguments of the schema."""
+        write = {"value": self._argument, "constant": self._constant}
+        return [write[kind](leaf) for kind, leaf in self.captured.run.outputs]
+
+    def graph_json(self, outputs):
+        """The schema's graph."""
+        return {
             "inputs": self.inputs,
             "outputs": outputs,
             "nodes": self.nodes,
             "tensor_values": self.tensor_values,
             "sym_int_values": self.int_values,
-            "sym_bool_values": {},
             "is_single_tensor_return": False,
-            "custom_obj_values": {},
-            "sym_float_values": {},
+            **{f"{kind}_values": {} for kind in ("sym_bool", "custom_obj", "sym_float")},
         }
+
+    def program(self):
+        """The schema's ExportedProgram, as dictionaries and lists."""
+        outputs = self.outputs()
         return {
             "graph_module": {
-                "graph": graph,
+                "graph": self.graph_json(outputs),
                 "signature": {"input_specs": self.input_specs, "output_specs": self._output_specs(outputs)},
                 "metadata": {},
                 **self._calls(),

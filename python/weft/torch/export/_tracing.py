@@ -7,7 +7,7 @@ import operator
 import sys
 
 import weft
-from weft.jit._tracer import _PACKAGE, TracedInt, Tracer, _user_frame, current
+from weft.jit._tracer import _PACKAGE, TracedInt, Tracer, _user_frame, current, paused
 from weft.torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 
@@ -91,9 +91,11 @@ class Recording(Tracer):
     """As weft.jit.trace records, with what export needs beside the graph."""
 
     size_class = SymInt
+    for_pytorch = True
 
     def __init__(self, program):
         super().__init__(program)
+        self.made = {}  # constants by what they are made of: (its id, the function)
         self.ints = {}  # what integers of the graph were, by their values' numbers
         self.formed = {}  # those that were computed of others: (builtin, operands)
         self.sized = {}  # those that are sizes of a tensor: its value's number; of elements: "element"
@@ -111,6 +113,14 @@ class Recording(Tracer):
             yield
         finally:
             self.script_place = before
+
+    def constant(self, tensor, function):
+        """function(tensor) of a tensor that is no value of the run's, as a constant of the program."""
+        key = id(tensor), function
+        if key not in self.made:
+            with paused():
+                self.made[key] = tensor, function(tensor)
+        return self.made[key][1]
 
     def place(self):
         if self.script_place is not None:
