@@ -61,12 +61,13 @@ def test_rows_of_every_number(name, activations):
         load(FILES / f"{name}.gguf", activations="float32", cache_dtype="float32", execution="eager"), ids
     )
     model = load(FILES / f"{name}.gguf", activations=activations, cache_dtype="float32")
-    bound = 0.2 if activations == "int8" else 1e-3
+    rounds_many = activations == "auto" and name.endswith("bf16")  # to 2^-8, as int8 does
     for pieces in ([24], [1] * 24, [2, 3, 4, 5, 10], [8, 16], [9, 15]):
         cache, rows, at = model.make_cache(), [], 0
         for count in pieces:
             rows.append(model(ids[at : at + count], cache, all_logits=True).numpy())
             at += count
+        bound = 0.2 if activations == "int8" or (rounds_many and max(pieces) > 16) else 1e-3
         np.testing.assert_allclose(np.concatenate(rows), exact, rtol=bound, atol=bound)
 
 
