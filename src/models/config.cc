@@ -11,6 +11,7 @@
 #include "models/families/family.h"
 #include "models/irrelevant_keys.h"
 #include "models/json_fields.h"
+#include "models/text_part.h"
 #include "models/weight_source.h"
 #include "weft/error.h"
 
@@ -183,9 +184,10 @@ void DecoderConfig::check(const std::string& where, bool meta_names) const {
 }
 
 DecoderConfig read_config_json(const std::string& path) {
-  const Json json = read_json(path);
-  const JsonFields fields(json, fmt::format("'{}'", path));
+  const TextConfiguration text = text_configuration(read_json(path), fmt::format("'{}'", path));
+  const JsonFields fields(text.json, fmt::format("'{}'", path));
   DecoderConfig config;
+  config.part_of = text.around;
   config.model_type = fields.text("model_type", "llama");
   const ReadFamily read = find_family(config.model_type);
   WEFT_CHECK(read != nullptr, fmt::format("'{}': architecture '{}' is not supported; weft has {}{}", path,

@@ -88,7 +88,8 @@ std::vector<std::pair<std::string, std::string>> describe(const DecoderConfig& c
   const auto scale = [&](const char* what, double value, double plain) {
     if (value != plain) line(what, fmt::format("{}", value));
   };
-  line("family", config.model_type);
+  line("family", config.model_type +
+                     (config.part_of.empty() ? "" : fmt::format(", the text part of {}", config.part_of)));
   line("parameters",
        fmt::format("{}{}", config.num_parameters(),
                    config.experts ? fmt::format(", {} for a token", config.num_active_parameters()) : ""));

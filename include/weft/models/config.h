@@ -110,6 +110,7 @@ struct TensorNames {
 
 struct DecoderConfig {
   std::string model_type = "llama";
+  std::string part_of = {};  // the model_type of a model of several kinds of input whose text part this is
   int64_t vocab_size = 0;
   int64_t hidden_size = 0;
   int64_t intermediate_size = 0;

@@ -46,6 +46,8 @@ void read_llama_parts(const JsonFields& fields, DecoderConfig& config, const Lla
 // do in any case. `own`: keys of the dictionary that the family reads itself.
 void read_rope(const JsonFields& fields, DecoderConfig& config, double theta = 10000.0,
                std::optional<double> share = std::nullopt, std::span<const char* const> own = {});
+// What YaRN multiplies cosines and sines by where texts are `factor` times as long.
+double yarn_scale(double factor, double by = 1.0);
 // One dictionary of them.
 void read_rope_dictionary(const JsonFields& rope, DecoderConfig& config, Rope& result,
                           std::optional<double> share, std::span<const char* const> own = {});
