@@ -316,6 +316,13 @@ Tensor DecoderStep::logits_of(std::span<const int64_t> wanted) {
   return head(shaped(wanted_, static_cast<int64_t>(wanted.size()), hidden));
 }
 
+std::span<const float> DecoderStep::state_of(int64_t row) {
+  const int64_t hidden = x_.size(1);
+  const Tensor normed = shaped(wanted_normed_, 1, hidden);
+  weights_.norm.run(x_.as_strided({1, hidden}, {hidden, 1}, row * hidden), normed);
+  return {normed.data_as<float>(), static_cast<size_t>(hidden)};
+}
+
 Tensor DecoderStep::head(const Tensor& last) {
   const int64_t rows = last.size(0);
   const Share& share = *model_.share_;

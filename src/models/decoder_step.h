@@ -39,6 +39,8 @@ class DecoderStep {
   // rows.
   Tensor logits_of_last(int64_t rows);
   Tensor logits_of(std::span<const int64_t> wanted);
+  // What the last norm gives of a row, [hidden]: valid until the next call.
+  std::span<const float> state_of(int64_t row);
 
  private:
   Tensor view(const Tensor& buffer) const;  // of the step's rows

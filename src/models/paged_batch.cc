@@ -136,6 +136,8 @@ std::span<const float> PagedBatch::forward(std::span<const Row> rows) {
   return {logits.data_as<float>(), static_cast<size_t>(logits.numel())};
 }
 
+std::span<const float> PagedBatch::state_of(int64_t row) const { return step_->state_of(row); }
+
 void PagedBatch::copy_page(int32_t from, int32_t to) {
   if (on_device_ != nullptr) return on_device_->copy_page(from, to);
   for (auto* list : {&keys_, &values_})

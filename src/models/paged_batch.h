@@ -36,6 +36,9 @@ class PagedBatch {
   // for the last bits on a device.
   std::span<const float> forward(std::span<const Row> rows);
   void copy_page(int32_t from, int32_t to);
+  // What the last norm gave of a row of the last step, [hidden], valid until the next call; not on a device.
+  std::span<const float> state_of(int64_t row) const;
+  bool has_states() const { return step_ != nullptr; }
 
   // Of keys and values, in bytes, for one token and for all.
   int64_t bytes_per_token() const;

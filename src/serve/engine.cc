@@ -38,8 +38,8 @@ EngineOptions completed(EngineOptions options, const models::CausalModel& model)
 
 }  // namespace
 
-Engine::Engine(std::shared_ptr<const models::CausalModel> model, std::shared_ptr<const models::Tokenizer> tokenizer,
-               EngineOptions options)
+Engine::Engine(std::shared_ptr<const models::CausalModel> model,
+               std::shared_ptr<const models::Tokenizer> tokenizer, EngineOptions options)
     : model_(std::move(model)),
       tokenizer_(std::move(tokenizer)),
       options_(completed(options, *model_)),
@@ -83,6 +83,8 @@ std::optional<uint64_t> Engine::submit(Request request) {
     WEFT_CHECK(token < model_->config().vocab_size,
                fmt::format("logit_bias: the token {} is not in the vocabulary of {}", token,
                            model_->config().vocab_size));
+  WEFT_CHECK(request.pooling == Pooling::None || batch_->has_states(),
+             "embeddings are computed on the CPU, and this model is on another device");
   models::StopText{request.stop};  // checks them
   auto job = std::make_shared<Job>();
   job->left = request.choices;
@@ -191,6 +193,7 @@ void Engine::release(Text& text) {
   pool_->release_all(text.pages);
   text.pages.clear();
   text.computed = text.published = 0;
+  text.pooled.clear();
 }
 
 int64_t Engine::pages_for(int64_t tokens) const { return ceil_div(tokens, options_.page_tokens); }
@@ -223,9 +226,11 @@ void Engine::admit() {
 }
 
 bool Engine::admit(std::unique_ptr<Text>& text) {
-  std::vector<int32_t> prefix = pool_->hold_prefix(text->tokens);
+  // A mean is of all states, and none are kept.
+  const bool is_mean = text->job->request.pooling == Pooling::Mean;
+  std::vector<int32_t> prefix = is_mean ? std::vector<int32_t>() : pool_->hold_prefix(text->tokens);
   // The last token is computed in any case: its logits are what follows.
-  if (static_cast<int64_t>(prefix.size()) * options_.page_tokens >= text->length()) {
+  if (!prefix.empty() && static_cast<int64_t>(prefix.size()) * options_.page_tokens >= text->length()) {
     pool_->release(prefix.back());
     prefix.pop_back();
   }
@@ -320,10 +325,11 @@ void Engine::plan_step() {
   for (auto& text : running_)
     for (int64_t i = 0; i < text->rows; ++i) {
       const int64_t position = text->computed + i;
-      rows_.push_back({.token = text->tokens[static_cast<size_t>(position)],
-                       .position = position,
-                       .pages = text->pages.data(),
-                       .wants_logits = position + 1 == text->length()});
+      rows_.push_back(
+          {.token = text->tokens[static_cast<size_t>(position)],
+           .position = position,
+           .pages = text->pages.data(),
+           .wants_logits = position + 1 == text->length() && text->job->request.pooling == Pooling::None});
     }
 }
 
@@ -383,6 +389,14 @@ void Engine::compute() {
       };
       if (!attempt(*text, EngineStep::Compute, run)) continue;
     }
+    if (text->job->request.pooling != Pooling::None) {
+      const int64_t first = is_separate ? 0 : row - rows_.cbegin();
+      attempt(*text, EngineStep::Publish, [&] {
+        pool(*text, first);
+        note_computed(*text);
+      });
+      continue;
+    }
     const float* const own = is_separate ? text->own_logits.data() : next;
     if (is_read && !is_separate) next += model_->config().vocab_size;
     if (attempt(*text, EngineStep::Publish, [&] { note_computed(*text); }) && is_read) text->logits = own;
@@ -424,6 +438,9 @@ bool Engine::run_step() {
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   for (auto& text : running_)
     if (text->logits != nullptr && text->error.empty()) deliver(*text);
+  for (auto& text : running_)
+    if (text->job->request.pooling != Pooling::None && text->uncomputed() == 0 && text->error.empty())
+      deliver_embedding(*text);
   remove_failed();
   std::erase_if(running_, [](const auto& text) { return text->is_over; });
   tell(EngineStep::Figures, 0);

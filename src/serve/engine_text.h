@@ -54,6 +54,7 @@ struct Engine::Text {
   int32_t grammar_state;           // after the text so far
   std::vector<float> masked = {};  // logits of the tokens that the grammar allows
   int64_t generated = 0;
+  std::vector<double> pooled = {};  // the sum of the states so far, or the last one
 
   std::vector<int32_t> pages;
   int64_t computed = 0;   // tokens whose keys and values are in them
