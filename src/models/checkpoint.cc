@@ -12,6 +12,7 @@
 #include "core/printable.h"
 #include "io/json.h"
 #include "io/pickle.h"
+#include "models/families/family.h"
 #include "models/gguf_model.h"
 #include "models/hub_cache.h"
 #include "models/hub_weights.h"
@@ -137,6 +138,10 @@ class SafetensorsCheckpoint : public Checkpoint {
   void settle_experts() {
     for (int64_t layer = 0; layer < config_.num_layers; ++layer) {
       if (!config_.layer(layer).has_experts) continue;
+      // Qwen's lie in tensors of their own, or all in two.
+      if (config_.names.expert_gate.name == "mlp.experts.{}.gate_proj" &&
+          has(layer_prefix(config_.names, layer) + "mlp.experts.gate_up_proj"))
+        stack_qwen_experts(config_);
       for (const auto& [role, matrix] : {std::pair{Role::ExpertGate, &config_.names.expert_gate},
                                          {Role::ExpertUp, &config_.names.expert_up},
                                          {Role::ExpertDown, &config_.names.expert_down}}) {

@@ -31,6 +31,8 @@ const std::map<std::string, const char*>& whole_models() {
       {"mistral3", "mistral"},
       {"qwen2_vl", "qwen2_vl_text"},
       {"qwen2_5_vl", "qwen2_5_vl_text"},
+      {"qwen3_5", "qwen3_5_text"},
+      {"qwen3_5_moe", "qwen3_5_moe_text"},
       {"qwen3_vl", "qwen3_vl_text"},
       {"qwen3_vl_moe", "qwen3_vl_moe_text"},
   };

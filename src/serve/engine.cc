@@ -194,6 +194,7 @@ void Engine::release(Text& text) {
   text.pages.clear();
   text.computed = text.published = 0;
   text.pooled.clear();
+  text.slot = -1;
 }
 
 int64_t Engine::pages_for(int64_t tokens) const { return ceil_div(tokens, options_.page_tokens); }
@@ -226,9 +227,9 @@ void Engine::admit() {
 }
 
 bool Engine::admit(std::unique_ptr<Text>& text) {
-  // A mean is of all states, and none are kept.
-  const bool is_mean = text->job->request.pooling == Pooling::Mean;
-  std::vector<int32_t> prefix = is_mean ? std::vector<int32_t>() : pool_->hold_prefix(text->tokens);
+  // A mean is of all states, and none are kept; nor is what a text of a model with slots has there.
+  const bool begins_anew = text->job->request.pooling == Pooling::Mean || batch_->has_slots();
+  std::vector<int32_t> prefix = begins_anew ? std::vector<int32_t>() : pool_->hold_prefix(text->tokens);
   // The last token is computed in any case: its logits are what follows.
   if (!prefix.empty() && static_cast<int64_t>(prefix.size()) * options_.page_tokens >= text->length()) {
     pool_->release(prefix.back());
@@ -243,6 +244,7 @@ bool Engine::admit(std::unique_ptr<Text>& text) {
   text->published = static_cast<int64_t>(prefix.size());
   text->computed = text->published * options_.page_tokens;
   text->pages = std::move(prefix);
+  if (batch_->has_slots()) text->slot = free_slot();
   if (!text->job->has_begun) {
     text->job->has_begun = true;
     const std::scoped_lock lock(mutex_);
@@ -258,6 +260,15 @@ bool Engine::admit(std::unique_ptr<Text>& text) {
   });
   running_.insert(place, std::move(text));
   return true;
+}
+
+int32_t Engine::free_slot() const {
+  std::vector<bool> is_taken(static_cast<size_t>(options_.max_batch));
+  for (const auto& text : running_)
+    if (text->slot >= 0) is_taken[static_cast<size_t>(text->slot)] = true;
+  const auto slot = std::find(is_taken.begin(), is_taken.end(), false);
+  WEFT_ASSERT(slot != is_taken.end(), "more texts than the batch holds");
+  return static_cast<int32_t>(slot - is_taken.begin());
 }
 
 // A page for `position` that nobody else reads; false where there is none left.
@@ -329,13 +340,15 @@ void Engine::plan_step() {
           {.token = text->tokens[static_cast<size_t>(position)],
            .position = position,
            .pages = text->pages.data(),
-           .wants_logits = position + 1 == text->length() && text->job->request.pooling == Pooling::None});
+           .wants_logits = position + 1 == text->length() && text->job->request.pooling == Pooling::None,
+           .slot = text->slot});
     }
 }
 
 // Pages that became full can be found by later texts.
 void Engine::note_computed(Text& text) {
   text.computed += text.rows;
+  if (batch_->has_slots()) return;  // pages alone are not what a text has read
   for (; (text.published + 1) * options_.page_tokens <= text.computed; ++text.published) {
     const auto index = static_cast<size_t>(text.published);
     const int32_t before = index == 0 ? models::PagePool::kNone : text.pages[index - 1];
@@ -359,6 +372,10 @@ void Engine::fork(size_t index) {
     text->computed = first.computed;
     text->published = first.published;
     text->logits = first.logits;
+    if (batch_->has_slots()) {
+      text->slot = free_slot();
+      batch_->copy_slot(first.slot, text->slot);
+    }
     running_.insert(running_.begin() + static_cast<ptrdiff_t>(index) + 1, std::move(text));
   }
 }

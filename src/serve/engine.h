@@ -146,6 +146,7 @@ class Engine {
   void plan_rows(Text& text, int64_t count);
   void note_computed(Text& text);
   void fork(size_t index);
+  int32_t free_slot() const;
   void compute();
   void pool(Text& text, int64_t first_row);
   void deliver_embedding(Text& text);

@@ -59,6 +59,7 @@ struct Engine::Text {
   std::vector<int32_t> pages;
   int64_t computed = 0;   // tokens whose keys and values are in them
   int64_t published = 0;  // pages
+  int32_t slot = -1;      // of a model that has them; -1: none
   int64_t unborn = 0;     // further texts of the request, which begin where the prompt ends
 
   // Of a step.
