@@ -70,7 +70,7 @@ constexpr Case kCases[] = {
     {"stablelm", R"("qk_layernorm": true, "use_parallel_residual": true)"},
     {"persimmon", R"("partial_rotary_factor": 0.5)"},
     {"apertus", R"("hidden_act": "xielu")"},
-    {"qwen3_5_text", R"("linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 8,
+    {"qwen3_5_text", R"("linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 16,
                         "linear_value_head_dim": 16)"},
     {"qwen3_next", R"("linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 16,
                       "linear_value_head_dim": 8, "full_attention_interval": 2, "num_experts": 4,
