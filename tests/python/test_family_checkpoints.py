@@ -23,7 +23,7 @@ SHARED = pathlib.Path(
     os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data")
 )
 TOKENIZER = SHARED / "causal_lms" / "qwen3"
-LIST = pathlib.Path(__file__).with_name("family_checkpoints.txt")
+LISTS = sorted(pathlib.Path(__file__).parent.glob("family_checkpoints*.txt"))
 
 
 def numbers_of(text):
@@ -40,7 +40,7 @@ def each_name(pattern):
 def families():
     """{name: (configuration, {tensor: shape})}"""
     table = {}
-    for section in re.split(r"\n(?=\[)", LIST.read_text())[1:]:
+    for section in (part for file in LISTS for part in re.split(r"\n(?=\[)", file.read_text())[1:]):
         head, config, *lines = section.strip().splitlines()
         shapes = {}
         for line in lines:
