@@ -1,10 +1,12 @@
 // `weft inspect`: what an archive holds.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/commands.h"
 #include "io/archive.h"
@@ -187,6 +189,16 @@ void print_values(const Json& all) {
                 other["value"].get<std::string>().c_str());
 }
 
+// "439 tensors of multi_modal_projector, vision_tower"
+std::string parts_text(const std::vector<std::string>& tensors) {
+  std::set<std::string> parts;
+  for (const std::string& tensor : tensors) {
+    const std::string inside = tensor.starts_with("model.") ? tensor.substr(6) : tensor;
+    parts.insert(inside.substr(0, inside.find('.')));
+  }
+  return fmt::format("{} tensors of {}", tensors.size(), fmt::join(parts, ", "));
+}
+
 // A folder or a GGUF file with a language model: its description.
 int inspect_language_model(const InspectOptions& options) {
   WEFT_CHECK(!options.verify && !options.code,
@@ -200,11 +212,14 @@ int inspect_language_model(const InspectOptions& options) {
     description.push_back({{"name", what}, {"value", value}});
     text += fmt::format("  {:<20} {}\n", what, value);
   }
+  const std::vector<std::string>& others = checkpoint->passed_over();
+  if (!others.empty()) text += fmt::format("  {:<20} {}\n", "not read", parts_text(others));
   if (options.json)
     print_json({{"model", options.model},
                 {"kind", "language model"},
                 {"quantization", checkpoint->stored_as()},
-                {"description", description}});
+                {"description", description},
+                {"not_read", others}});
   else
     std::printf("language model, quantization %s\n\n%s", checkpoint->stored_as().c_str(), text.c_str());
   return 0;

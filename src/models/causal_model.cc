@@ -54,7 +54,12 @@ int64_t CausalModel::bytes_per_token() const { return weights_->bytes_per_token;
 
 CausalModel::CacheShape CausalModel::cache_shape(int64_t layer) const {
   if (config_.layer(layer).is_convolution) return {1, config_.hidden_size, 0};
+  if (config_.layer(layer).is_delta) return {1, config_.delta->channels(), 0};
   return {share_->kv_heads, config_.head_dim, config_.head_dim};
+}
+
+Shape CausalModel::state_shape() const {
+  return {config_.delta->value_heads, config_.delta->key_dim, config_.delta->value_dim};
 }
 
 std::optional<int64_t> CausalModel::long_text_from() const {
@@ -75,7 +80,10 @@ KVCache CausalModel::make_cache(int64_t capacity) const {
   for (int64_t i = 0; i < config_.num_layers; ++i) {
     const auto [heads, key_dim, value_dim] = cache_shape(i);
     cache.keys.push_back(Tensor::full({heads, cache.capacity, key_dim}, 0.0, dtype, options_.device));
-    cache.values.push_back(Tensor::full({heads, cache.capacity, value_dim}, 0.0, dtype, options_.device));
+    if (config_.layer(i).is_delta)
+      cache.values.push_back(Tensor::full(state_shape(), 0.0, DType::F32, options_.device));
+    else
+      cache.values.push_back(Tensor::full({heads, cache.capacity, value_dim}, 0.0, dtype, options_.device));
   }
   return cache;
 }
@@ -102,7 +110,7 @@ Tensor CausalModel::forward(std::span<const int64_t> tokens, KVCache& cache, boo
   } else {
     logits = forward_functions(tokens, cache, all_logits, execution);
   }
-  cache.length += count;
+  cache.in_states = cache.length += count;
   return logits;
 }
 
@@ -117,6 +125,10 @@ void CausalModel::check_cache(const KVCache& cache, int64_t new_tokens, Executio
   WEFT_CHECK(cache.length + new_tokens <= options_.max_positions,
              fmt::format("forward: {} tokens after {} are more than the model's {} positions", new_tokens,
                          cache.length, options_.max_positions));
+  WEFT_CHECK(!config_.has_states() || cache.length == 0 || cache.length == cache.in_states,
+             fmt::format("forward: the cache was set back to {} tokens of {}, and the states of this model's "
+                         "delta rules cannot be; set it to 0, or make another",
+                         cache.length, cache.in_states));
   const bool grows = execution == Execution::Eager && options_.device == Device();
   for (const auto& [what, tensors] : {std::pair{"keys", &cache.keys}, std::pair{"values", &cache.values}})
     for (size_t i = 0; i < tensors->size(); ++i) {
@@ -124,6 +136,14 @@ void CausalModel::check_cache(const KVCache& cache, int64_t new_tokens, Executio
       const CacheShape shape = cache_shape(static_cast<int64_t>(i));
       const int64_t dim = tensors == &cache.keys ? shape.key_dim : shape.value_dim;
       WEFT_CHECK(tensor.defined(), fmt::format("forward: the cache has no {} of layer {}", what, i));
+      if (tensors == &cache.values && config_.layer(static_cast<int64_t>(i)).is_delta) {
+        WEFT_CHECK(
+            tensor.shape() == state_shape() && tensor.dtype() == DType::F32 && tensor.is_contiguous() &&
+                tensor.device() == options_.device,
+            fmt::format("forward: the cache's state of layer {} is {}, expected a contiguous float32 {}", i,
+                        describe(tensor), str(state_shape())));
+        continue;
+      }
       WEFT_CHECK(tensor.device() == options_.device,
                  fmt::format("forward: the cache's {} of layer {} are on {}, the model is on {}", what, i,
                              tensor.device().str(), options_.device.str()));

@@ -12,9 +12,12 @@
 #include "core/printable.h"
 #include "io/json.h"
 #include "io/pickle.h"
+#include "models/families/family.h"
 #include "models/gguf_model.h"
 #include "models/hub_cache.h"
 #include "models/hub_weights.h"
+#include "models/tensor_names.h"
+#include "models/text_part.h"
 #include "models/weight_source.h"
 #include "weft/error.h"
 #include "weft/models/safetensors.h"
@@ -78,26 +81,28 @@ class SafetensorsCheckpoint : public Checkpoint {
         files[file] = std::make_shared<SafetensorsFile>(fs::path(folder) / file);
       for (const auto& [name, file] : file_of) {
         check_index(folder, name, file, files[file]->has(name));
-        file_of_[name] = files[file];
+        add(name, files[file]);
       }
     } else {
       const auto file = std::make_shared<SafetensorsFile>(single);
-      for (const std::string& name : file->names()) file_of_[name] = file;
+      for (const std::string& name : file->names()) add(name, file);
       const auto scheme = file->metadata().find("weft.quantization");
       if (scheme != file->metadata().end()) quantization_ = QuantizationScheme::parse(scheme->second).name();
     }
     add_base();
+    settle_head();
+    settle_experts();
   }
   bool has(const std::string& name) const override { return file_of_.contains(name); }
   Tensor tensor(const std::string& name, const Shape& shape) const override {
     const auto found = file_of_.find(name);
     if (found == file_of_.end()) missing(folder_, name);
-    const std::string stored = name.starts_with(base_) ? name.substr(base_.size()) : name;
-    check_shape(file_of(name), name, found->second->shape(stored), shape);
-    return found->second->tensor(stored);
+    const auto& [file, stored] = found->second;
+    check_shape(file->path(), name, file->shape(stored), shape);
+    return file->tensor(stored);
   }
   std::string file_of(const std::string& name) const override {
-    return has(name) ? file_of_.at(name)->path() : folder_;
+    return has(name) ? file_of_.at(name).file->path() : folder_;
   }
   std::optional<LinearWeight> quantized_rows(const MatrixName& matrix, int64_t rows,
                                              int64_t in) const override {
@@ -106,9 +111,8 @@ class SafetensorsCheckpoint : public Checkpoint {
                              .has = [this](const std::string& name) { return has(name); },
                              .read =
                                  [this](const std::string& name) {
-                                   const std::string stored =
-                                       name.starts_with(base_) ? name.substr(base_.size()) : name;
-                                   return file_of_.at(name)->tensor(stored);
+                                   const auto& [file, stored] = file_of_.at(name);
+                                   return file->tensor(stored);
                                  }};
     return hub_->matrix(tensors, matrix, rows, in);
   }
@@ -123,20 +127,48 @@ class SafetensorsCheckpoint : public Checkpoint {
   }
 
  private:
+  struct Place {
+    std::shared_ptr<SafetensorsFile> file;
+    std::string stored;  // the tensor's name there
+  };
+  void add(const std::string& stored, const std::shared_ptr<SafetensorsFile>& file) {
+    if (const auto name = own_name(stored, folder_)) file_of_[*name] = {file, stored};
+  }
+  // Experts that lie on their side in the published files do not in those that newer programs write.
+  void settle_experts() {
+    for (int64_t layer = 0; layer < config_.num_layers; ++layer) {
+      if (!config_.layer(layer).has_experts) continue;
+      // Qwen's lie in tensors of their own, or all in two.
+      if (config_.names.expert_gate.name == "mlp.experts.{}.gate_proj" &&
+          has(layer_prefix(config_.names, layer) + "mlp.experts.gate_up_proj"))
+        stack_qwen_experts(config_);
+      for (const auto& [role, matrix] : {std::pair{Role::ExpertGate, &config_.names.expert_gate},
+                                         {Role::ExpertUp, &config_.names.expert_up},
+                                         {Role::ExpertDown, &config_.names.expert_down}}) {
+        if (matrix->count == 0 || !matrix->is_transposed) continue;
+        const NamedMatrix named = named_matrix(config_, layer, role, 0);
+        const auto found = file_of_.find(tensor_of(named.name));
+        const int64_t rows = named.name.rows > 0 ? named.name.rows : named.out;
+        if (rows == named.in || found == file_of_.end()) continue;
+        if (found->second.file->shape(found->second.stored) == Shape{matrix->count, rows, named.in})
+          matrix->is_transposed = false;
+      }
+      return;
+    }
+  }
   // A model that was saved without its head has names without what stands before them with one.
   void add_base() {
     const std::string embedding = config_.names.embedding + ".weight",
                       base = embedding.substr(0, embedding.find('.') + 1);
     if (has(embedding) || !has(embedding.substr(base.size()))) return;
-    std::map<std::string, std::shared_ptr<SafetensorsFile>> named;
-    for (const auto& [name, file] : file_of_) named[base + name] = file;
+    std::map<std::string, Place> named;
+    for (const auto& [name, place] : file_of_) named[base + name] = place;
     file_of_ = std::move(named);
-    base_ = base;
   }
 
-  std::string folder_, base_;
+  std::string folder_;
   std::unique_ptr<HubWeights> hub_;
-  std::map<std::string, std::shared_ptr<SafetensorsFile>> file_of_;
+  std::map<std::string, Place> file_of_;
 };
 
 // State dicts that torch.save wrote, each tensor whole in one of them or cut into equal parts.
@@ -163,6 +195,8 @@ class TorchCheckpoint : public Checkpoint {
       }
     }
     for (const auto& [name, file] : file_of) check_index(folder_, name, file, held[file].contains(name));
+    rename([&](const std::string& name) { return own_name(name, folder_); });
+    settle_head();
   }
   bool has(const std::string& name) const override { return parts_.contains(name); }
   Tensor tensor(const std::string& name, const Shape& shape) const override {
@@ -198,11 +232,16 @@ class TorchCheckpoint : public Checkpoint {
     for (const auto& item : parts_) result.push_back(item.first);
     return result;
   }
-  void rename(const std::function<std::string(const std::string&)>& new_name) {
+  // Those for which there is no new name are left out.
+  void rename(const std::function<std::optional<std::string>(const std::string&)>& new_name) {
     std::map<std::string, std::vector<Tensor>> renamed;
     std::map<std::string, std::string> files;
-    for (auto& [name, parts] : parts_) renamed[new_name(name)] = std::move(parts);
-    for (auto& [name, file] : files_) files[new_name(name)] = std::move(file);
+    for (auto& [name, parts] : parts_) {
+      const auto own = new_name(name);
+      if (!own) continue;
+      renamed[*own] = std::move(parts);
+      files[*own] = std::move(files_[name]);
+    }
     parts_ = std::move(renamed);
     files_ = std::move(files);
   }
@@ -266,6 +305,17 @@ std::vector<std::string> consolidated_files(const std::string& folder) {
 }
 
 }  // namespace
+
+std::optional<std::string> Checkpoint::own_name(const std::string& stored, const std::string& folder) {
+  if (config_.part_of.empty()) return stored;
+  auto name = name_in_text_part(stored, folder);
+  if (!name) passed_over_.push_back(stored);
+  return name;
+}
+
+void Checkpoint::settle_head() {
+  if (!config_.part_of.empty()) config_.tie_word_embeddings = !has(config_.names.head + ".weight");
+}
 
 std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& folder_or_name, bool verify) {
   const std::string folder = model_path(folder_or_name);

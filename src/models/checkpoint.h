@@ -51,10 +51,17 @@ class Checkpoint {
   // The file that it is in, for messages.
   virtual std::string file_of(const std::string& name) const = 0;
   virtual std::vector<std::string> names() const = 0;
+  // Tensors of a model of several kinds of input that are not of its text part: nobody reads them.
+  const std::vector<std::string>& passed_over() const { return passed_over_; }
 
  protected:
+  // The description's name of a tensor; nothing for one that is passed over.
+  std::optional<std::string> own_name(const std::string& stored, const std::string& folder);
+  // Of a text part, the tensors say whether it has a head of its own.
+  void settle_head();
   DecoderConfig config_;
   std::string quantization_ = "none";
+  std::vector<std::string> passed_over_;
 };
 
 }  // namespace weft::models

@@ -11,6 +11,7 @@
 #include "models/families/family.h"
 #include "models/irrelevant_keys.h"
 #include "models/json_fields.h"
+#include "models/text_part.h"
 #include "models/weight_source.h"
 #include "weft/error.h"
 
@@ -25,7 +26,17 @@ void DecoderConfig::set_num_layers(int64_t count) {
   if (!layers.empty()) layers.resize(static_cast<size_t>(count));
 }
 
+bool DecoderConfig::has_states() const {
+  return std::any_of(layers.begin(), layers.end(), [](const LayerKind& layer) { return layer.is_delta; });
+}
+
 namespace {
+
+int64_t delta_parameters(const DecoderConfig& config) {
+  const DeltaRule& rule = *config.delta;
+  return config.hidden_size * (rule.channels() + 2 * rule.values() + 2 * rule.value_heads) +
+         rule.channels() * config.convolution_size + 2 * rule.value_heads + rule.value_dim;
+}
 
 int64_t mlp_parameters(const DecoderConfig& config, int64_t intermediate, bool has_bias) {
   const int64_t inputs = config.is_gated ? 2 : 1;
@@ -67,8 +78,12 @@ int64_t parameters(const DecoderConfig& config, bool all_experts) {
       if (!name->empty()) total += norm;
     if (layer.is_convolution)
       total += hidden * (4 * hidden + config.convolution_size) + (config.convolution_bias ? 5 * hidden : 0);
+    else if (layer.is_delta)
+      total += delta_parameters(config);
     else
-      total += attention_parameters(config);
+      total += attention_parameters(config) +
+               (config.gates_attention ? hidden * config.num_heads * config.head_dim : 0);
+    if (!config.names.activation.empty()) total += 2;
     if (!layer.has_experts) {
       total += mlp_parameters(config, config.intermediate_size, config.mlp_bias);
       continue;
@@ -141,6 +156,18 @@ void DecoderConfig::check(const std::string& where, bool meta_names) const {
     if (layer.has_experts)
       WEFT_CHECK(experts.has_value(), fmt::format("{}: layers have experts that nothing describes", where));
     if (layer.is_convolution) size("conv_L_cache", convolution_size);
+    if (layer.is_delta)
+      WEFT_CHECK(delta.has_value(),
+                 fmt::format("{}: layers have a delta rule that nothing describes", where));
+  }
+  if (delta) {
+    size("linear_num_key_heads", delta->key_heads);
+    size("linear_num_value_heads", delta->value_heads);
+    size("linear_key_head_dim", delta->key_dim);
+    size("linear_value_head_dim", delta->value_dim);
+    size("linear_conv_kernel_dim", convolution_size);
+    require(delta->value_heads % delta->key_heads == 0, "linear_num_value_heads",
+            fmt::format("a multiple of {}", delta->key_heads), delta->value_heads);
   }
   if (experts) {
     size("the number of experts", experts->count);
@@ -183,9 +210,10 @@ void DecoderConfig::check(const std::string& where, bool meta_names) const {
 }
 
 DecoderConfig read_config_json(const std::string& path) {
-  const Json json = read_json(path);
-  const JsonFields fields(json, fmt::format("'{}'", path));
+  const TextConfiguration text = text_configuration(read_json(path), fmt::format("'{}'", path));
+  const JsonFields fields(text.json, fmt::format("'{}'", path));
   DecoderConfig config;
+  config.part_of = text.around;
   config.model_type = fields.text("model_type", "llama");
   const ReadFamily read = find_family(config.model_type);
   WEFT_CHECK(read != nullptr, fmt::format("'{}': architecture '{}' is not supported; weft has {}{}", path,

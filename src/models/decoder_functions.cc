@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/memory_watch.h"
+#include "models/delta_rule.h"
 #include "models/expert_choice.h"
 #include "models/text_cache.h"
 #include "weft/ops.h"
@@ -28,6 +29,7 @@ class TextFunctions : public FunctionCache {
   Tensor convolve(size_t layer, const Tensor& x) override {
     return convolve_plainly(part_, layer, x, cache_.keys[layer]);
   }
+  std::pair<Tensor*, bool> state(size_t layer) override { return {&cache_.values[layer], part_.past == 0}; }
 
  private:
   TextPart part_;
@@ -275,6 +277,13 @@ Tensor CausalModel::run_layer(size_t index, const Tensor& x, FunctionCache& cach
     const Tensor parts = layer.convolution_in(input, plain);
     mixed = cache.convolve(index, slice(parts, 1, 0, hidden) * slice(parts, 1, 2 * hidden, 3 * hidden)) *
             slice(parts, 1, hidden, 2 * hidden);
+  } else if (layer.kind.is_delta) {
+    const DeltaRule& rule = *config_.delta;
+    const Tensor parts = layer.delta_in(input, plain), rates = layer.delta_rates(input, plain);
+    const auto [state, is_first] = cache.state(index);
+    mixed = delta_functions(
+        rule, layer, config_.norm_eps, silu(cache.convolve(index, slice(parts, 1, 0, rule.channels()))),
+        rates, slice(parts, 1, rule.channels(), rule.channels() + rule.values()), *state, is_first);
   } else {
     Tensor qkv = config_.latent ? latent_functions(layer, config_, input, plain) : layer.qkv(input, plain);
     if (layer.query_norm) {
@@ -295,6 +304,7 @@ Tensor CausalModel::run_layer(size_t index, const Tensor& x, FunctionCache& cach
                       {tokens, heads * config_.value_dim()});
     }
   }
+  if (layer.attention_gate) mixed = mixed * sigmoid(layer.attention_gate(input, plain));
   // What is parallel has its input from before attention's output is added.
   Tensor between = config_.is_parallel ? (layer.mlp_norm ? layer.mlp_norm(x) : input) : Tensor();
   tell("output", mixed);

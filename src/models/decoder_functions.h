@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "models/decoder_weights.h"
@@ -17,6 +18,8 @@ class FunctionCache {
   virtual Tensor attend(size_t layer, const Tensor& qkv) = 0;
   // What a convolution is given, [tokens, hidden] -> what it makes of it and of what it was given before.
   virtual Tensor convolve(size_t layer, const Tensor& x) = 0;
+  // The state of a delta rule, and whether the text begins with these tokens.
+  virtual std::pair<Tensor*, bool> state(size_t layer) = 0;
 };
 
 // A part of a text whose cache tensors are at hand.

@@ -47,8 +47,16 @@ float activated(MlpActivation activation, float x) {
     case MlpActivation::GeluTanh:
       return 0.5f * x * (1.0f + std::tanh(0.79788456f * (x + 0.044715f * x * x * x)));
     case MlpActivation::ClampedSilu: return x / (1.0f + std::exp(-kSlope * x));
+    case MlpActivation::Xielu: break;  // which has numbers of its own
   }
   return x;
+}
+
+constexpr float kXieluBeta = 0.5f, kXieluMost = -1e-6f;  // source: XIELUActivation of transformers
+
+float xielu(const Mlp& mlp, float x) {
+  if (x > 0) return static_cast<float>(mlp.alpha_positive) * x * x + kXieluBeta * x;
+  return (std::expm1(std::min(x, kXieluMost)) - x) * static_cast<float>(mlp.alpha_negative) + kXieluBeta * x;
 }
 
 }  // namespace
@@ -170,7 +178,8 @@ void activate(const Mlp& mlp, const Tensor& in, const Tensor& out) {
       const int64_t row = item / size, column = item % size;
       float gate = from[row * width + column];
       if (is_clamped) gate = std::min(gate, limit);
-      float result = activated(mlp.activation, gate);
+      float result =
+          mlp.activation == MlpActivation::Xielu ? xielu(mlp, gate) : activated(mlp.activation, gate);
       if (mlp.is_gated) {
         const float up = from[row * width + size + column];
         result *= is_clamped ? std::clamp(up, -limit, limit) + 1 : up;
@@ -192,6 +201,11 @@ Tensor activate(const Mlp& mlp, const Tensor& in) {
       const Tensor low = minimum(gate, mlp.limit);
       const Tensor up = minimum(maximum(slice(in, 1, size, 2 * size), -mlp.limit), mlp.limit);
       return low * sigmoid(low * static_cast<double>(kSlope)) * (up + 1.0);
+    }
+    case MlpActivation::Xielu: {
+      const Tensor positive = gate * gate * mlp.alpha_positive,
+                   negative = (expm1(minimum(gate, kXieluMost)) - gate) * mlp.alpha_negative;
+      return gated(where(gate > 0.0, positive, negative) + gate * kXieluBeta);
     }
     case MlpActivation::Silu: return gated(silu(gate));
     case MlpActivation::GeluTanh: return gated(gelu(gate, "tanh"));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/cpu/cached_elements.h"
+#include "models/delta_rule.h"
 #include "weft/parallel.h"
 
 namespace weft::models {
@@ -49,6 +50,12 @@ DecoderStep::DecoderStep(const CausalModel& model, InputPrecision precision, int
   }
   if (config.head_norm == HeadNorm::Whole) sums_ = buffer(1);
   if (has_convolutions) convolution_in_ = buffer(3 * hidden), values_ = buffer(hidden);
+  if (config.has_states()) {
+    const DeltaRule& rule = *config.delta;
+    delta_in_ = buffer(rule.channels() + rule.values()), delta_mixed_ = buffer(rule.channels());
+    delta_rates_ = buffer(2 * rule.value_heads), delta_out_ = buffer(rule.values());
+  }
+  if (config.gates_attention) gates_ = buffer(heads);
   if (config.latent) {
     const LatentAttention& latent = *config.latent;
     if (latent.query_rank > 0)
@@ -109,13 +116,16 @@ void DecoderStep::run_layer(size_t index, const StepCache& cache) {
   const Tensor& input = layer.attention_norm ? normed : x;
   if (layer.kind.is_convolution)
     convolution(index, input, cache);
+  else if (layer.kind.is_delta)
+    delta(index, input, cache);
   else
     attention(index, input, cache);
   // What is parallel has its input from before attention's output is added.
   const bool is_parallel = model_.config_.is_parallel;
   if (is_parallel && layer.mlp_norm) layer.mlp_norm.run(x, normed);
   const bool has_values = layer.kind.is_convolution || model_.config_.latent;
-  add_product(layer.output, view(has_values ? values_ : attended_), layer.attention_post_norm);
+  const Tensor& mixed = layer.kind.is_delta ? delta_out_ : has_values ? values_ : attended_;
+  add_product(layer.output, view(mixed), layer.attention_post_norm);
   if (!is_parallel && layer.mlp_norm) layer.mlp_norm.run(x, normed);
   const Tensor& between_input = layer.mlp_norm || is_parallel ? normed : x;
   if (layer.experts) {
@@ -149,6 +159,33 @@ void DecoderStep::attention(size_t index, const Tensor& input, const StepCache& 
   }
   cache.attend(index, qkv, attended);
   if (model_.config_.latent) values_of_heads(attended, view(values_));
+  if (!layer.attention_gate) return;
+  const Tensor gates = view(gates_);
+  multiply(layer.attention_gate, input, gates);
+  float* const heads = attended.data_as<float>();
+  for (int64_t i = 0; i < attended.numel(); ++i) heads[i] /= 1.0f + std::exp(-gates.data_as<float>()[i]);
+}
+
+void DecoderStep::delta(size_t index, const Tensor& input, const StepCache& cache) {
+  const DecoderLayer& layer = weights_.layers[index];
+  const DeltaRule& rule = *model_.config_.delta;
+  const Tensor parts = view(delta_in_), mixed = view(delta_mixed_), rates = view(delta_rates_);
+  multiply(layer.delta_in, input, parts);
+  multiply(layer.delta_rates, input, rates);
+  convolve(index, parts, mixed, cache);
+  float* const values = mixed.data_as<float>();
+  parallel_for(0, mixed.numel(), 4096, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) values[i] /= 1.0f + std::exp(-values[i]);
+  });
+  run_delta_rule(rule, layer, model_.config_.norm_eps,
+                 {.count = rows_,
+                  .mixed = values,
+                  .rates = rates.data_as<float>(),
+                  .gates = parts.data_as<float>() + rule.channels(),
+                  .gate_stride = parts.size(1),
+                  .out = view(delta_out_).data_as<float>(),
+                  .state = [&](int64_t row) { return cache.state(index, row); },
+                  .is_first = [&](int64_t row) { return cache.position(row) == 0; }});
 }
 
 // Queries, keys and values of all heads, each key and query with what turns first, values filled up by zeros.
@@ -198,30 +235,42 @@ void DecoderStep::values_of_heads(const Tensor& attended, const Tensor& values) 
 // source: Lfm2ShortConv of transformers: in three parts b, c and x, c * convolved(b * x).
 void DecoderStep::convolution(size_t index, const Tensor& input, const StepCache& cache) {
   const DecoderLayer& layer = weights_.layers[index];
-  const int64_t hidden = model_.config_.hidden_size, size = model_.config_.convolution_size;
+  const int64_t hidden = model_.config_.hidden_size;
   const Tensor parts = view(convolution_in_), out = view(values_);
   multiply(layer.convolution_in, input, parts);
   for (int64_t row = 0; row < rows_; ++row) {
     float* const part = parts.data_as<float>() + row * 3 * hidden;
     for (int64_t i = 0; i < hidden; ++i) part[i] *= part[2 * hidden + i];
-    kernels::store_cached(cache.dtype(), part, hidden, cache.convolved(index, row, cache.position(row)));
   }
+  convolve(index, parts, out, cache);
+  for (int64_t row = 0; row < rows_; ++row) {
+    float* const to = out.data_as<float>() + row * hidden;
+    const float* const factor = parts.data_as<float>() + row * 3 * hidden + hidden;
+    for (int64_t i = 0; i < hidden; ++i) to[i] *= factor[i];
+  }
+}
+
+void DecoderStep::convolve(size_t index, const Tensor& parts, const Tensor& out,
+                           const StepCache& cache) const {
+  const DecoderLayer& layer = weights_.layers[index];
+  const int64_t width = out.size(1), size = model_.config_.convolution_size;
+  for (int64_t row = 0; row < rows_; ++row)
+    kernels::store_cached(cache.dtype(), parts.data_as<float>() + row * parts.size(1), width,
+                          cache.convolved(index, row, cache.position(row)));
   const float* const bias =
       layer.convolution_bias.defined() ? layer.convolution_bias.data_as<float>() : nullptr;
   for (int64_t row = 0; row < rows_; ++row) {
-    float* const to = out.data_as<float>() + row * hidden;
-    for (int64_t i = 0; i < hidden; ++i) to[i] = bias == nullptr ? 0.0f : bias[i];
+    float* const to = out.data_as<float>() + row * width;
+    for (int64_t i = 0; i < width; ++i) to[i] = bias == nullptr ? 0.0f : bias[i];
     for (int64_t tap = 0; tap < size; ++tap) {
       const int64_t position = cache.position(row) - (size - 1) + tap;
       if (position < 0) continue;
-      const float* const weight = layer.convolution.data_as<float>() + tap * hidden;
+      const float* const weight = layer.convolution.data_as<float>() + tap * width;
       kernels::visit_cached(cache.dtype(), [&]<class T>(T*) {
         const T* const given = static_cast<const T*>(cache.convolved(index, row, position));
-        for (int64_t i = 0; i < hidden; ++i) to[i] += weight[i] * static_cast<float>(given[i]);
+        for (int64_t i = 0; i < width; ++i) to[i] += weight[i] * static_cast<float>(given[i]);
       });
     }
-    const float* const factor = parts.data_as<float>() + row * 3 * hidden + hidden;
-    for (int64_t i = 0; i < hidden; ++i) to[i] *= factor[i];
   }
 }
 
@@ -314,6 +363,13 @@ Tensor DecoderStep::logits_of(std::span<const int64_t> wanted) {
     std::copy_n(x_.data_as<float>() + wanted[i] * hidden, hidden,
                 wanted_.data_as<float>() + static_cast<int64_t>(i) * hidden);
   return head(shaped(wanted_, static_cast<int64_t>(wanted.size()), hidden));
+}
+
+std::span<const float> DecoderStep::state_of(int64_t row) {
+  const int64_t hidden = x_.size(1);
+  const Tensor normed = shaped(wanted_normed_, 1, hidden);
+  weights_.norm.run(x_.as_strided({1, hidden}, {hidden, 1}, row * hidden), normed);
+  return {normed.data_as<float>(), static_cast<size_t>(hidden)};
 }
 
 Tensor DecoderStep::head(const Tensor& last) {

@@ -23,6 +23,8 @@ class StepCache {
   virtual void attend(size_t layer, const Tensor& qkv, const Tensor& output) const = 0;
   // What a convolution was given at a position of the row's text; of the cache's dtype.
   virtual void* convolved(size_t layer, int64_t row, int64_t position) const = 0;
+  // What a delta rule keeps of the row's text, float32 [value_heads, key_dim, value_dim].
+  virtual float* state(size_t layer, int64_t row) const = 0;
   virtual DType dtype() const = 0;
 };
 
@@ -39,6 +41,8 @@ class DecoderStep {
   // rows.
   Tensor logits_of_last(int64_t rows);
   Tensor logits_of(std::span<const int64_t> wanted);
+  // What the last norm gives of a row, [hidden]: valid until the next call.
+  std::span<const float> state_of(int64_t row);
 
  private:
   Tensor view(const Tensor& buffer) const;  // of the step's rows
@@ -52,6 +56,10 @@ class DecoderStep {
   void latent_rows(const DecoderLayer& layer, const Tensor& input, const Tensor& qkv);
   void values_of_heads(const Tensor& attended, const Tensor& values) const;
   void convolution(size_t index, const Tensor& input, const StepCache& cache);
+  // The first numbers of each row of `parts` go to the cache, and what the layer's convolution makes of them
+  // to `out`.
+  void convolve(size_t index, const Tensor& parts, const Tensor& out, const StepCache& cache) const;
+  void delta(size_t index, const Tensor& input, const StepCache& cache);
   void between(const Mlp& mlp, const Tensor& input, const Tensor& out, const Tensor& wide) const;
   void experts(const ExpertLayer& layer, const Tensor& input, const Tensor& out);
   // x += scale * norm(from W'), summed over the ranks.
@@ -66,6 +74,7 @@ class DecoderStep {
   int64_t rows_ = 0;
   Tensor x_, normed_, qkv_, attended_, gated_, wide_, branch_;  // [most_rows, …]
   Tensor latent_query_, latent_query_normed_, queries_, latent_, latent_normed_, heads_, values_;
+  Tensor delta_in_, delta_mixed_, delta_rates_, delta_out_, gates_;
   Tensor convolution_in_, router_, expert_in_, expert_out_, sums_, shared_scale_;
   Tensor wanted_, wanted_normed_, logits_, own_, own_vocab_, others_, last_;
   int64_t last_rows_ = 0;

@@ -7,6 +7,7 @@
 
 #include "models/tensor_names.h"
 #include "weft/error.h"
+#include "weft/ops.h"
 
 namespace weft::models {
 namespace {
@@ -139,6 +140,37 @@ class Loader {
     return result;
   }
 
+  // source: XIELUActivation of transformers, whose beta is a half.
+  void read_alphas(Mlp& mlp) const {
+    if (config_.names.activation.empty()) return;
+    const auto softplus_of = [&](const char* name) {
+      const double x = source_.vector(prefix_ + config_.names.activation + name, {1}).data_as<float>()[0];
+      return x > 30 ? x : std::log1p(std::exp(x));
+    };
+    mlp.alpha_positive = softplus_of(".alpha_p");
+    mlp.alpha_negative = 0.5 + softplus_of(".alpha_n");
+  }
+
+  void delta(DecoderLayer& layer) const {
+    const TensorNames& names = config_.names;
+    const DeltaRule& rule = *config_.delta;
+    layer.delta_in = product({linear(Role::DeltaQuery), linear(Role::DeltaKey), linear(Role::DeltaValue),
+                              linear(Role::DeltaGate)});
+    layer.delta_rates = product({linear(Role::DeltaBeta), linear(Role::DeltaDecay)});
+    layer.output = one(Role::DeltaOutput);
+    layer.convolution = taps(prefix_ + names.convolution, rule.channels());
+    layer.delta_decay = here(exp(source_.vector(prefix_ + names.delta_decay_log, {rule.value_heads})) * -1.0);
+    layer.delta_step_bias = here(source_.vector(prefix_ + names.delta_step_bias, {rule.value_heads}));
+    layer.delta_norm = here(source_.vector(prefix_ + names.delta_norm + ".weight", {rule.value_dim}));
+  }
+
+  // [positions, channels] of a convolution.
+  Tensor taps(const std::string& name, int64_t channels) const {
+    const int64_t size = config_.convolution_size;
+    const Tensor weight = source_.vector(name + ".weight", {channels, 1, size});
+    return here(transpose(reshape(weight, {channels, size}), 0, 1).contiguous());
+  }
+
   ExpertLayer experts() const {
     const Experts& experts = *config_.experts;
     ExpertLayer result{.router = one(Role::Router)};
@@ -180,6 +212,7 @@ class Loader {
       queries_keys_and_values(layer, rows(of_heads(heads, dim)), rows(of_heads(kv_heads, dim)));
     }
     layer.output = one(Role::Output, columns(of_heads(heads, config_.value_dim())));
+    if (config_.gates_attention) layer.attention_gate = one(Role::AttentionGate, rows(of_heads(heads, dim)));
   }
 
   void queries_keys_and_values(DecoderLayer& layer, const MatrixPart& queries, const MatrixPart& keys) const {
@@ -191,11 +224,10 @@ class Loader {
 
   void convolution(DecoderLayer& layer) const {
     const std::string name = prefix_ + config_.names.convolution;
-    const int64_t hidden = config_.hidden_size, size = config_.convolution_size;
+    const int64_t hidden = config_.hidden_size;
     layer.convolution_in = one(Role::ConvolutionIn);
     layer.output = one(Role::ConvolutionOut);
-    const Tensor taps = reshape(source_.vector(name + ".weight", {hidden, 1, size}), {hidden, size});
-    layer.convolution = here(transpose(taps, 0, 1).contiguous());
+    layer.convolution = taps(name, hidden);
     if (config_.convolution_bias) layer.convolution_bias = here(source_.vector(name + ".bias", {hidden}));
   }
 
@@ -209,12 +241,15 @@ class Loader {
                         .mlp_post_norm = norm(names.mlp_post_norm, hidden)};
     if (result.kind.is_convolution)
       convolution(result);
+    else if (result.kind.is_delta)
+      delta(result);
     else
       attention(result);
     if (result.kind.has_experts)
       result.experts = experts();
     else
       result.mlp = mlp(Role::Gate, Role::Up, Role::Down, config_.intermediate_size);
+    if (!result.kind.has_experts) read_alphas(result.mlp);
     return result;
   }
 
@@ -222,7 +257,8 @@ class Loader {
   int64_t bytes_of(const DecoderLayer& layer) const {
     int64_t bytes = layer.mlp.bytes();
     for (const Product* product : {&layer.qkv, &layer.output, &layer.latent_query_in, &layer.latent_query_out,
-                                   &layer.latent_in, &layer.latent_out, &layer.convolution_in})
+                                   &layer.latent_in, &layer.latent_out, &layer.convolution_in,
+                                   &layer.delta_in, &layer.delta_rates, &layer.attention_gate})
       bytes += product->bytes();
     if (!layer.experts) return bytes;
     bytes += layer.experts->router.bytes() + layer.experts->shared_scale.bytes() +

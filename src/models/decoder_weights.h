@@ -64,6 +64,7 @@ struct Mlp {
   bool is_gated = true;
   MlpActivation activation = MlpActivation::Silu;
   double limit = 0;
+  double alpha_positive = 0, alpha_negative = 0;  // of Xielu
   // The activation that the product itself computes; without one, activate() does.
   std::optional<LinearActivation> fused = std::nullopt;
 
@@ -93,7 +94,12 @@ struct DecoderLayer {
   Product latent_query_in = {}, latent_query_out = {}, latent_in = {}, latent_out = {};
   Norm latent_query_norm = {}, latent_norm = {};
   Product convolution_in = {};
-  Tensor convolution = {}, convolution_bias = {};  // float32 [positions, hidden], [hidden]
+  // float32 [positions, hidden], [hidden]; of a delta rule [positions, channels].
+  Tensor convolution = {}, convolution_bias = {};
+  // Of a delta rule: queries, keys, values and gates; what beta and the decay come from.
+  Product delta_in = {}, delta_rates = {};
+  Tensor delta_decay = {}, delta_step_bias = {}, delta_norm = {};  // float32: -exp(A_log), and as they are
+  Product attention_gate = {};
   Mlp mlp = {};
   std::optional<ExpertLayer> experts = std::nullopt;
 };

@@ -17,6 +17,7 @@ const char* name(MlpActivation activation) {
     case MlpActivation::Relu: return "relu";
     case MlpActivation::SquaredRelu: return "squared relu";
     case MlpActivation::ClampedSilu: return "clamped silu";
+    case MlpActivation::Xielu: return "xielu";
   }
   return "";
 }
@@ -88,7 +89,8 @@ std::vector<std::pair<std::string, std::string>> describe(const DecoderConfig& c
   const auto scale = [&](const char* what, double value, double plain) {
     if (value != plain) line(what, fmt::format("{}", value));
   };
-  line("family", config.model_type);
+  line("family", config.model_type +
+                     (config.part_of.empty() ? "" : fmt::format(", the text part of {}", config.part_of)));
   line("parameters",
        fmt::format("{}{}", config.num_parameters(),
                    config.experts ? fmt::format(", {} for a token", config.num_active_parameters()) : ""));
@@ -124,7 +126,7 @@ std::vector<std::pair<std::string, std::string>> describe(const DecoderConfig& c
         !layers.empty())
       line("rope", fmt::format("{}; layers {}", rope_text(config.ropes[i], config.head_dim), layers));
   if (const std::string layers =
-          layers_with(config, [](const LayerKind& l) { return !l.rope && !l.is_convolution; });
+          layers_with(config, [](const LayerKind& l) { return !l.rope && !l.is_convolution && !l.is_delta; });
       !layers.empty() && !config.has_learned_positions)
     line("no positions", "layers " + layers);
   int64_t window = 0, chunk = 0;
@@ -140,6 +142,15 @@ std::vector<std::pair<std::string, std::string>> describe(const DecoderConfig& c
   if (const std::string layers = layers_with(config, [](const LayerKind& l) { return l.is_convolution; });
       !layers.empty())
     line("convolutions", fmt::format("of {} positions; layers {}", config.convolution_size, layers));
+  if (config.has_states())
+    line(
+        "gated delta rule",
+        fmt::format("{} heads of {} for queries and keys, {} of {} for values, convolutions of {} positions; "
+                    "layers {}",
+                    config.delta->key_heads, config.delta->key_dim, config.delta->value_heads,
+                    config.delta->value_dim, config.convolution_size,
+                    layers_with(config, [](const LayerKind& l) { return l.is_delta; })));
+  if (config.gates_attention) line("gates", "of what heads give");
   std::string biases;
   for (const auto& [is_there, what] : {std::pair{config.qkv_bias, "queries, keys and values"},
                                        {config.output_bias, "attention's output"},

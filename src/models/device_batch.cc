@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/error.h"
 #include "weft/ops.h"
 
 namespace weft::models {
@@ -78,6 +79,9 @@ class DeviceBatch::Layers : public FunctionCache {
     return batch_.for_each_text(layer, texts_, [&](const Text& text, Tensor& keys, Tensor&) {
       return convolve_plainly(part(text), layer, rows_of(text, x), keys);
     });
+  }
+  std::pair<Tensor*, bool> state(size_t) override {
+    WEFT_ASSERT(false, "a batch on a device with delta rules");
   }
 
  private:

@@ -53,8 +53,11 @@ void reserve(const CausalModel& model, KVCache& cache, int64_t capacity) {
   for (size_t i = 0; i < cache.keys.size(); ++i)
     for (const auto& [from, to] :
          {std::pair{&cache.keys[i], &larger.keys[i]}, std::pair{&cache.values[i], &larger.values[i]}})
-      slice(*to, 1, 0, cache.length).copy_from(slice(*from, 1, 0, cache.length));
-  larger.length = cache.length, larger.text = cache.text;
+      if (from == &cache.values[i] && model.config().layer(static_cast<int64_t>(i)).is_delta)
+        to->copy_from(*from);
+      else
+        slice(*to, 1, 0, cache.length).copy_from(slice(*from, 1, 0, cache.length));
+  larger.length = cache.length, larger.text = cache.text, larger.in_states = cache.in_states;
   cache = std::move(larger);
 }
 
@@ -90,6 +93,12 @@ Generation::Generation(std::shared_ptr<const CausalModel> model, std::vector<int
     WEFT_CHECK(options_.speculate_k >= 1 && options_.speculate_k <= kMaxSpeculation,
                fmt::format("generate: speculate_k must be between 1 and {}, got {}", kMaxSpeculation,
                            options_.speculate_k));
+  for (const CausalModel* model : {model_.get(), options_.draft.get()})
+    WEFT_CHECK(
+        model == nullptr || !model->config().has_states() || !(options_.draft || options_.prompt_lookup),
+        fmt::format("generate: models of '{}' do not speculate: what their delta rules keep of a text "
+                    "cannot be set back",
+                    model->config().model_type));
   if (options_.draft)
     WEFT_CHECK(options_.draft->config().vocab_size == model_->config().vocab_size,
                fmt::format("generate: the draft model has a vocabulary of {}, the model one of {}",
@@ -120,6 +129,9 @@ void Generation::begin_context() {
   // Keys of a long text are none of a short one, nor the other way round.
   const std::optional<int64_t> from = model_->long_text_from();
   if (from && (context_->cache.text > *from) != (static_cast<int64_t>(tokens_.size()) > *from)) held.clear();
+  // States are those behind all tokens that they have seen.
+  if (model_->config().has_states() && static_cast<int64_t>(held.size()) != context_->cache.in_states)
+    held.clear();
   stats_.kept_tokens = static_cast<int64_t>(held.size());
   const int64_t positions = model_->max_positions();
   const int64_t capacity =

@@ -40,6 +40,12 @@ const std::map<std::string, GgufArchitecture>& gguf_architectures() {
       {"glm4", {.model_type = "glm4", .turns_in_part = true}},
       {"nemotron", {.model_type = "nemotron", .turns_in_part = true, .eps_key = "norm_eps"}},
       {"ernie4_5", {.model_type = "ernie4_5"}},
+      {"gpt2", {.model_type = "gpt2", .eps_key = "layer_norm_epsilon"}},
+      {"falcon", {.model_type = "falcon", .eps_key = "layer_norm_epsilon"}},
+      {"gpt-oss", {.model_type = "gpt_oss"}},
+      {"deepseek2", {.model_type = "deepseek_v3"}},
+      {"lfm2", {.model_type = "lfm2", .eps_key = "norm_eps"}},
+      {"llama4", {.model_type = "llama4_text"}},
   };
   return table;
 }
@@ -72,6 +78,8 @@ constexpr std::pair<const char*, const char*> kSameKeys[] = {
 constexpr const char* kPassedOver[] = {"vocab_size", "attention.value_length", "rope.dimension_count",
                                        "rope.scaling.finetuned", "tensor_data_layout"};
 
+constexpr int kSoftmaxGate = 1;  // of expert_gating_func; sigmoids are 2
+
 class GgufReader {
  public:
   explicit GgufReader(const GgufFile& file)
@@ -95,6 +103,9 @@ class GgufReader {
     if (name_ == "llama" && value("attention.sliding_window")) config.model_type = "mistral";
     if (name_ == "llama" && value("expert_count") && *value("expert_count") != 0)
       config.model_type = "mixtral";
+    // Both are of this architecture: one chooses experts by a softmax, the other by sigmoids.
+    const Json* const gate = name_ == "deepseek2" ? value("expert_gating_func") : nullptr;
+    if (name_ == "deepseek2" && (!gate || *gate == kSoftmaxGate)) config.model_type = "deepseek_v2";
     make_json(config.model_type);
     const JsonFields fields(json_, where_);
     find_family(config.model_type)(fields, config);
@@ -119,14 +130,17 @@ class GgufReader {
   bool has_tensor(const std::string& name) const { return file_.has(name); }
 
   void make_json(const std::string& model_type) {
+    if (model_type == "lfm2") read_kinds_of_layers();
     for (const auto& [own, key] : kSameKeys)
-      if (const Json* found = value(own)) json_[key] = in_one(own, *found);
+      if (const Json* found = value(own); found && !json_.contains(key)) json_[key] = in_one(own, *found);
     for (const char* eps : {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"})
       if (const Json* found = value(eps)) json_[architecture_.eps_key] = *found;
     if (const Json* found = value("feed_forward_length"))
       json_["intermediate_size"] = in_one("feed_forward_length", *found);
     if (const Json* found = value("expert_count"); found && *found != 0)
-      json_[model_type == "mixtral" ? "num_local_experts" : "num_experts"] = *found;
+      json_[model_type == "mixtral" || model_type == "gpt_oss" || model_type == "llama4_text"
+                ? "num_local_experts"
+                : "num_experts"] = *found;
     if (const Json* found = value("logit_scale"))
       json_[model_type == "granite" ? "logits_scaling" : "logit_scale"] = *found;
     WEFT_CHECK(has_tensor("token_embd.weight"), where_ + ": no tensor 'token_embd.weight'");
@@ -147,17 +161,108 @@ class GgufReader {
     const Json* const causal = value("attention.causal");
     WEFT_CHECK(!causal || *causal == true,
                fmt::format("{}: '{}.attention.causal' is not true: weft has decoders", where_, name_));
+    if (name_ == "deepseek2") read_latent_keys(model_type);
     for (const char* key : {"expert_group_count", "expert_group_used_count"}) {
       const Json* const groups = value(key);
       WEFT_CHECK(
-          !groups || *groups == 0 || *groups == 1,
+          !groups || name_ == "deepseek2" || *groups == 0 || *groups == 1,
           fmt::format("{}: '{}.{}' is {}: weft chooses experts without groups in files of this architecture",
                       where_, name_, key, groups->dump()));
     }
     if (model_type == "mixtral") json_["moe_intermediate_size"] = json_["intermediate_size"];
     if (model_type == "qwen3_moe" && json_.contains("sliding_window")) json_.erase("sliding_window");
+    if (model_type == "gpt2") {
+      for (const auto& [key, of_gpt2] : {std::pair{"hidden_size", "n_embd"},
+                                         {"num_hidden_layers", "n_layer"},
+                                         {"num_attention_heads", "n_head"},
+                                         {"max_position_embeddings", "n_positions"},
+                                         {"intermediate_size", "n_inner"}})
+        if (json_.contains(key)) json_[of_gpt2] = json_[key];
+    }
+    if (model_type == "falcon") read_falcon_keys();
+    if (model_type == "llama4_text") read_llama4_keys();
     read_scaling();
     check_all_read();
+  }
+
+  // Layers without keys are convolutions.
+  void read_kinds_of_layers() {
+    json_["block_auto_adjust_ff_dim"] = false;
+    if (const Json* found = value("shortconv.l_cache")) json_["conv_L_cache"] = *found;
+    const Json* const heads = value("attention.head_count_kv");
+    if (!heads || !heads->is_array()) return;
+    Json types = Json::array();
+    for (const Json& count : *heads) {
+      WEFT_CHECK(count.is_number_integer(),
+                 fmt::format("{}: '{}.attention.head_count_kv' is not a list of integers", where_, name_));
+      types.push_back(count == 0 ? "conv" : "full_attention");
+      if (count != 0) {
+        WEFT_CHECK(
+            !json_.contains("num_key_value_heads") || json_["num_key_value_heads"] == count,
+            fmt::format("{}: '{}.attention.head_count_kv' differs from layer to layer, which weft does "
+                        "not have",
+                        where_, name_));
+        json_["num_key_value_heads"] = count;
+      }
+    }
+    json_["layer_types"] = types;
+  }
+
+  void read_falcon_keys() {
+    const bool has_both_norms = has_tensor("blk.0.attn_norm_2.weight");
+    const Json heads = json_.value("num_attention_heads", Json(1)),
+               kv_heads = json_.value("num_key_value_heads", heads);
+    json_["num_kv_heads"] = kv_heads;
+    json_["multi_query"] = kv_heads == 1;
+    json_["new_decoder_architecture"] = has_both_norms || (kv_heads != 1 && kv_heads != heads);
+    json_["num_ln_in_parallel_attn"] = has_both_norms ? 2 : 1;
+    if (json_.contains("intermediate_size")) json_["ffn_hidden_size"] = json_["intermediate_size"];
+  }
+
+  // source: llama-model.cpp: the largest model has no norms of heads; the rest is the same in all.
+  void read_llama4_keys() {
+    json_["intermediate_size_mlp"] = json_.value("intermediate_size", Json());
+    json_["intermediate_size"] = json_.value("moe_intermediate_size", Json());
+    if (const Json* step = value("interleave_moe_layer_step")) json_["interleave_moe_layer_step"] = *step;
+    json_["use_qk_norm"] = json_.value("num_local_experts", Json()) != 128;
+  }
+
+  int64_t integer(const char* key, const char* instead = nullptr) {
+    const Json* found = value(key);
+    if (!found && instead != nullptr) found = value(instead);
+    WEFT_CHECK(found && found->is_number_integer(),
+               fmt::format("{}: '{}.{}' is not there, or is not an integer", where_, name_, key));
+    return found->get<int64_t>();
+  }
+
+  void read_latent_keys(const std::string& model_type) {
+    const int64_t turning = integer("rope.dimension_count");
+    json_["kv_lora_rank"] = integer("attention.kv_lora_rank");
+    if (const Json* rank = value("attention.q_lora_rank"); rank && *rank != 0) json_["q_lora_rank"] = *rank;
+    json_["qk_rope_head_dim"] = turning;
+    json_["qk_nope_head_dim"] = integer("attention.key_length_mla", "attention.key_length") - turning;
+    json_["v_head_dim"] = integer("attention.value_length_mla", "attention.value_length");
+    for (const auto& [own, key] : {std::pair{"expert_count", "n_routed_experts"},
+                                   {"expert_shared_count", "n_shared_experts"},
+                                   {"expert_weights_scale", "routed_scaling_factor"},
+                                   {"expert_group_count", "n_group"},
+                                   {"expert_group_used_count", "topk_group"},
+                                   {"leading_dense_block_count", "first_k_dense_replace"}})
+      if (const Json* found = value(own)) json_[key] = *found;
+    // What a file does not say is not what the family's class has.
+    for (const auto& [key, plain] : {std::pair{"n_group", Json(1)},
+                                     {"topk_group", Json(1)},
+                                     {"routed_scaling_factor", Json(1.0)},
+                                     {"first_k_dense_replace", Json(0)}})
+      if (!json_.contains(key)) json_[key] = plain;
+    if (model_type == "deepseek_v2")
+      json_["topk_method"] = json_["n_group"] == 1 ? "greedy" : "group_limited_greedy";
+    else if (!json_.contains("norm_topk_prob"))
+      json_["norm_topk_prob"] = false;
+    if (const Json* further = value("nextn_predict_layers"))
+      WEFT_CHECK(*further == 0, fmt::format("{}: weft does not read '{}.nextn_predict_layers' layers of {}",
+                                            where_, name_, further->dump()));
+    json_["attention_bias"] = false;
   }
 
   // Some writers have a list of one number per layer, all the same.
@@ -180,8 +285,20 @@ class GgufReader {
     if (kind == "none") return;
     Json scaling = {{"rope_type", kind}};
     if (factor) scaling["factor"] = *factor;
+    if (name_ == "gpt-oss" && kind == "yarn") scaling["truncate"] = false;  // as all of the family
     if (original && kind != "linear") scaling["original_max_position_embeddings"] = *original;
-    if (attention) scaling["attention_factor"] = *attention;
+    if (name_ == "deepseek2" && kind == "yarn") {
+      // Cosines and sines are as they are, and the scores' scale has the square of this logarithm.
+      const Json* const times = value("rope.scaling.yarn_log_multiplier");
+      const double of_all = times && times->is_number() ? 10 * times->get<double>() : 0;
+      scaling["mscale"] = scaling["mscale_all_dim"] = of_all;
+      scaling["attention_factor"] = 1.0;
+    } else if (attention) {
+      // Of YaRN, this is beside the factor that follows from how much longer texts are.
+      const bool is_beside = kind == "yarn" && factor && factor->is_number() && attention->is_number();
+      scaling["attention_factor"] =
+          is_beside ? Json(attention->get<double>() * yarn_scale(factor->get<double>())) : *attention;
+    }
     for (const auto& [own, key] : {std::pair{"rope.scaling.yarn_beta_fast", "beta_fast"},
                                    {"rope.scaling.yarn_beta_slow", "beta_slow"}})
       if (const Json* found = value(own)) scaling[key] = *found;
@@ -236,6 +353,7 @@ class GgufReader {
         config.layers[i].has_experts = has_tensor(fmt::format("blk.{}.ffn_gate_inp.weight", i));
     check_windows(config);
     name_as_gguf(config);
+    if (has_tensor("output_norm.weight")) config.names.final_norm = "output_norm";
     config.torch_dtype = dtype_of_weights();
     read_ids(config);
   }
@@ -293,11 +411,17 @@ void name_as_gguf(DecoderConfig& config) {
   TensorNames& names = config.names;
   names.layer = "blk.{}.";
   names.embedding = "token_embd", names.positions = "position_embd";
-  names.final_norm = "output_norm", names.head = "output";
+  names.final_norm = config.model_type == "lfm2" ? "token_embd_norm" : "output_norm", names.head = "output";
   const bool only_behind = names.attention_norm.empty();
   if (!only_behind) names.attention_norm = "attn_norm";
   if (!names.attention_post_norm.empty()) names.attention_post_norm = "post_attention_norm";
-  if (!names.mlp_norm.empty()) names.mlp_norm = "ffn_norm";
+  // What a Falcon's MLP has before it stands where others have attention's.
+  const bool has_both = config.model_type == "falcon" && config.is_parallel && !names.mlp_norm.empty();
+  if (has_both) names.attention_norm = "attn_norm_2";
+  if (!names.mlp_norm.empty())
+    names.mlp_norm = has_both                         ? "attn_norm"
+                     : config.model_type == "gpt_oss" ? "post_attention_norm"
+                                                      : "ffn_norm";
   if (!names.mlp_post_norm.empty()) names.mlp_post_norm = "post_ffw_norm";
   names.query_norm = "attn_q_norm", names.key_norm = "attn_k_norm", names.sinks = "attn_sinks.weight";
   const bool is_fused = names.query.name == names.key.name;
@@ -316,6 +440,11 @@ void name_as_gguf(DecoderConfig& config) {
     rename(names.query, "attn_q"), rename(names.key, "attn_k"), rename(names.value, "attn_v");
   }
   rename(names.output, "attn_output");
+  rename(names.latent_query_in, "attn_q_a"), rename(names.latent_query_out, "attn_q_b");
+  rename(names.latent_in, "attn_kv_a_mqa"), rename(names.latent_out, "attn_kv_b");
+  names.latent_query_norm = "attn_q_a_norm", names.latent_norm = "attn_kv_a_norm";
+  rename(names.convolution_in, "shortconv.in_proj"), rename(names.convolution_out, "shortconv.out_proj");
+  names.convolution = "shortconv.conv";
   const bool halves = config.is_gated && names.gate.name == names.up.name;
   rename(names.gate, halves ? "ffn_up" : "ffn_gate");
   rename(names.up, "ffn_up"), rename(names.down, "ffn_down");

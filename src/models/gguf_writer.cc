@@ -12,6 +12,7 @@
 
 #include "core/printable.h"
 #include "core/suggest.h"
+#include "models/families/family.h"
 #include "models/gguf.h"
 #include "models/gguf_architecture.h"
 #include "models/gguf_model.h"
@@ -51,9 +52,11 @@ class GgufWriter {
     check(checkpoint->quantization() == "none", "already quantized as " + checkpoint->quantization());
     // Mixtral and Mistral are of Llama's architecture.
     const bool is_llama = config_.model_type == "mistral" || config_.model_type == "mixtral";
+    const std::string type = is_llama                              ? "llama"
+                             : config_.model_type == "deepseek_v2" ? "deepseek_v3"
+                                                                   : config_.model_type;
     for (const auto& [name, architecture] : gguf_architectures())
-      if (architecture.model_type == (is_llama ? "llama" : config_.model_type))
-        name_ = name, architecture_ = architecture;
+      if (architecture.model_type == type) name_ = name, architecture_ = architecture;
     check(!name_.empty(), fmt::format("weft writes no GGUF files of '{}' models", config_.model_type));
     name_as_gguf(named_);
     ModelOptions options{.dtype = "float32", .cache_dtype = "float32"};
@@ -92,6 +95,12 @@ class GgufWriter {
     for (int64_t i = 0; i < config_.num_layers; ++i) {
       const LayerKind &own = config_.layer(i), &other = read.layer(i);
       if (own.window != other.window) return fmt::format("the window of layer {}", i);
+      if (own.chunk != other.chunk) return fmt::format("the chunk of layer {}", i);
+      if (own.is_convolution != other.is_convolution)
+        return fmt::format("which layers are convolutions, as layer {}", i);
+      if (own.has_temperature != other.has_temperature || own.score_factor != other.score_factor ||
+          own.has_head_norm != other.has_head_norm)
+        return fmt::format("how layer {} scales its scores", i);
       if (own.rope != other.rope) return fmt::format("how positions turn in layer {}", i);
       if (own.has_experts != other.has_experts)
         return fmt::format("which layers have experts, as layer {}", i);
@@ -105,8 +114,21 @@ class GgufWriter {
       return "the norms of heads";
     if (config_.clip_qkv != read.clip_qkv) return "the limit of queries, keys and values";
     const Experts own = config_.experts.value_or(Experts{}), other = read.experts.value_or(Experts{});
-    if (own.is_normalized != other.is_normalized || own.scores != other.scores || own.scale != other.scale)
+    const auto is_near = [](double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(a); };
+    if (own.is_normalized != other.is_normalized || own.scores != other.scores ||
+        !is_near(own.scale, other.scale) || own.has_correction != other.has_correction)
       return "how experts are weighted";
+    if (own.groups != other.groups || own.chosen_groups != other.chosen_groups ||
+        own.group_best != other.group_best)
+      return "which groups experts are chosen from";
+    if (config_.activation_limit != read.activation_limit) return "the activation's limit";
+    if (config_.convolution_bias != read.convolution_bias) return "the biases of convolutions";
+    if (!is_near(config_.temperature, read.temperature) ||
+        config_.temperature_positions != read.temperature_positions)
+      return "how queries are scaled by their positions";
+    if (config_.latent && (!is_near(*config_.score_scale, read.score_scale.value_or(0)) ||
+                           config_.ropes[0].interleaved != read.ropes[0].interleaved))
+      return "the scale of scores, or how positions turn";
     return "";
   }
 
@@ -118,9 +140,20 @@ class GgufWriter {
     set("block_count", config_.num_layers);
     set("feed_forward_length", config_.intermediate_size);
     set("attention.head_count", config_.num_heads);
-    set("attention.head_count_kv", config_.num_kv_heads);
+    set("attention.head_count_kv", config_.latent ? 1 : config_.num_kv_heads);
     set("attention.key_length", config_.head_dim);
     set("attention.value_length", config_.head_dim);
+    if (config_.latent) describe_latent(set, real);
+    if (is({"lfm2"})) {
+      Metadata kv_heads = Metadata::array();
+      for (int64_t i = 0; i < config_.num_layers; ++i)
+        kv_heads.push_back(config_.layer(i).is_convolution ? 0 : config_.num_kv_heads);
+      set("attention.head_count_kv", kv_heads);
+      set("shortconv.l_cache", config_.convolution_size);
+    }
+    if (is({"llama4"}))
+      for (int64_t i = config_.num_layers - 1; i >= 0; --i)
+        if (config_.layer(i).has_experts) set("interleave_moe_layer_step", i + 1);
     set("vocab_size", config_.vocab_size);
     real(config_.norm == NormKind::Rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
          config_.norm_eps);
@@ -131,7 +164,7 @@ class GgufWriter {
       set("expert_used_count", config_.experts->chosen);
       if (config_.model_type != "mixtral")
         set("expert_feed_forward_length", config_.experts->intermediate_size);
-      if (config_.experts->shared_size > 0)
+      if (config_.experts->shared_size > 0 && !config_.latent)
         set("expert_shared_feed_forward_length", config_.experts->shared_size);
     }
     if (config_.score_cap > 0 || is({"gemma2"})) real("attn_logit_softcapping", config_.score_cap);
@@ -148,9 +181,40 @@ class GgufWriter {
   }
 
   template <class Set, class Real>
+  void describe_latent(const Set& set, const Real& real) {
+    const LatentAttention& latent = *config_.latent;
+    const Rope& rope = config_.ropes[0];
+    if (latent.query_rank > 0) set("attention.q_lora_rank", latent.query_rank);
+    set("attention.kv_lora_rank", latent.rank);
+    set("attention.key_length", latent.rank + latent.rope_dim), set("attention.value_length", latent.rank);
+    set("attention.key_length_mla", config_.head_dim), set("attention.value_length_mla", latent.value_dim);
+    if (rope.scaling == RopeScaling::Yarn && rope.factor > 1) {
+      const double of_all =
+          std::sqrt(*config_.score_scale * std::sqrt(static_cast<double>(config_.head_dim)));
+      real("rope.scaling.yarn_log_multiplier", (of_all - 1) / std::log(rope.factor));
+    }
+    if (!config_.experts) return;
+    const Experts& experts = *config_.experts;
+    int64_t dense = 0;
+    while (dense < config_.num_layers && !config_.layer(dense).has_experts) ++dense;
+    set("leading_dense_block_count", dense);
+    check(experts.shared_size % experts.intermediate_size == 0,
+          "GGUF files of this architecture have whole shared experts");
+    set("expert_shared_count", experts.shared_size / experts.intermediate_size);
+    set("expert_weights_norm", experts.is_normalized);
+    real("expert_weights_scale", experts.scale);
+    set("expert_gating_func", experts.scores == RouterScores::Softmax ? 1 : 2);
+    if (experts.groups > 1) {
+      set("expert_group_count", experts.groups);
+      set("expert_group_used_count", experts.chosen_groups);
+    }
+  }
+
+  template <class Set, class Real>
   void describe_rope(const Set& set, const Real& real) {
     const Rope& rope = config_.ropes[0];
     const int64_t dim = rope.dim == 0 ? config_.head_dim : rope.dim;
+    if (config_.has_learned_positions) return;
     set("rope.dimension_count", dim);
     real("rope.freq_base", rope.theta);
     if (config_.ropes.size() > 1) real("rope.freq_base_swa", config_.ropes[1].theta);
@@ -171,7 +235,12 @@ class GgufWriter {
         set("rope.scaling.original_context_length", rope.original_positions);
         real("rope.scaling.yarn_beta_fast", rope.beta_fast),
             real("rope.scaling.yarn_beta_slow", rope.beta_slow);
-        real("rope.scaling.attn_factor", rope.attention_factor);
+        // Beside what follows from the factor; of latent attention, cosines and sines are as they are.
+        check(!config_.latent || rope.attention_factor == 1,
+              "GGUF files have no way to say this model's factor of cosines and sines");
+        if (const double beside = rope.attention_factor / yarn_scale(rope.factor);
+            !config_.latent && std::abs(beside - 1) > 1e-9)
+          real("rope.scaling.attn_factor", beside);
         break;
       case RopeScaling::LongRope:
         set("rope.scaling.original_context_length", rope.original_positions);
@@ -229,7 +298,7 @@ class GgufWriter {
   // What the architecture computes scores with, where the model has another scale: queries take the
   // difference.
   double query_factor() const {
-    if (!config_.score_scale || is({"granite"})) return 1;
+    if (!config_.score_scale || is({"granite"}) || config_.latent) return 1;
     return *config_.score_scale * std::sqrt(static_cast<double>(config_.head_dim));
   }
 
@@ -270,6 +339,7 @@ class GgufWriter {
       weights.push_back(part.weight);
       if (part.bias.defined()) biases.push_back(part.bias);
     }
+    if (name.ends_with("attn_kv_b")) return put_keys_and_values(name, weights[0]);
     const bool is_expert = kind.name.count > 0;
     const auto joined = [&](const std::vector<Tensor>& all) {
       return is_expert ? stack(all, 0) : concatenate(all, 0);
@@ -281,6 +351,17 @@ class GgufWriter {
     if (!biases.empty()) add(kind.name.bias.empty() ? name + ".bias" : kind.name.bias, joined(biases));
   }
 
+  // Of latent attention, those of heads lie apart, keys on their side: [heads, rank, plain], [heads, value,
+  // rank].
+  void put_keys_and_values(const std::string& name, const Tensor& both) {
+    const LatentAttention& latent = *config_.latent;
+    const int64_t plain = latent.plain_dim, all = plain + latent.value_dim;
+    const Tensor heads = reshape(both, {config_.num_heads, all, latent.rank});
+    const std::string before = name.substr(0, name.size() - std::string("kv_b").size());
+    add_matrix(before + "k_b.weight", transpose(slice(heads, 1, 0, plain), 1, 2).contiguous());
+    add_matrix(before + "v_b.weight", slice(heads, 1, plain, all).contiguous());
+  }
+
   void vectors() {
     std::vector<std::pair<std::string, Shape>> own, named;
     for_each_vector(config_, layer_,
@@ -289,7 +370,10 @@ class GgufWriter {
                     [&](const std::string& name, const Shape& shape) { named.emplace_back(name, shape); });
     for (size_t i = 0; i < own.size(); ++i) {
       const Tensor vector = source_->vector(own[i].first, own[i].second);
-      add(named[i].first, named[i].first.ends_with("norm.weight") ? offset(vector) : vector);
+      if (vector.dim() == 3)  // of a convolution [hidden, 1, positions]
+        add(named[i].first, reshape(vector, {vector.size(0), vector.size(2)}));
+      else
+        add(named[i].first, named[i].first.ends_with("norm.weight") ? offset(vector) : vector);
     }
   }
 

@@ -188,9 +188,9 @@ Gptq::Gptq(std::shared_ptr<const Checkpoint> checkpoint, const QuantizationSchem
   WEFT_CHECK(scheme.kind == QuantizationScheme::Kind::Int4,
              fmt::format("GPTQ is for int4 schemes, got '{}'", scheme.name()));
   const bool is_mixed = std::any_of(config_.layers.begin(), config_.layers.end(), [](const LayerKind& layer) {
-    return layer.has_experts || layer.is_convolution;
+    return layer.has_experts || layer.is_convolution || layer.is_delta;
   });
-  WEFT_CHECK(!is_mixed && !config_.latent,
+  WEFT_CHECK(!is_mixed && !config_.latent && !config_.gates_attention,
              fmt::format(
                  "GPTQ is for models of attention and an MLP, not for '{}' with experts, latent attention or "
                  "convolutions",

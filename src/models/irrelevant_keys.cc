@@ -158,6 +158,37 @@ constexpr IrrelevantKey kGenerationAlone[] = {
     {"dola_layers", kRestriction, "[]"},
 };
 
+// Of models of several kinds of input, keys that are not of the text part.
+constexpr const char* kPictures = "is of what the model is shown beside texts";
+constexpr IrrelevantKey kOtherParts[] = {
+    {"vision_config", kPictures},
+    {"image_token_id", kPictures},
+    {"image_token_index", kPictures},
+    {"video_token_id", kPictures},
+    {"video_token_index", kPictures},
+    {"vision_start_token_id", kPictures},
+    {"vision_end_token_id", kPictures},
+    {"vision_token_id", kPictures},
+    {"boi_token_id", kPictures},
+    {"boi_token_index", kPictures},
+    {"eoi_token_id", kPictures},
+    {"eoi_token_index", kPictures},
+    {"mm_tokens_per_image", kPictures},
+    {"projector_hidden_act", kPictures},
+    {"multimodal_projector_bias", kPictures},
+    {"spatial_merge_size", kPictures},
+    {"vision_feature_layer", kPictures},
+    {"vision_feature_select_strategy", kPictures},
+    {"vision_aspect_ratio", kPictures},
+    {"image_seq_length", kPictures},
+    {"image_grid_pinpoints", kPictures},
+    {"use_image_newline_parameter", kPictures},
+    {"downsample_factor", kPictures},
+    {"downsample_ratio", kPictures},
+    {"adapter_layer_norm_eps", kPictures},
+    {"is_composition", kOrigin},
+};
+
 // source: the ModelArgs of Meta's llama and llama3.
 constexpr IrrelevantKey kParams[] = {
     {"max_batch_size", "a cache is as large as it is asked for"},
@@ -178,6 +209,7 @@ constexpr auto kGeneration = joined(kGenerationAlone, kGenerating);
 }  // namespace
 
 std::span<const IrrelevantKey> irrelevant_config_keys() { return kConfig; }
+std::span<const IrrelevantKey> irrelevant_keys_of_other_parts() { return kOtherParts; }
 std::span<const IrrelevantKey> irrelevant_generation_keys() { return kGeneration; }
 std::span<const IrrelevantKey> irrelevant_params_keys() { return kParams; }
 

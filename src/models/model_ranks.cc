@@ -39,8 +39,9 @@ void check_ranks(const DecoderConfig& config, const std::string& quantize, int r
   if (config.experts && config.experts->shared_size > 0)
     check_middle("the shared experts' size", config.experts->shared_size);
   for (int64_t i = 0; i < config.num_layers; ++i)
-    WEFT_CHECK(ranks == 1 || !config.layer(i).is_convolution,
-               fmt::format("tensor parallelism: layer {} is a convolution, which weft does not divide", i));
+    WEFT_CHECK(ranks == 1 || !(config.layer(i).is_convolution || config.layer(i).is_delta),
+               fmt::format("tensor parallelism: layer {} is a {}, which weft does not divide", i,
+                           config.layer(i).is_delta ? "delta rule" : "convolution"));
   WEFT_CHECK(
       vocab_range(config, ranks - 1, ranks).size() > 0,
       fmt::format("tensor parallelism: vocab_size {} is too small for {} ranks", config.vocab_size, ranks));

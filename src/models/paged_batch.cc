@@ -49,6 +49,11 @@ class PagedBatch::Pages : public StepCache {
         at(row).pages[position / batch_.page_tokens_] * batch_.page_tokens_ + position % batch_.page_tokens_;
     return static_cast<char*>(keys.data()) + slot * keys.size(3) * itemsize(keys.dtype());
   }
+  float* state(size_t layer, int64_t row) const override {
+    const Tensor& states = batch_.values_[layer];
+    return states.data_as<float>() +
+           batch_.slots_[static_cast<size_t>(row)] * (states.numel() / states.size(0));
+  }
   DType dtype() const override { return batch_.keys_[0].dtype(); }
 
  private:
@@ -70,13 +75,20 @@ PagedBatch::PagedBatch(std::shared_ptr<const CausalModel> model, int64_t pages, 
                          page_tokens, most_rows));
   const DType dtype = *dtype_from_name(model_->options_.cache_dtype);
   if (model_->options_.device != Device()) {
+    WEFT_CHECK(!has_slots(), "serve: a model with delta rules is served on the CPU alone");
     on_device_ = std::make_unique<DeviceBatch>(*model_, dtype, pages, page_tokens);
     return;
   }
   for (int64_t layer = 0; layer < model_->config_.num_layers; ++layer) {
     const auto [heads, key_dim, value_dim] = model_->cache_shape(layer);
     keys_.push_back(Tensor::empty({heads, pages, page_tokens, key_dim}, dtype));
-    values_.push_back(Tensor::empty({heads, pages, page_tokens, value_dim}, dtype));
+    if (!model_->config_.layer(layer).is_delta) {
+      values_.push_back(Tensor::empty({heads, pages, page_tokens, value_dim}, dtype));
+      continue;
+    }
+    Shape states = model_->state_shape();
+    states.insert(states.begin(), most_logits_);
+    values_.push_back(Tensor::full(states, 0.0, DType::F32));
   }
   step_ = std::make_unique<DecoderStep>(*model_, independent_precision(model_->precision_), most_rows,
                                         most_logits_, true);
@@ -106,6 +118,7 @@ void PagedBatch::check(std::span<const Row> rows) const {
     WEFT_CHECK(row.position >= 0 && row.position < model_->max_positions(),
                fmt::format("serve: position {} is not one of the model's {}", row.position,
                            model_->max_positions()));
+    WEFT_ASSERT(!has_slots() || (row.slot >= 0 && row.slot < most_logits_), "a row's text has no slot");
     const int32_t page = row.pages[row.position / page_tokens_];
     WEFT_ASSERT(page >= 0 && page < pages_, "a row's page is none of the cache's");
   }
@@ -121,10 +134,10 @@ std::span<const float> PagedBatch::forward(std::span<const Row> rows) {
     if (!logits_.defined()) return {};
     return {logits_.data_as<float>(), static_cast<size_t>(logits_.numel())};
   }
-  tokens_.clear(), rows_.clear(), wanted_.clear();
+  tokens_.clear(), rows_.clear(), wanted_.clear(), slots_.clear();
   for (const Row& row : rows) {
     if (row.wants_logits) wanted_.push_back(static_cast<int64_t>(rows_.size()));
-    tokens_.push_back(row.token);
+    tokens_.push_back(row.token), slots_.push_back(row.slot);
     rows_.push_back({row.pages, row.position, row.position + 1});
   }
   // Rows of one text lie together, the last in it last.
@@ -136,10 +149,25 @@ std::span<const float> PagedBatch::forward(std::span<const Row> rows) {
   return {logits.data_as<float>(), static_cast<size_t>(logits.numel())};
 }
 
+std::span<const float> PagedBatch::state_of(int64_t row) const { return step_->state_of(row); }
+
+bool PagedBatch::has_slots() const { return model_->config_.has_states(); }
+
+void PagedBatch::copy_slot(int32_t from, int32_t to) {
+  for (size_t layer = 0; layer < values_.size(); ++layer) {
+    if (!model_->config_.layer(static_cast<int64_t>(layer)).is_delta) continue;
+    const int64_t size = values_[layer].numel() / values_[layer].size(0);
+    float* const states = values_[layer].data_as<float>();
+    std::copy_n(states + from * size, size, states + to * size);
+  }
+}
+
 void PagedBatch::copy_page(int32_t from, int32_t to) {
   if (on_device_ != nullptr) return on_device_->copy_page(from, to);
   for (auto* list : {&keys_, &values_})
-    for (const Tensor& tensor : *list) {
+    for (size_t layer = 0; layer < list->size(); ++layer) {
+      if (list == &values_ && model_->config_.layer(static_cast<int64_t>(layer)).is_delta) continue;
+      const Tensor& tensor = (*list)[layer];
       const auto bytes = static_cast<size_t>(page_tokens_ * tensor.size(3) * itemsize(tensor.dtype()));
       for (int64_t head = 0; bytes > 0 && head < tensor.size(0); ++head) {
         char* const pages = static_cast<char*>(tensor.data()) + static_cast<size_t>(head * pages_) * bytes;

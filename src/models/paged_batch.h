@@ -21,6 +21,7 @@ class PagedBatch {
     int64_t token, position;
     const int32_t* pages;
     bool wants_logits;
+    int32_t slot = 0;  // of the text, where the model has states: below most_logits, and no other text's
   };
 
   // The cache's memory and that of steps of up to `most_rows` rows, most_logits of which want logits, is made
@@ -36,6 +37,12 @@ class PagedBatch {
   // for the last bits on a device.
   std::span<const float> forward(std::span<const Row> rows);
   void copy_page(int32_t from, int32_t to);
+  // What the model keeps of a text besides, in its slot: not the pages' tokens alone.
+  bool has_slots() const;
+  void copy_slot(int32_t from, int32_t to);
+  // What the last norm gave of a row of the last step, [hidden], valid until the next call; not on a device.
+  std::span<const float> state_of(int64_t row) const;
+  bool has_states() const { return step_ != nullptr; }
 
   // Of keys and values, in bytes, for one token and for all.
   int64_t bytes_per_token() const;
@@ -49,7 +56,9 @@ class PagedBatch {
 
   std::shared_ptr<const CausalModel> model_;
   int64_t pages_, page_tokens_, most_rows_, most_logits_;
-  std::vector<Tensor> keys_, values_;  // per layer [heads, pages, page_tokens, numbers]
+  // Per layer [heads, pages, page_tokens, numbers]; values of delta rules are [slots, a state's sizes].
+  std::vector<Tensor> keys_, values_;
+  std::vector<int32_t> slots_;  // of a step's rows
   std::unique_ptr<DecoderStep> step_;
   std::vector<kernels::PagedRow> rows_;
   std::vector<int64_t> tokens_, wanted_;

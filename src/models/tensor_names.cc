@@ -25,6 +25,7 @@ class LayerTensors {
                   kv = config_.num_kv_heads * config_.head_dim, between = config_.intermediate_size;
     const Experts experts = config_.experts.value_or(Experts{});
     const LatentAttention latent = config_.latent.value_or(LatentAttention{});
+    const DeltaRule delta = config_.delta.value_or(DeltaRule{});
     const auto named = [&](const MatrixName& name, int64_t out, int64_t in, bool bias) {
       return NamedMatrix{in_layer(prefix_, name, expert), out, in, bias};
     };
@@ -59,6 +60,14 @@ class LayerTensors {
         return named(names.convolution_in, 3 * hidden, hidden, config_.convolution_bias);
       case Role::ConvolutionOut:
         return named(names.convolution_out, hidden, hidden, config_.convolution_bias);
+      case Role::DeltaQuery: return named(names.delta_query, delta.keys(), hidden, false);
+      case Role::DeltaKey: return named(names.delta_key, delta.keys(), hidden, false);
+      case Role::DeltaValue: return named(names.delta_value, delta.values(), hidden, false);
+      case Role::DeltaGate: return named(names.delta_gate, delta.values(), hidden, false);
+      case Role::DeltaBeta: return named(names.delta_beta, delta.value_heads, hidden, false);
+      case Role::DeltaDecay: return named(names.delta_decay, delta.value_heads, hidden, false);
+      case Role::DeltaOutput: return named(names.delta_output, hidden, delta.values(), false);
+      case Role::AttentionGate: return named(names.attention_gate, queries, hidden, false);
     }
     WEFT_ASSERT(false, "a matrix without a role");
   }
@@ -68,12 +77,16 @@ class LayerTensors {
     const auto add = [&](std::initializer_list<Role> roles) { all.insert(all.end(), roles); };
     if (kind_.is_convolution)
       add({Role::ConvolutionIn, Role::ConvolutionOut});
+    else if (kind_.is_delta)
+      add({Role::DeltaQuery, Role::DeltaKey, Role::DeltaValue, Role::DeltaGate, Role::DeltaBeta,
+           Role::DeltaDecay, Role::DeltaOutput});
     else if (!config_.latent)
       add({Role::Query, Role::Key, Role::Value, Role::Output});
     else if (config_.latent->query_rank > 0)
       add({Role::LatentQueryIn, Role::LatentQueryOut, Role::LatentIn, Role::LatentOut, Role::Output});
     else
       add({Role::Query, Role::LatentIn, Role::LatentOut, Role::Output});
+    if (config_.gates_attention && !kind_.is_convolution && !kind_.is_delta) add({Role::AttentionGate});
     const auto add_mlp = [&](Role gate, Role up, Role down) {
       if (config_.is_gated) add({gate});
       add({up, down});
@@ -112,6 +125,16 @@ class LayerTensors {
         norm(*name, hidden, config_.norm_bias);
     if (kind_.has_experts && config_.experts->has_correction)
       use(prefix_ + names.correction, correction_shape(config_));
+    if (!names.activation.empty() && !kind_.has_experts)
+      for (const char* alpha : {".alpha_p", ".alpha_n"}) use(prefix_ + names.activation + alpha, {1});
+    if (kind_.is_delta) {
+      const DeltaRule& rule = *config_.delta;
+      use(prefix_ + names.convolution + ".weight", {rule.channels(), 1, config_.convolution_size});
+      use(prefix_ + names.delta_decay_log, {rule.value_heads});
+      use(prefix_ + names.delta_step_bias, {rule.value_heads});
+      norm(names.delta_norm, rule.value_dim, false);
+      return;
+    }
     if (kind_.is_convolution) {
       use(prefix_ + names.convolution + ".weight", {hidden, 1, config_.convolution_size});
       if (config_.convolution_bias) use(prefix_ + names.convolution + ".bias", {hidden});

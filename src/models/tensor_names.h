@@ -30,7 +30,15 @@ enum class Role : uint8_t {
   LatentIn,
   LatentOut,
   ConvolutionIn,
-  ConvolutionOut
+  ConvolutionOut,
+  DeltaQuery,
+  DeltaKey,
+  DeltaValue,
+  DeltaGate,
+  DeltaBeta,
+  DeltaDecay,
+  DeltaOutput,
+  AttentionGate
 };
 
 // A matrix [out, in] of a layer.

@@ -16,6 +16,7 @@ class TextCache : public StepCache {
   int64_t position(int64_t row) const override { return position_ + row; }
   void attend(size_t layer, const Tensor& qkv, const Tensor& output) const override;
   void* convolved(size_t layer, int64_t row, int64_t position) const override;
+  float* state(size_t layer, int64_t) const override { return values_[layer].data_as<float>(); }
   DType dtype() const override { return keys_[0].dtype(); }
 
  private:

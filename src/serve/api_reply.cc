@@ -45,6 +45,7 @@ ApiReply::ApiReply(const ApiRequest& request, std::string id, std::string model,
       prompt_tokens_(prompt_tokens),
       unfinished_(prompts.size() * static_cast<size_t>(request.n)),
       tokenizer_(std::move(tokenizer)) {
+  if (request.told) response_.emplace(id_, model_, created_, *request.told);
   for (const std::string& prompt : prompts)
     for (int64_t i = 0; i < request.n; ++i) {
       Choice choice;
@@ -128,12 +129,6 @@ void ApiReply::join(Json& all, const Json& more) const {
     for (const Json& value : values) all[name].push_back(value);
 }
 
-// Nine letters and digits: Mistral's templates take no others when the call is sent back.
-std::string ApiReply::call_id(int64_t choice, size_t call) const {
-  const uint64_t hash = std::hash<std::string>()(fmt::format("{}-{}-{}", id_, choice, call));
-  return fmt::format("{:09x}", hash & 0xFFFFFFFFFU);
-}
-
 // The event's content, and calls in it.
 CallPieces ApiReply::pieces_of(const Event& event, Choice& choice) const {
   if (!choice.parser) {
@@ -164,7 +159,7 @@ std::string ApiReply::piece(const Event& event, Choice& choice, const CallPieces
     if ((!choice.has_begun && pieces.calls.empty()) || !text.empty()) entry["delta"]["content"] = text;
     for (const CallPart& part : pieces.calls) {
       Json call = {{"index", part.index}};
-      if (!part.name.empty()) call["id"] = call_id(event.choice, part.index), call["type"] = "function";
+      if (!part.name.empty()) call["id"] = call_id(id_, event.choice, part.index), call["type"] = "function";
       if (!part.name.empty()) call["function"]["name"] = part.name;
       call["function"]["arguments"] = part.arguments;
       entry["delta"]["tool_calls"].push_back(std::move(call));
@@ -189,6 +184,12 @@ std::string ApiReply::add(const Event& event) {
   if (is_over) --unfinished_;
   const CallPieces pieces = pieces_of(event, choice);
   if (is_over && !choice.calls.empty() && choice.finish_reason == "stop") choice.finish_reason = "tool_calls";
+  if (response_) {
+    std::string events = response_->add(pieces);
+    if (is_over)
+      events += response_->finish(choice.finish_reason == "length", prompt_tokens_, choice.generated);
+    return stream_ ? events : "";
+  }
   if (!stream_) {
     choice.text += pieces.content;
     join(choice.logprobs, likelihoods);
@@ -208,6 +209,7 @@ std::string ApiReply::add(const Event& event) {
 
 std::string ApiReply::whole() const {
   WEFT_ASSERT(is_finished(), "an answer is written before its end");
+  if (response_) return response_->whole();
   Json json = head(false);
   for (size_t i = 0; i < choices_.size(); ++i) {
     const Choice& choice = choices_[i];
@@ -218,7 +220,7 @@ std::string ApiReply::whole() const {
       entry["message"] = {{"role", "assistant"}, {"content", is_call ? Json(nullptr) : Json(choice.text)}};
       for (size_t call = 0; call < choice.calls.size(); ++call)
         entry["message"]["tool_calls"].push_back(
-            {{"id", call_id(static_cast<int64_t>(i), call)},
+            {{"id", call_id(id_, static_cast<int64_t>(i), call)},
              {"type", "function"},
              {"function", {{"name", choice.calls[call].name}, {"arguments", choice.calls[call].arguments}}}});
     } else {
@@ -232,8 +234,9 @@ std::string ApiReply::whole() const {
   return text_of(json);
 }
 
-std::string ApiReply::error_event(const ApiError& error) {
-  return event_of(error.json()) + event_of("[DONE]");
+std::string ApiReply::opening() { return response_ ? response_->begin() : ""; }
+std::string ApiReply::failed(const ApiError& error) {
+  return response_ ? response_->error(error) : event_of(error.json()) + event_of("[DONE]");
 }
 
 }  // namespace weft::serve

@@ -10,6 +10,7 @@
 
 #include "serve/api_request.h"
 #include "serve/engine.h"
+#include "serve/response_reply.h"
 #include "serve/tool_calls.h"
 
 namespace weft::serve {
@@ -27,8 +28,10 @@ class ApiReply {
   bool is_finished() const { return unfinished_ == 0; }
   // The body, once all is there.
   std::string whole() const;
-  // What a stream ends with.
-  static std::string error_event(const ApiError& error);
+  // What a stream begins with, before any event; "" for nothing.
+  std::string opening();
+  // What it ends with after a failure.
+  std::string failed(const ApiError& error);
 
  private:
   using Json = nlohmann::ordered_json;
@@ -46,7 +49,6 @@ class ApiReply {
   Json logprobs(const Event& event, Choice& choice) const;
   void join(Json& all, const Json& more) const;
   CallPieces pieces_of(const Event& event, Choice& choice) const;
-  std::string call_id(int64_t choice, size_t call) const;
   std::string piece(const Event& event, Choice& choice, const CallPieces& pieces, const Json& logprobs) const;
 
   bool is_chat_, stream_, include_usage_, has_parallel_calls_;
@@ -55,6 +57,7 @@ class ApiReply {
   size_t unfinished_;
   std::vector<Choice> choices_;
   std::shared_ptr<const models::Tokenizer> tokenizer_;
+  std::optional<ResponseReply> response_;
 };
 
 }  // namespace weft::serve

@@ -72,28 +72,22 @@ bool is_token(const OrderedJson& value) {
   return value.is_number_integer() && value >= 0 && value <= int64_t{INT32_MAX};
 }
 
-Prompt parse_prompt(const OrderedJson& value) {
+Prompt parse_prompt(const OrderedJson& value, const char* name, size_t most) {
   Prompt prompt;
   if (value.is_string()) {
     prompt.text = value.get<std::string>();
     return prompt;
   }
-  const char* expected = "must be a string, a list of tokens, or a list of at most 64 of these";
-  if (!value.is_array() || value.empty()) refuse_parameter("prompt", expected);
+  const auto refuse = [&] {
+    refuse_parameter(
+        name, fmt::format("must be a string, a list of tokens, or a list of at most {} of these", most));
+  };
+  if (!value.is_array() || value.empty()) refuse();
   for (const OrderedJson& token : value) {
-    if (!is_token(token)) refuse_parameter("prompt", expected);
+    if (!is_token(token)) refuse();
     prompt.tokens.push_back(token.get<int64_t>());
   }
   return prompt;
-}
-
-std::vector<Prompt> parse_prompts(const OrderedJson* value) {
-  if (value == nullptr) throw ApiError(400, "the parameter 'prompt' is missing", "prompt");
-  if (!value->is_array() || value->empty() || is_token((*value)[0])) return {parse_prompt(*value)};
-  if (value->size() > kMostPrompts) refuse_parameter("prompt", "has more than 64 entries");
-  std::vector<Prompt> prompts;
-  for (const OrderedJson& entry : *value) prompts.push_back(parse_prompt(entry));
-  return prompts;
 }
 
 // {"50256": -100}: what is added to logits.
@@ -127,9 +121,23 @@ void parse_logprobs(const Fields& fields, ApiRequest& request) {
 
 }  // namespace
 
+std::vector<Prompt> parse_prompts(const Fields& fields, const char* name, size_t most) {
+  const OrderedJson* value = fields.find(name);
+  if (value == nullptr) throw ApiError(400, fmt::format("the parameter '{}' is missing", name), name);
+  if (!value->is_array() || value->empty() || is_token((*value)[0]))
+    return {parse_prompt(*value, name, most)};
+  if (value->size() > most) refuse_parameter(name, fmt::format("has more than {} entries", most));
+  std::vector<Prompt> prompts;
+  for (const OrderedJson& entry : *value) prompts.push_back(parse_prompt(entry, name, most));
+  return prompts;
+}
+
 ApiRequest parse_completion(std::string_view body, bool is_chat) {
-  const OrderedJson json = parse_ordered_body(body);
-  const Fields fields(json);
+  return parse_completion_fields(parse_ordered_body(body), is_chat);
+}
+
+ApiRequest parse_completion_fields(const OrderedJson& body, bool is_chat) {
+  const Fields fields(body);
   ApiRequest request;
   request.is_chat = is_chat;
   request.model = fields.text("model");
@@ -137,7 +145,7 @@ ApiRequest parse_completion(std::string_view body, bool is_chat) {
   if (is_chat)
     request.conversation = conversation_text(parse_conversation(fields, request.tools));
   else
-    request.prompts = parse_prompts(fields.find("prompt"));
+    request.prompts = parse_prompts(fields, "prompt", kMostPrompts);
   request.stream = fields.flag("stream", false);
   if (const OrderedJson* options = fields.find("stream_options")) {
     if (!options->is_object()) refuse_parameter("stream_options", "must be an object");

@@ -34,9 +34,13 @@ struct ApiRequest {
   models::SamplingOptions sampling;
   bool has_seed = false;
   std::vector<std::string> stop;
+  std::optional<OrderedJson> told;  // of /v1/responses: what the answer repeats of the request
 };
 
 // ApiError with status 400 that names the parameter, also for what is asked for and not there.
 ApiRequest parse_completion(std::string_view body, bool is_chat);
+ApiRequest parse_completion_fields(const OrderedJson& body, bool is_chat);
+// A text, its tokens, or a list of at most `most` of these.
+std::vector<Prompt> parse_prompts(const Fields& fields, const char* name, size_t most);
 
 }  // namespace weft::serve

@@ -1,9 +1,12 @@
 #include "serve/base64.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace weft::serve {
 namespace {
+
+constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 int value_of(char letter) {
   if (letter >= 'A' && letter <= 'Z') return letter - 'A';
@@ -32,6 +35,19 @@ std::optional<std::string> from_base64(std::string_view text) {
   }
   if (letters != 0) return std::nullopt;
   return bytes;
+}
+
+std::string to_base64(std::string_view bytes) {
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t count = std::min<size_t>(3, bytes.size() - i);
+    uint32_t held = 0;
+    for (size_t k = 0; k < 3; ++k)
+      held = held << 8 | (k < count ? static_cast<uint8_t>(bytes[i + k]) : uint32_t{0});
+    for (size_t k = 0; k < 4; ++k) text += k <= count ? kLetters[held >> (18 - 6 * k) & 63] : '=';
+  }
+  return text;
 }
 
 }  // namespace weft::serve

@@ -38,8 +38,8 @@ EngineOptions completed(EngineOptions options, const models::CausalModel& model)
 
 }  // namespace
 
-Engine::Engine(std::shared_ptr<const models::CausalModel> model, std::shared_ptr<const models::Tokenizer> tokenizer,
-               EngineOptions options)
+Engine::Engine(std::shared_ptr<const models::CausalModel> model,
+               std::shared_ptr<const models::Tokenizer> tokenizer, EngineOptions options)
     : model_(std::move(model)),
       tokenizer_(std::move(tokenizer)),
       options_(completed(options, *model_)),
@@ -83,6 +83,8 @@ std::optional<uint64_t> Engine::submit(Request request) {
     WEFT_CHECK(token < model_->config().vocab_size,
                fmt::format("logit_bias: the token {} is not in the vocabulary of {}", token,
                            model_->config().vocab_size));
+  WEFT_CHECK(request.pooling == Pooling::None || batch_->has_states(),
+             "embeddings are computed on the CPU, and this model is on another device");
   models::StopText{request.stop};  // checks them
   auto job = std::make_shared<Job>();
   job->left = request.choices;
@@ -191,6 +193,8 @@ void Engine::release(Text& text) {
   pool_->release_all(text.pages);
   text.pages.clear();
   text.computed = text.published = 0;
+  text.pooled.clear();
+  text.slot = -1;
 }
 
 int64_t Engine::pages_for(int64_t tokens) const { return ceil_div(tokens, options_.page_tokens); }
@@ -223,9 +227,11 @@ void Engine::admit() {
 }
 
 bool Engine::admit(std::unique_ptr<Text>& text) {
-  std::vector<int32_t> prefix = pool_->hold_prefix(text->tokens);
+  // A mean is of all states, and none are kept; nor is what a text of a model with slots has there.
+  const bool begins_anew = text->job->request.pooling == Pooling::Mean || batch_->has_slots();
+  std::vector<int32_t> prefix = begins_anew ? std::vector<int32_t>() : pool_->hold_prefix(text->tokens);
   // The last token is computed in any case: its logits are what follows.
-  if (static_cast<int64_t>(prefix.size()) * options_.page_tokens >= text->length()) {
+  if (!prefix.empty() && static_cast<int64_t>(prefix.size()) * options_.page_tokens >= text->length()) {
     pool_->release(prefix.back());
     prefix.pop_back();
   }
@@ -238,6 +244,7 @@ bool Engine::admit(std::unique_ptr<Text>& text) {
   text->published = static_cast<int64_t>(prefix.size());
   text->computed = text->published * options_.page_tokens;
   text->pages = std::move(prefix);
+  if (batch_->has_slots()) text->slot = free_slot();
   if (!text->job->has_begun) {
     text->job->has_begun = true;
     const std::scoped_lock lock(mutex_);
@@ -253,6 +260,15 @@ bool Engine::admit(std::unique_ptr<Text>& text) {
   });
   running_.insert(place, std::move(text));
   return true;
+}
+
+int32_t Engine::free_slot() const {
+  std::vector<bool> is_taken(static_cast<size_t>(options_.max_batch));
+  for (const auto& text : running_)
+    if (text->slot >= 0) is_taken[static_cast<size_t>(text->slot)] = true;
+  const auto slot = std::find(is_taken.begin(), is_taken.end(), false);
+  WEFT_ASSERT(slot != is_taken.end(), "more texts than the batch holds");
+  return static_cast<int32_t>(slot - is_taken.begin());
 }
 
 // A page for `position` that nobody else reads; false where there is none left.
@@ -320,16 +336,19 @@ void Engine::plan_step() {
   for (auto& text : running_)
     for (int64_t i = 0; i < text->rows; ++i) {
       const int64_t position = text->computed + i;
-      rows_.push_back({.token = text->tokens[static_cast<size_t>(position)],
-                       .position = position,
-                       .pages = text->pages.data(),
-                       .wants_logits = position + 1 == text->length()});
+      rows_.push_back(
+          {.token = text->tokens[static_cast<size_t>(position)],
+           .position = position,
+           .pages = text->pages.data(),
+           .wants_logits = position + 1 == text->length() && text->job->request.pooling == Pooling::None,
+           .slot = text->slot});
     }
 }
 
 // Pages that became full can be found by later texts.
 void Engine::note_computed(Text& text) {
   text.computed += text.rows;
+  if (batch_->has_slots()) return;  // pages alone are not what a text has read
   for (; (text.published + 1) * options_.page_tokens <= text.computed; ++text.published) {
     const auto index = static_cast<size_t>(text.published);
     const int32_t before = index == 0 ? models::PagePool::kNone : text.pages[index - 1];
@@ -353,6 +372,10 @@ void Engine::fork(size_t index) {
     text->computed = first.computed;
     text->published = first.published;
     text->logits = first.logits;
+    if (batch_->has_slots()) {
+      text->slot = free_slot();
+      batch_->copy_slot(first.slot, text->slot);
+    }
     running_.insert(running_.begin() + static_cast<ptrdiff_t>(index) + 1, std::move(text));
   }
 }
@@ -382,6 +405,14 @@ void Engine::compute() {
         text->own_logits.assign(own.begin(), own.end());
       };
       if (!attempt(*text, EngineStep::Compute, run)) continue;
+    }
+    if (text->job->request.pooling != Pooling::None) {
+      const int64_t first = is_separate ? 0 : row - rows_.cbegin();
+      attempt(*text, EngineStep::Publish, [&] {
+        pool(*text, first);
+        note_computed(*text);
+      });
+      continue;
     }
     const float* const own = is_separate ? text->own_logits.data() : next;
     if (is_read && !is_separate) next += model_->config().vocab_size;
@@ -424,6 +455,9 @@ bool Engine::run_step() {
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   for (auto& text : running_)
     if (text->logits != nullptr && text->error.empty()) deliver(*text);
+  for (auto& text : running_)
+    if (text->job->request.pooling != Pooling::None && text->uncomputed() == 0 && text->error.empty())
+      deliver_embedding(*text);
   remove_failed();
   std::erase_if(running_, [](const auto& text) { return text->is_over; });
   tell(EngineStep::Figures, 0);

@@ -68,6 +68,9 @@ struct WrittenToken {
   std::vector<Likelihood> likeliest = {};  // the most likely tokens in its place
 };
 
+// What becomes of a text's states where it is not written on: their mean, or the last.
+enum class Pooling : uint8_t { None, Mean, Last };
+
 // What a step gave one text of a request. Text and tokens are those since the event before.
 struct Event {
   int64_t choice = 0;
@@ -75,8 +78,9 @@ struct Event {
   std::vector<WrittenToken> tokens = {};  // where log probabilities were asked for
   int64_t generated_tokens = 0;           // of the text so far
   models::FinishReason finish = models::FinishReason::None;
-  bool is_last = false;    // of the request
-  std::string error = {};  // what went wrong; the text ends
+  bool is_last = false;               // of the request
+  std::string error = {};             // what went wrong; the text ends
+  std::vector<float> embedding = {};  // of a text that is pooled, with its only event
 };
 
 struct Request {
@@ -89,6 +93,7 @@ struct Request {
   std::shared_ptr<Grammar> grammar = nullptr;    // what the text may be; it ends where that ends
   int64_t choices = 1;                           // texts
   std::optional<int64_t> likeliest_tokens = {};  // log probabilities, with so many alternatives
+  Pooling pooling = Pooling::None;               // of the prompt; nothing is written
   // Called by the thread that steps, between two steps. What it throws ends the request.
   std::function<void(const Event&)> on_event = nullptr;
 };
@@ -119,6 +124,7 @@ class Engine {
   // The vocabulary for grammars of requests: of tokens that may be written.
   std::shared_ptr<const TokenTrie> make_token_trie(const std::vector<int64_t>& marks) const;
   Metrics& metrics() { return metrics_; }
+  int64_t hidden_size() const { return model_->config().hidden_size; }  // of embeddings
   int64_t cache_bytes() const { return batch_->cache_bytes(); }
   const models::PagePool& pages() const { return *pool_; }  // between steps
 
@@ -140,7 +146,10 @@ class Engine {
   void plan_rows(Text& text, int64_t count);
   void note_computed(Text& text);
   void fork(size_t index);
+  int32_t free_slot() const;
   void compute();
+  void pool(Text& text, int64_t first_row);
+  void deliver_embedding(Text& text);
   void sample();
   void sample(Text& text, std::span<const float> logits) const;
   Event written_event(Text& text);

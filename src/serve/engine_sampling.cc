@@ -163,6 +163,32 @@ void Engine::deliver(Text& text) {
   if (job.request.on_event) attempt(text, EngineStep::Write, [&] { job.request.on_event(event); });
 }
 
+// The states of a step's rows of a text that is pooled.
+void Engine::pool(Text& text, int64_t first_row) {
+  const bool is_mean = text.job->request.pooling == Pooling::Mean;
+  text.pooled.resize(static_cast<size_t>(model_->config().hidden_size));
+  for (int64_t i = is_mean ? 0 : text.rows - 1; i < text.rows; ++i) {
+    const std::span<const float> state = batch_->state_of(first_row + i);
+    for (size_t d = 0; d < state.size(); ++d) text.pooled[d] = (is_mean ? text.pooled[d] : 0) + state[d];
+  }
+}
+
+void Engine::deliver_embedding(Text& text) {
+  Job& job = *text.job;
+  const double count = job.request.pooling == Pooling::Mean ? static_cast<double>(text.length()) : 1;
+  Event event{.choice = text.choice, .is_last = true};
+  event.finish = models::FinishReason::EndToken;
+  for (const double sum : text.pooled) event.embedding.push_back(static_cast<float>(sum / count));
+  release(text);
+  text.is_over = true;
+  --job.left;
+  metrics_.update([&](Metrics& metrics) {
+    ++metrics.now.finished;
+    metrics.whole_request.add(std::chrono::duration<double>(Clock::now() - job.arrival).count());
+  });
+  if (job.request.on_event) attempt(text, EngineStep::Write, [&] { job.request.on_event(event); });
+}
+
 void Engine::note_figures(double seconds) {
   int64_t queued = 0;
   {

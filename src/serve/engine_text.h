@@ -54,10 +54,12 @@ struct Engine::Text {
   int32_t grammar_state;           // after the text so far
   std::vector<float> masked = {};  // logits of the tokens that the grammar allows
   int64_t generated = 0;
+  std::vector<double> pooled = {};  // the sum of the states so far, or the last one
 
   std::vector<int32_t> pages;
   int64_t computed = 0;   // tokens whose keys and values are in them
   int64_t published = 0;  // pages
+  int32_t slot = -1;      // of a model that has them; -1: none
   int64_t unborn = 0;     // further texts of the request, which begin where the prompt ends
 
   // Of a step.

@@ -11,7 +11,9 @@
 #include "serve/api_request.h"
 #include "serve/api_service.h"
 #include "serve/call_grammar.h"
+#include "serve/embeddings.h"
 #include "serve/json_body.h"
+#include "serve/response_request.h"
 #include "weft/error.h"
 
 namespace weft::serve {
@@ -19,6 +21,7 @@ namespace {
 
 constexpr int64_t kCompletionTokens = 16;  // OpenAI's default
 constexpr const char *kCompletions = "/v1/completions", *kChatCompletions = "/v1/chat/completions";
+constexpr const char *kEmbeddings = "/v1/embeddings", *kResponses = "/v1/responses";
 constexpr const char *kTokenize = "/tokenize", *kDetokenize = "/detokenize";
 constexpr size_t kMostGrammars = 32;
 constexpr const char* kEventStream = "text/event-stream";
@@ -38,7 +41,7 @@ struct Call {
   void fail(const ApiError& error) {
     cancel();
     if (!is_stream) return exchange->respond(answer(error));
-    exchange->write(ApiReply::error_event(error));
+    exchange->write(reply.failed(error));
     exchange->finish();
   }
   void add(const Event& event) {
@@ -63,11 +66,86 @@ struct Call {
   }
 };
 
+// Texts whose embeddings are computed, so many at a time that others have room beside them.
+struct EmbeddingCall : std::enable_shared_from_this<EmbeddingCall> {
+  EmbeddingCall(std::shared_ptr<Engine> computing, std::shared_ptr<Exchange> asking, EmbeddingRequest asked,
+                std::vector<std::vector<int64_t>> tokens, std::string name)
+      : engine(std::move(computing)),
+        exchange(std::move(asking)),
+        request(std::move(asked)),
+        prompts(std::move(tokens)),
+        model(std::move(name)),
+        embeddings(prompts.size()),
+        numbers(prompts.size()) {
+    for (const auto& prompt : prompts) prompt_tokens += static_cast<int64_t>(prompt.size());
+  }
+
+  void begin() {
+    const size_t most = static_cast<size_t>(engine->options().max_batch);
+    while (next < prompts.size() && next - done < most) submit(next++);
+  }
+  void end(ExchangeEnd how) {
+    if (is_over) return;
+    cancel();
+    if (how == ExchangeEnd::Closed) return;
+    exchange->respond(answer(how == ExchangeEnd::TimedOut ? ApiError(504, "the answer took too long")
+                                                          : ApiError(503, "the server stops")));
+  }
+  void cancel() {
+    is_over = true;
+    for (const uint64_t number : numbers)
+      if (number != 0) engine->cancel(number);
+  }
+
+  std::shared_ptr<Engine> engine;
+  std::shared_ptr<Exchange> exchange;
+  EmbeddingRequest request;
+  std::vector<std::vector<int64_t>> prompts;
+  std::string model;
+  std::vector<std::vector<float>> embeddings;
+  std::vector<uint64_t> numbers;  // of the engine's requests
+  size_t next = 0, done = 0;
+  int64_t prompt_tokens = 0;
+  bool is_over = false;
+
+ private:
+  void submit(size_t index) {
+    Request made{.prompt = prompts[index], .pooling = request.pooling};
+    made.on_event = [call = shared_from_this(), index](const Event& event) {
+      call->exchange->post([call, index, event = Event(event)] { call->add(index, event); });
+    };
+    const std::optional<uint64_t> number = engine->submit(std::move(made));
+    if (!number) throw ApiError(429, "too many requests wait; try again later", "", "queue_full");
+    numbers[index] = *number;
+  }
+  void add(size_t index, const Event& event) {
+    if (is_over) return;
+    try {
+      if (!event.error.empty()) throw ApiError(500, event.error);
+      embeddings[index] = event.embedding;
+      ++done;
+      begin();
+      if (done < prompts.size()) return;
+      is_over = true;
+      exchange->respond({.body = embeddings_json(request, model, std::move(embeddings), prompt_tokens)});
+    } catch (const ApiError& error) {
+      fail(error);
+    } catch (const Error& refusal) {  // of a text that the engine does not take
+      fail(ApiError(400, refusal.what()));
+    }
+  }
+  void fail(const ApiError& error) {
+    cancel();
+    exchange->respond(answer(error));
+  }
+};
+
 class LlmService : public ApiService {
  public:
   LlmService(std::shared_ptr<Engine> engine, std::shared_ptr<const models::Tokenizer> tokenizer,
              LlmServiceOptions options)
-      : ApiService(options.api, {kCompletions, kChatCompletions, kTokenize, kDetokenize}),
+      : ApiService(options.api,
+                   {kCompletions, kChatCompletions, kEmbeddings, kResponses, kTokenize, kDetokenize}),
         engine_(std::move(engine)),
         tokenizer_(std::move(tokenizer)),
         chat_(options.chat) {}
@@ -79,7 +157,10 @@ class LlmService : public ApiService {
       throw ApiError(415, "the request's Content-Type must be application/json");
     if (request.path == kTokenize) return exchange->respond({.body = tokenize(request.body)});
     if (request.path == kDetokenize) return exchange->respond({.body = detokenize(request.body)});
-    ApiRequest asked = parse_completion(request.body, request.path == kChatCompletions);
+    if (request.path == kEmbeddings) return embed(request.body, exchange);
+    ApiRequest asked = request.path == kResponses
+                           ? parse_response(request.body)
+                           : parse_completion(request.body, request.path == kChatCompletions);
     choose_call_format(asked.tools, chat_->sources());
     complete(asked, exchange);
   }
@@ -87,8 +168,9 @@ class LlmService : public ApiService {
   std::string metrics() const override { return engine_->metrics().text(); }
   const std::string* page() const override { return &page_html(); }
 
-  std::string next_id(bool is_chat) {
-    return fmt::format("{}-{:x}{:08x}", is_chat ? "chatcmpl" : "cmpl", started(), ++answers_);
+  std::string next_id(const ApiRequest& request) {
+    const char* const kind = request.told ? "resp_" : request.is_chat ? "chatcmpl-" : "cmpl-";
+    return fmt::format("{}{:x}{:08x}", kind, started(), ++answers_);
   }
 
   // Behind the conversation stands what a call that must be made begins with.
@@ -99,14 +181,31 @@ class LlmService : public ApiService {
     return ids;
   }
 
+  std::vector<std::vector<int64_t>> tokens_of(const std::vector<Prompt>& prompts, bool adds_special) const {
+    std::vector<std::vector<int64_t>> tokens;
+    for (const Prompt& prompt : prompts)
+      tokens.push_back(prompt.tokens.empty() ? tokenizer_->encode(prompt.text, adds_special, true)
+                                             : prompt.tokens);
+    return tokens;
+  }
   std::vector<std::vector<int64_t>> tokens_of(const ApiRequest& request) const {
     if (request.is_chat) return {conversation_tokens(request.conversation, request.tools)};
-    std::vector<std::vector<int64_t>> prompts;
-    for (const Prompt& prompt : request.prompts)
-      prompts.push_back(prompt.tokens.empty()
-                            ? tokenizer_->encode(prompt.text, request.add_special_tokens, true)
-                            : prompt.tokens);
-    return prompts;
+    return tokens_of(request.prompts, request.add_special_tokens);
+  }
+
+  void embed(std::string_view body, const std::shared_ptr<Exchange>& exchange) {
+    EmbeddingRequest asked = parse_embeddings(body, engine_->hidden_size());
+    check_model(asked.model);
+    auto prompts = tokens_of(asked.inputs, asked.add_special_tokens);
+    const auto call = std::make_shared<EmbeddingCall>(engine_, exchange, std::move(asked), std::move(prompts),
+                                                      model_name());
+    try {
+      call->begin();
+    } catch (...) {
+      call->cancel();
+      throw;
+    }
+    exchange->on_end([call](ExchangeEnd end) { call->end(end); });
   }
 
   // The tokens of a text (`prompt`, or `content` as llama.cpp's server has it) or of a conversation.
@@ -170,8 +269,8 @@ class LlmService : public ApiService {
     const auto call = std::make_shared<Call>(
         Call{.engine = engine_,
              .exchange = exchange,
-             .reply = ApiReply(request, next_id(request.is_chat), model_name(), std::time(nullptr),
-                               prompt_tokens, texts_of(request), tokenizer_),
+             .reply = ApiReply(request, next_id(request), model_name(), std::time(nullptr), prompt_tokens,
+                               texts_of(request), tokenizer_),
              .is_stream = request.stream});
     for (size_t i = 0; i < prompts.size(); ++i) {
       const int64_t first_choice = static_cast<int64_t>(i) * request.n;
@@ -195,7 +294,9 @@ class LlmService : public ApiService {
       call->requests.push_back(*number);
     }
     exchange->on_end([call](ExchangeEnd end) { call->end(end); });
-    if (request.stream) exchange->begin(kEventStream);
+    if (!request.stream) return;
+    exchange->begin(kEventStream);
+    if (const std::string opening = call->reply.opening(); !opening.empty()) exchange->write(opening);
   }
 
   // What the answer may be; kept, as clients ask for the same again and again.

@@ -1,6 +1,9 @@
 #include "serve/tool_calls.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -43,6 +46,11 @@ std::string call_opening(CallFormat format, const std::string& function) {
     case CallFormat::PlainJson: return name + (function.empty() ? "" : "\"parameters\": ");
   }
   return "";
+}
+
+std::string call_id(const std::string& answer, int64_t choice, size_t call) {
+  const uint64_t hash = std::hash<std::string>()(fmt::format("{}-{}-{}", answer, choice, call));
+  return fmt::format("{:09x}", hash & 0xFFFFFFFFFU);
 }
 
 std::vector<std::string> call_marks(CallFormat format) {

@@ -23,6 +23,10 @@ std::string call_opening(CallFormat format, const std::string& function);
 // Special tokens that begin calls of the format, which are left out of texts otherwise.
 std::vector<std::string> call_marks(CallFormat format);
 
+// Of the calls of an answer: nine letters and digits, as Mistral's templates take no others when a call is
+// sent back.
+std::string call_id(const std::string& answer, int64_t choice, size_t call);
+
 // What one more piece of text gave: content, and parts of calls. A call's first part has its name.
 struct CallPart {
   size_t index = 0;  // of the call
@@ -82,9 +86,9 @@ class CallParser {
   std::string plain_name_;
   CallScanner scanner_;
   size_t calls_ = 0;
-  bool is_told_ = false;      // the name of the call that is read
-  bool has_content_ = false;  // text that is no space
-  bool in_list_ = false;      // of Brackets
+  bool is_told_ = false;        // the name of the call that is read
+  bool has_content_ = false;    // text that is no space
+  bool in_list_ = false;        // of Brackets
   bool is_behind_tag_ = false;  // the end of a call's, with nothing but spaces since
 };
 

@@ -5,6 +5,8 @@
 
 #include "fuzz/support.h"
 #include "serve/api_request.h"
+#include "serve/embeddings.h"
+#include "serve/response_request.h"
 
 // Words and characters as of a program's source, so that most bodies stay JSON.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
@@ -14,8 +16,18 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace weft::serve;
   using weft::fuzz::require;
-  for (const bool is_chat : {false, true}) try {
-      const ApiRequest request = parse_completion(weft::fuzz::text_of(data, size), is_chat);
+  const std::string_view body = weft::fuzz::text_of(data, size);
+  try {
+    const EmbeddingRequest request = parse_embeddings(body, 64);
+    require(!request.inputs.empty() && request.dimensions >= 0 && request.dimensions <= 64);
+  } catch (const ApiError& error) {
+    require(error.status == 400 && !error.message.empty());
+  }
+  constexpr const char *kText = "completion", *kChat = "chat", *kResponse = "response";
+  for (const char* kind : {kText, kChat, kResponse}) try {
+      const bool is_chat = kind != kText;
+      const ApiRequest request = kind == kResponse ? parse_response(body) : parse_completion(body, is_chat);
+      require(request.told.has_value() == (kind == kResponse));
       request.sampling.check();
       require(is_chat ? !request.conversation.empty() : !request.prompts.empty());
       require(request.n >= 1 && request.max_tokens.value_or(1) >= 1);

@@ -69,6 +69,13 @@ constexpr Case kCases[] = {
     {"phi", R"("qk_layernorm": true)"},
     {"stablelm", R"("qk_layernorm": true, "use_parallel_residual": true)"},
     {"persimmon", R"("partial_rotary_factor": 0.5)"},
+    {"apertus", R"("hidden_act": "xielu")"},
+    {"qwen3_5_text", R"("linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 16,
+                        "linear_value_head_dim": 16)"},
+    {"qwen3_next", R"("linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 16,
+                      "linear_value_head_dim": 8, "full_attention_interval": 2, "num_experts": 4,
+                      "num_experts_per_tok": 2, "moe_intermediate_size": 32,
+                      "shared_expert_intermediate_size": 24)"},
 };
 
 // Of families that call sizes otherwise.
@@ -156,7 +163,7 @@ TEST_P(Families, RowsOverPages) {
   }
   for (size_t i = 0; i + 1 < rows.size(); ++i) {
     PagedBatch::Row own = rows[i], other = rows[i + 1];
-    own.pages = second.data();
+    own.pages = second.data(), own.slot = 1;
     const PagedBatch::Row both[] = {other, own};
     const std::span<const float> logits = batch.forward(both);
     if (std::string(GetParam().name) == "phi3")
@@ -197,6 +204,26 @@ TEST(Experts, ConfigurationsThatCannotBe) {
   EXPECT_THAT(error(R"("num_local_experts": 0, "num_experts_per_tok": 1)"),
               ::testing::HasSubstr("the number of experts must be between 1 and"));
   EXPECT_THAT(error(R"("num_experts_per_tok": 1)"), ::testing::HasSubstr("no 'num_local_experts'"));
+}
+
+// What a delta rule keeps of a text is not of fewer tokens.
+TEST(DeltaRules, CachesAreSetBackToTheStartAlone) {
+  const auto model = CausalModel::random(
+      config_of({"qwen3_5_text", R"("linear_num_key_heads": 2, "linear_num_value_heads": 4,
+                                    "linear_key_head_dim": 8, "linear_value_head_dim": 8)"}),
+      {.dtype = "float32"}, 3);
+  const std::vector<int64_t> tokens = some_tokens(9);
+  for (const Execution execution : {Execution::Eager, Execution::Static, Execution::Compiled}) {
+    KVCache cache = model->make_cache();
+    const Tensor first = model->forward(tokens, cache, false, execution).clone();
+    cache.length = 5;
+    EXPECT_THAT(error_of([&] { model->forward(tokens, cache, false, execution); }),
+                ::testing::HasSubstr("the cache was set back to 5 tokens of 9"));
+    if (execution == Execution::Eager) continue;
+    cache.length = 0;
+    const Tensor again = model->forward(tokens, cache, false, execution);
+    EXPECT_EQ(difference({again.data_as<float>(), 96}, first), 0);
+  }
 }
 
 TEST(Families, WhatTheyAreNotIsRefusedByName) {

@@ -4,6 +4,7 @@ converter writes them. source: docs/gguf.md of ggml, convert_hf_to_gguf.py of ll
 import json
 import struct
 
+import gguf_families
 import numpy as np
 from causal_lm_reference import load
 
@@ -133,7 +134,7 @@ ARCHITECTURES = {
     "glm4": "glm4",
     "nemotron": "nemotron",
     "ernie4_5": "ernie4_5",
-}
+} | gguf_families.ARCHITECTURES
 PERMUTED = ("llama", "granite", "smollm3")
 NORM_OFFSET = ("gemma", "gemma2", "gemma3", "nemotron")
 
@@ -206,6 +207,8 @@ def tokenizer_metadata(folder, config):
 
 def model_metadata(config, tensors):
     architecture = ARCHITECTURES[config["model_type"]]
+    if config["model_type"] in gguf_families.ARCHITECTURES:
+        config = gguf_families.usual(config)
     rope = rope_of(config)
     rope = rope.get("full_attention", rope)
     heads = config["num_attention_heads"]
@@ -264,6 +267,8 @@ def model_metadata(config, tensors):
         keys["use_parallel_residual"] = bool(
             config.get("use_parallel_residual", config["model_type"] == "gpt_neox")
         )
+    if config["model_type"] in gguf_families.ARCHITECTURES:
+        keys |= gguf_families.keys_of(config)
     if rope.get("rope_type") in ("linear", "yarn"):
         keys["rope.scaling.type"] = rope["rope_type"]
         keys["rope.scaling.factor"] = float(rope["factor"])
@@ -279,6 +284,8 @@ def permuted(array, heads):
 
 def converted_tensors(config, tensors):
     kind = config["model_type"]
+    if kind in gguf_families.ARCHITECTURES:
+        return gguf_families.converted(config, tensors)
     architecture = ARCHITECTURES[kind]
     heads = config["num_attention_heads"]
     kv_heads = config.get("num_key_value_heads") or heads

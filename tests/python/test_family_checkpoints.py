@@ -6,17 +6,24 @@ added. tests/models/families_test.cc compares rows over pages.
 
 import itertools
 import json
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+import serving
 import weft
 import weft.models
 
-LIST = pathlib.Path(__file__).with_name("family_checkpoints.txt")
+SHARED = pathlib.Path(
+    os.environ.get("WEFT_SHARED_DATA", pathlib.Path(__file__).parents[2] / ".." / "shared" / "data")
+)
+TOKENIZER = SHARED / "causal_lms" / "qwen3"
+LISTS = sorted(pathlib.Path(__file__).parent.glob("family_checkpoints*.txt"))
 
 
 def numbers_of(text):
@@ -33,7 +40,7 @@ def each_name(pattern):
 def families():
     """{name: (configuration, {tensor: shape})}"""
     table = {}
-    for section in re.split(r"\n(?=\[)", LIST.read_text())[1:]:
+    for section in (part for file in LISTS for part in re.split(r"\n(?=\[)", file.read_text())[1:]):
         head, config, *lines = section.strip().splitlines()
         shapes = {}
         for line in lines:
@@ -106,12 +113,68 @@ def quantized(folder, output):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("name", ["dots1", "gpt_bigcode", "olmo_clip", "opt", "phi_qk", "stablelm_qk"])
+@pytest.mark.parametrize(
+    "name",
+    ["apertus", "dots1", "gpt_bigcode", "olmo_clip", "opt", "phi_qk", "qwen3_5", "qwen3_next", "stablelm_qk"],
+)
 def test_quantized_folders(name, tmp_path):
     folder = write_checkpoint(tmp_path / "model", *FAMILIES[name])
     result = quantized(folder, tmp_path / "int8")
     assert result.returncode == 0, result.stderr
     assert np.array_equal(logits_of(tmp_path / "int8"), logits_of(folder, quantize="int8"))
+
+
+# ---- delta rules: texts have a state beside their pages --------------------------------------------
+needs_tokenizer = pytest.mark.skipif(not TOKENIZER.is_dir(), reason="no shared data (WEFT_SHARED_DATA)")
+
+
+def with_tokenizer(name, folder):
+    write_checkpoint(folder, *FAMILIES[name])
+    for file in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(TOKENIZER / file, folder)
+    return folder
+
+
+@needs_tokenizer
+@pytest.mark.parametrize("name", ["qwen3_5", "qwen3_next"])
+def test_texts_with_states(name, tmp_path):
+    folder = with_tokenizer(name, tmp_path / "model")
+    model = weft.models.CausalModel.from_pretrained(folder)
+
+    def greedy(ids, context=None, count=12):
+        stream = model.stream(ids, max_new_tokens=count, ignore_eos=True, context=context)
+        for _ in stream:
+            pass
+        return stream.tokens[len(ids) :]
+
+    context = weft.models.Context()
+    expected = greedy(TOKENS)
+    assert greedy(TOKENS, context) == expected
+    assert greedy(TOKENS + expected + [5], context) == greedy(TOKENS + expected + [5])  # it goes on
+    assert greedy(TOKENS[:9], context) == greedy(TOKENS[:9])  # it begins anew
+    for draft in ("prompt-lookup", model):
+        with pytest.raises(ValueError, match="do not speculate: what their delta rules keep of a text"):
+            model.stream(TOKENS, max_new_tokens=4, draft=draft)
+
+
+@needs_tokenizer
+def test_served_texts_with_states(tmp_path):
+    folder = with_tokenizer("qwen3_5", tmp_path / "model")
+    model = weft.models.CausalModel.from_pretrained(folder)
+    prompts = [TOKENS[:1], TOKENS[:30], TOKENS, [*TOKENS[:30], 9, 8], TOKENS[5:20]]
+    texts = []
+    for ids in prompts:
+        stream = model.stream(ids, max_new_tokens=20, ignore_eos=True)
+        for _ in stream:
+            pass
+        texts.append(model.tokenizer.decode(stream.tokens[len(ids) :]))
+    body = {"max_tokens": 20, "temperature": 0, "ignore_eos": True}
+    options = ("--activations", "float32", "--max-batch", "3", "--cache-dtype", "float32")
+    with serving.serving("-m", str(folder), *options) as server:
+        for n in (1, 3):  # texts side by side, more than are written at once, and forks of one
+            answer = server.complete(prompt=prompts, n=n, **body)
+            assert [choice["text"] for choice in answer["choices"]] == [t for t in texts for _ in range(n)]
+        assert server.figures()["weft_reused_tokens_total"] == 0
 
 
 def test_folders_with_experts_in_one_tensor_are_not_quantized(tmp_path):

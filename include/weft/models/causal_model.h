@@ -38,11 +38,12 @@ struct Share;           // src/models/model_ranks.h
 // it.
 struct KVCache {
   // Per layer [kv_heads, capacity, head_dim]; the rank's heads. Of a convolution, keys are [1, capacity,
-  // hidden],
-  // what it was given, and values have no elements.
+  // hidden], what it was given, and values have no elements; of a delta rule, values are its state, float32
+  // [value heads, key dimension, value dimension].
   std::vector<Tensor> keys, values;
-  int64_t length = 0;  // tokens it holds; may be set back
-  int64_t text = 0;    // tokens that its text will have at least: see long_text_from()
+  int64_t length = 0;     // tokens it holds; may be set back, with states to 0 alone
+  int64_t in_states = 0;  // tokens that the states have seen
+  int64_t text = 0;       // tokens that its text will have at least: see long_text_from()
   int64_t capacity = 0;
   std::shared_ptr<StepPlan>
       plan;  // of Execution::Compiled; made anew when the model or the tensors are others
@@ -131,6 +132,7 @@ class CausalModel : public std::enable_shared_from_this<CausalModel> {
     int64_t heads, key_dim, value_dim;
   };
   CacheShape cache_shape(int64_t layer) const;
+  Shape state_shape() const;  // of a delta rule
   // Residuals are added on rank 0 alone, before the sum over the ranks.
   const Tensor* residual(const Tensor& x) const;
   void sum_over_ranks(const Tensor& x) const;

@@ -30,7 +30,7 @@ struct Rope {
 enum class NormKind : uint8_t { Rms, Layer };
 // Queries and keys are normalized with one weight for all heads, with one per head, or all heads as one row.
 enum class HeadNorm : uint8_t { None, Shared, PerHead, Whole };
-enum class MlpActivation : uint8_t { Silu, GeluTanh, Gelu, Relu, SquaredRelu, ClampedSilu };
+enum class MlpActivation : uint8_t { Silu, GeluTanh, Gelu, Relu, SquaredRelu, ClampedSilu, Xielu };
 enum class RouterScores : uint8_t { Softmax, Sigmoid, SoftmaxOfChosen };
 
 // Layers whose products are chosen by token.
@@ -56,6 +56,16 @@ struct LatentAttention {
   int64_t rank = 0, plain_dim = 0, rope_dim = 0, value_dim = 0;
 };
 
+// A layer that keeps a matrix per head in place of keys and values: S becomes exp(g) S, then
+// S + k (beta (v - k S)); its output is q S. Queries, keys and values are convolved first.
+// source: Yang et al. 2024, Gated Delta Networks.
+struct DeltaRule {
+  int64_t key_heads = 0, value_heads = 0, key_dim = 0, value_dim = 0;
+  int64_t keys() const { return key_heads * key_dim; }
+  int64_t values() const { return value_heads * value_dim; }
+  int64_t channels() const { return 2 * keys() + values(); }  // that are convolved
+};
+
 // What one layer has that others have not.
 struct LayerKind {
   std::optional<int64_t> window = std::nullopt;  // positions that one sees, itself included
@@ -63,6 +73,7 @@ struct LayerKind {
   std::optional<size_t> rope = 0;                // which of the ropes; none: positions do not turn
   bool has_experts = false;
   bool is_convolution = false;  // in place of attention
+  bool is_delta = false;        // a delta rule in its place
   bool has_temperature = false, has_head_norm = true;
   double score_factor = 1.0;  // beside DecoderConfig::score_scale
 };
@@ -104,12 +115,18 @@ struct TensorNames {
   std::string latent_query_norm = "self_attn.q_a_layernorm", latent_norm = "self_attn.kv_a_layernorm";
   MatrixName convolution_in{.name = "conv.in_proj"}, convolution_out{.name = "conv.out_proj"};
   std::string convolution = "conv.conv";
+  MatrixName delta_query, delta_key, delta_value, delta_gate, delta_output, delta_beta,
+      delta_decay;  // these two are never quantized
+  std::string delta_norm, delta_decay_log, delta_step_bias;
+  MatrixName attention_gate;
+  std::string activation;  // with ".alpha_p" and ".alpha_n" behind it, of Xielu
   // Names that a checkpoint may have and nobody reads, behind a layer's.
   std::vector<std::string> unread = {"self_attn.rotary_emb.inv_freq"};
 };
 
 struct DecoderConfig {
   std::string model_type = "llama";
+  std::string part_of = {};  // the model_type of a model of several kinds of input whose text part this is
   int64_t vocab_size = 0;
   int64_t hidden_size = 0;
   int64_t intermediate_size = 0;
@@ -140,6 +157,8 @@ struct DecoderConfig {
   std::optional<LatentAttention> latent;
   int64_t convolution_size = 0;  // positions that a convolution sees
   bool convolution_bias = false;
+  std::optional<DeltaRule> delta;
+  bool gates_attention = false;  // what heads give is multiplied by sigmoids of a product with the input
 
   bool qkv_bias = false, output_bias = false, mlp_bias = false, head_bias = false;
   MlpActivation activation = MlpActivation::Silu;
@@ -165,6 +184,7 @@ struct DecoderConfig {
   // Of a head that attention computes with, and that it gives: other numbers with latent attention.
   int64_t value_dim() const { return latent ? latent->value_dim : head_dim; }
   int64_t position_rows() const { return max_position_embeddings + position_offset; }  // of learned ones
+  bool has_states() const;  // are there layers with a delta rule?
   // The number of elements of all weights, embeddings counted once where they are tied.
   int64_t num_parameters() const;
   // Of the weights that one token is multiplied with: of experts, those that are chosen.

@@ -39,6 +39,9 @@ struct LlamaDefaults {
 // The sizes, rms_norm_eps, hidden_act, the rope, and whether embeddings are tied, as Llama has them.
 void read_llama_parts(const JsonFields& fields, DecoderConfig& config, const LlamaDefaults& defaults = {});
 
+// Keys of Qwen's dictionaries: which part of a head turns by which of a picture's positions; of a text, these
+// are the same.
+inline constexpr const char* kPlaces[] = {"mrope_section", "mrope_interleaved"};
 // rope_theta with rope_scaling, as transformers 4 writes them, or rope_parameters, as transformers 5 does,
 // into
 // config.ropes[0]. `share`: of a head's elements that turn, where the files do not say it; without one,
@@ -46,6 +49,8 @@ void read_llama_parts(const JsonFields& fields, DecoderConfig& config, const Lla
 // do in any case. `own`: keys of the dictionary that the family reads itself.
 void read_rope(const JsonFields& fields, DecoderConfig& config, double theta = 10000.0,
                std::optional<double> share = std::nullopt, std::span<const char* const> own = {});
+// What YaRN multiplies cosines and sines by where texts are `factor` times as long.
+double yarn_scale(double factor, double by = 1.0);
 // One dictionary of them.
 void read_rope_dictionary(const JsonFields& rope, DecoderConfig& config, Rope& result,
                           std::optional<double> share, std::span<const char* const> own = {});
@@ -74,6 +79,13 @@ void set_windows_that_turn(DecoderConfig& config, const std::vector<std::string>
 void read_qwen_windows(const JsonFields& fields, DecoderConfig& config);
 // num_experts and what is beside it, as Mixtral's descendants call them.
 void read_experts(const JsonFields& fields, DecoderConfig& config, const char* count_key);
+
+// All or some layers have experts, as mlp_only_layers and decoder_sparse_step say.
+void read_qwen_experts(const JsonFields& fields, DecoderConfig& config);
+// shared_expert_intermediate_size, of an expert that every token has, with a gate.
+void read_qwen_shared_expert(const JsonFields& fields, DecoderConfig& config);
+// Qwen's experts in two tensors, gates in front of the other halves, each [in, out].
+void stack_qwen_experts(DecoderConfig& config);
 
 // ValueError where the key has another value than weft computes with; absent and null are right.
 void expect(const JsonFields& fields, const char* key, const char* values, const char* why);

@@ -46,6 +46,23 @@ void read_granitemoeshared(const JsonFields& fields, DecoderConfig& config) {
   config.names.shared_down = {.name = "shared_mlp.output_linear"};
 }
 
+// source: ApertusConfig of transformers.
+void read_apertus(const JsonFields& fields, DecoderConfig& config) {
+  read_sizes(fields, config);
+  config.norm_eps = fields.real("rms_norm_eps", 1e-5);
+  expect(fields, "hidden_act", "\"xielu\"", "weft has no other activation in this family");
+  config.activation = MlpActivation::Xielu;
+  read_rope(fields, config, 12000000.0);
+  read_tied(fields, config, false);
+  config.head_norm = HeadNorm::Shared;
+  config.qkv_bias = config.output_bias = fields.boolean("attention_bias", false);
+  TensorNames& names = config.names;
+  names.attention_norm = "attention_layernorm", names.mlp_norm = "feedforward_layernorm";
+  set_plain_mlp(config, "mlp.up_proj", "mlp.down_proj");
+  names.activation = "mlp.act_fn";
+  names.unread = {"mlp.act_fn.beta", "mlp.act_fn.eps"};  // a half and -1e-6, in every file
+}
+
 // Some layers' positions do not turn: those for which no_rope_layers has 0.
 void read_smollm3(const JsonFields& fields, DecoderConfig& config) {
   read_llama_parts(fields, config, {.theta = 2000000.0, .is_tied = true});
@@ -109,7 +126,8 @@ void read_ernie_moe(const JsonFields& fields, DecoderConfig& config) {
 }
 
 [[maybe_unused]] const bool kLlamaDescendants =
-    register_family("granite", read_granite) && register_family("granitemoe", read_granitemoe) &&
+    register_family("apertus", read_apertus) && register_family("granite", read_granite) &&
+    register_family("granitemoe", read_granitemoe) &&
     register_family("granitemoeshared", read_granitemoeshared) && register_family("smollm3", read_smollm3) &&
     register_family("ernie4_5", read_ernie) && register_family("ernie4_5_moe", read_ernie_moe);
 

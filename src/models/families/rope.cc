@@ -10,9 +10,10 @@
 #include "weft/error.h"
 
 namespace weft::models {
-namespace {
 
 double yarn_scale(double factor, double by) { return factor <= 1 ? 1.0 : 0.1 * by * std::log(factor) + 1.0; }
+
+namespace {
 
 void read_yarn(const JsonFields& rope, Rope& result) {
   result.scaling = RopeScaling::Yarn;
@@ -46,9 +47,12 @@ void read_long_rope(const JsonFields& rope, Rope& result) {
 void read_rope_dictionary(const JsonFields& rope, DecoderConfig& config, Rope& result,
                           std::optional<double> share, std::span<const char* const> own) {
   for (const char* key : own) rope.pass_over(key);
-  const std::string type = rope.text("rope_type", rope.text("type", "default"));
+  std::string type = rope.text("rope_type", rope.text("type", "default"));
+  // Of a text, the positions in a picture's three dimensions are the same number.
+  const bool has_places = rope.has("mrope_section");
+  if (has_places && type == "mrope") type = "default";
   if (rope.has("type"))
-    WEFT_CHECK(rope.text("type", type) == type,
+    WEFT_CHECK(rope.text("type", type) == type || (has_places && rope.text("type", type) == "mrope"),
                fmt::format("{} has the rope_type '{}' and the type '{}'", rope.where(), printable(type),
                            printable(rope.text("type", type))));
   const char* const known[] = {"default", "linear", "dynamic", "llama3", "yarn", "longrope"};

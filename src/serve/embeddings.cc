@@ -1,0 +1,71 @@
+#include "serve/embeddings.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "serve/base64.h"
+#include "serve/json_body.h"
+
+namespace weft::serve {
+namespace {
+
+constexpr size_t kMostInputs = 2048;  // OpenAI's
+
+// source: OpenAI's embeddings are of length 1.
+void normalize(std::vector<float>& numbers) {
+  double squares = 0;
+  for (const float number : numbers) squares += static_cast<double>(number) * number;
+  const double length = std::sqrt(squares);
+  if (length > 0)
+    for (float& number : numbers) number = static_cast<float>(number / length);
+}
+
+std::string bytes_of(const std::vector<float>& numbers) {
+  std::string bytes(numbers.size() * sizeof(float), '\0');
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  return bytes;
+}
+
+}  // namespace
+
+EmbeddingRequest parse_embeddings(std::string_view body, int64_t size) {
+  const OrderedJson json = parse_ordered_body(body);
+  const Fields fields(json);
+  EmbeddingRequest request;
+  request.model = fields.text("model");
+  request.inputs = parse_prompts(fields, "input", kMostInputs);
+  request.add_special_tokens = fields.flag("add_special_tokens", true);
+  const std::string format = fields.text("encoding_format");
+  if (!format.empty() && format != "float" && format != "base64")
+    fields.refuse("encoding_format", "must be float or base64");
+  request.is_base64 = format == "base64";
+  const std::string pooling = fields.text("pooling");
+  if (!pooling.empty() && pooling != "mean" && pooling != "last")
+    fields.refuse("pooling", "must be mean or last");
+  if (pooling == "last") request.pooling = Pooling::Last;
+  request.dimensions = fields.integer("dimensions", 1, size).value_or(0);
+  fields.refuse_others({"user"});
+  return request;
+}
+
+std::string embeddings_json(const EmbeddingRequest& request, const std::string& model,
+                            std::vector<std::vector<float>> embeddings, int64_t prompt_tokens) {
+  OrderedJson data = OrderedJson::array();
+  for (std::vector<float>& numbers : embeddings) {
+    if (request.dimensions > 0) numbers.resize(static_cast<size_t>(request.dimensions));
+    normalize(numbers);
+    OrderedJson entry = {{"object", "embedding"}, {"index", data.size()}};
+    if (request.is_base64)
+      entry["embedding"] = to_base64(bytes_of(numbers));
+    else
+      entry["embedding"] = numbers;
+    data.push_back(std::move(entry));
+  }
+  return OrderedJson{{"object", "list"},
+                     {"data", std::move(data)},
+                     {"model", model},
+                     {"usage", {{"prompt_tokens", prompt_tokens}, {"total_tokens", prompt_tokens}}}}
+      .dump();
+}
+
+}  // namespace weft::serve
