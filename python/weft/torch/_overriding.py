@@ -467,10 +467,21 @@ def disarm():
 # ---- classes of programs -------------------------------------------------------------------------------------
 
 
+def _made(cls, *args, **kwargs):
+    made = weft.Tensor.__new__(cls)
+    weft.Tensor.__init__(made, *args, **kwargs)
+    return made
+
+
+def _nothing(self, *args, **kwargs):
+    """Tensor.__init__ of a program's class: __new__ has made the tensor, and takes the arguments."""
+
+
 @functools.cache
 def _offering_base():
     """What stands between Tensor and a program's classes of tensors: Tensor's methods, which are offered."""
     members = {"_weft_offers": True, "__weft_operator__": staticmethod(_offer_by_name)}
+    members.update(__new__=_made, __init__=_nothing)
     for name in dir(weft.Tensor):
         own = plain_methods.get(name) or getattr(weft.Tensor, name)
         if name not in _NOT_OFFERED and (
