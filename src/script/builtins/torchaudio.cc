@@ -15,21 +15,21 @@ void check_operands(const char* name, std::span<const Tensor* const> operands) {
   WEFT_CHECK_TYPE(dtype == DType::F32 || dtype == DType::F64,
                   fmt::format("{}: expected float32 or float64, got {}", name, describe(*operands[0])));
   for (const Tensor* one : operands) {
-    WEFT_CHECK_TYPE(one->dtype() == dtype, fmt::format("{}: expected {} as the first operand is, got {}", name,
-                                                       weft::name(dtype), describe(*one)));
+    WEFT_CHECK_TYPE(one->dtype() == dtype, fmt::format("{}: expected {} as the first operand is, got {}",
+                                                       name, weft::name(dtype), describe(*one)));
     WEFT_CHECK(one->device() == Device(),
                fmt::format("{}: computes on the CPU, got {}", name, describe(*one)));
   }
 }
 
 void check_shape(const char* name, const char* what, const Tensor& x, const Shape& expected) {
-  WEFT_CHECK(x.shape() == expected, fmt::format("{}: expected {} of shape {}, got {}", name, what,
-                                                str(expected), describe(x)));
+  WEFT_CHECK(x.shape() == expected,
+             fmt::format("{}: expected {} of shape {}, got {}", name, what, str(expected), describe(x)));
 }
 
 // Of windows[batch, channels, samples] the recursive filter of coefficients[channels, order], the last of
-// which is the newest sample's; result[batch, channels, samples + order - 1] begins with order - 1 samples that
-// came before.
+// which is the newest sample's; result[batch, channels, samples + order - 1] begins with order - 1 samples
+// that came before.
 template <class T>
 void lfilter_into(const Tensor& windows, const Tensor& coefficients, const Tensor& result) {
   const int64_t samples = windows.size(2), order = coefficients.size(1), channels = windows.size(1);
@@ -49,11 +49,12 @@ void lfilter_into(const Tensor& windows, const Tensor& coefficients, const Tenso
 void lfilter(const Tensor& windows, const Tensor& coefficients, const Tensor& result) {
   constexpr const char* kName = "_lfilter_core_loop";
   check_operands(kName, std::array{&windows, &coefficients, &result});
-  WEFT_CHECK(windows.dim() == 3 && coefficients.dim() == 2 && coefficients.size(0) == windows.size(1) &&
-                 coefficients.size(1) > 0,
-             fmt::format("{}: expected windows [batch, channels, samples] and coefficients [channels, order], "
-                         "got {} and {}",
-                         kName, describe(windows), describe(coefficients)));
+  WEFT_CHECK(
+      windows.dim() == 3 && coefficients.dim() == 2 && coefficients.size(0) == windows.size(1) &&
+          coefficients.size(1) > 0,
+      fmt::format("{}: expected windows [batch, channels, samples] and coefficients [channels, order], "
+                  "got {} and {}",
+                  kName, describe(windows), describe(coefficients)));
   check_shape(kName, "a result", result,
               {windows.size(0), windows.size(1), windows.size(2) + coefficients.size(1) - 1});
   WEFT_CHECK(result.is_contiguous(), fmt::format("{}: the result must be contiguous", kName));
@@ -66,8 +67,8 @@ void lfilter(const Tensor& windows, const Tensor& coefficients, const Tensor& re
 
 // The high-pass filter and the mixture of sox's overdrive: rows[channels, samples].
 template <class T>
-void overdrive_into(const Tensor& waveform, const Tensor& driven, const Tensor& last_in, const Tensor& last_out,
-                    const Tensor& result) {
+void overdrive_into(const Tensor& waveform, const Tensor& driven, const Tensor& last_in,
+                    const Tensor& last_out, const Tensor& result) {
   const int64_t samples = waveform.size(1);
   const T *clean = waveform.data_as<T>(), *given = driven.data_as<T>();
   T *before = last_in.data_as<T>(), *after = last_out.data_as<T>(), *mixed = result.data_as<T>();
@@ -84,7 +85,8 @@ void overdrive(const Tensor& waveform, const Tensor& driven, const Tensor& last_
                const Tensor& result) {
   constexpr const char* kName = "_overdrive_core_loop";
   check_operands(kName, std::array{&waveform, &driven, &last_in, &last_out, &result});
-  WEFT_CHECK(waveform.dim() == 2, fmt::format("{}: expected [channels, samples], got {}", kName, describe(waveform)));
+  WEFT_CHECK(waveform.dim() == 2,
+             fmt::format("{}: expected [channels, samples], got {}", kName, describe(waveform)));
   check_shape(kName, "driven samples", driven, waveform.shape());
   check_shape(kName, "a result", result, waveform.shape());
   for (const Tensor* last : {&last_in, &last_out}) {
@@ -107,12 +109,11 @@ void overdrive(const Tensor& waveform, const Tensor& driven, const Tensor& last_
         lfilter(windows, coefficients, result);
       });
   builtin(
-      "torchaudio::_overdrive_core_loop(Tensor waveform, Tensor temp, Tensor(a!) last_in, Tensor(b!) last_out, "
+      "torchaudio::_overdrive_core_loop(Tensor waveform, Tensor temp, Tensor(a!) last_in, Tensor(b!) "
+      "last_out, "
       "Tensor(c!) output_waveform) -> ()",
       [](const Tensor& waveform, const Tensor& driven, const Tensor& last_in, const Tensor& last_out,
-         const Tensor& result) {
-        overdrive(waveform, driven, last_in, last_out, result);
-      });
+         const Tensor& result) { overdrive(waveform, driven, last_in, last_out, result); });
   return true;
 }();
 

@@ -208,10 +208,10 @@ bool is_index(const Value* value) {
 }
 
 // What gives truth values, whatever the inputs are.
-const auto& kMakeMasks = *new Names{"aten::eq",          "aten::ne",         "aten::lt",          "aten::le",
-                                    "aten::gt",          "aten::ge",         "aten::logical_not", "aten::logical_and",
-                                    "aten::logical_or",  "aten::logical_xor", "aten::isnan",      "aten::isinf",
-                                    "aten::isfinite",    "aten::isin"};
+const auto& kMakeMasks = *new Names{
+    "aten::eq",    "aten::ne",          "aten::lt",          "aten::le",         "aten::gt",
+    "aten::ge",    "aten::logical_not", "aten::logical_and", "aten::logical_or", "aten::logical_xor",
+    "aten::isnan", "aten::isinf",       "aten::isfinite",    "aten::isin"};
 bool may_be_index(const Value* value) {
   if (const IValue* known = known_constant(value)) return is_index(*known);
   const Builtin* const builtin = value->def ? builtin_in(*value->def) : nullptr;
@@ -308,7 +308,8 @@ class Outliner {
       if (prim::is_constant(&node)) continue;
       if (node.script == &prim::kGetAttr && !run.empty()) {
         if (hoist(node, *run.front(), run)) continue;
-      } else if (can_run_traced(node, indices_) && hoist_attributes(node, run.empty() ? node : *run.front(), run)) {
+      } else if (can_run_traced(node, indices_) &&
+                 hoist_attributes(node, run.empty() ? node : *run.front(), run)) {
         run.push_back(&node);
         continue;
       }
