@@ -7,7 +7,7 @@ namespaces: weft.ops.mine.f.
 
 from weft import _C, library
 
-__all__ = ["Builtin", "aten", "prim", "quantized", "torchvision"]
+__all__ = ["Builtin", "aten", "prim", "quantized", "torchaudio", "torchvision"]
 
 
 class Builtin:
@@ -55,6 +55,7 @@ def _names():
 aten = Namespace("aten")
 prim = Namespace("prim")
 quantized = Namespace("quantized")
+torchaudio = Namespace("torchaudio")
 torchvision = Namespace("torchvision")
 
 

@@ -151,7 +151,7 @@ def page():
         f"| wanted for inference of dense tensors on the CPU, not here | {absent['yes']} |",
         f"| not wanted for it | {absent['no']} |", "",
         "Other namespaces: `prim` has what archives print; `quantized` what torch.ao's modules call (QUANTIZATION.md); `torchvision` has nms, roi_align, roi_pool,"
-        " ps_roi_align, ps_roi_pool and deform_conv2d; the others raise.", "",
+        " ps_roi_align, ps_roi_pool and deform_conv2d; `torchaudio` the loops of its filters; the others raise.", "",
         "## Not here", "",
     ]  # fmt: skip
     for reason, names in sorted(wanted.items()):

@@ -8,7 +8,8 @@ adds why; --check compares with opinfo_differences.txt instead: a difference tha
 listed one that is none any more.
 
 Ways: function, method, in-place, out, out-wider and out-integer (out= of another dtype), error (a call that PyTorch
-refuses: it raises an exception of that class), fresh (the function compiled for this sample), once (one compiled function for all samples of a dtype).
+refuses: it raises an exception of that class), fresh (the function compiled for this sample), once (one compiled function for all samples of a dtype),
+traced (what torch.jit.trace makes of the call, of those whose results are tensors).
 """
 
 import argparse
@@ -28,7 +29,8 @@ from opinfo_values import Reader
 
 LISTED = Path(__file__).with_name("opinfo_differences.txt")
 COMPILED = ("fresh", "once")
-WAYS = ("function", "method", "in-place", "out", "out-wider", "out-integer", "error", *COMPILED)
+OF_FUNCTIONS = (*COMPILED, "traced")  # the function's calls, in other ways
+WAYS = ("function", "method", "in-place", "out", "out-wider", "out-integer", "error", *OF_FUNCTIONS)
 # What their results hold is whatever was in memory: dtypes and sizes are compared.
 UNINITIALIZED = ("empty", "resize_", "resize_as_")
 
@@ -58,6 +60,9 @@ class Entry:
         args, kwargs = read(call["args"]), read(call["kwargs"])
         function = self.function(call, way)
         answer = call["answer"]
+        if way == "traced":
+            function, args, kwargs = self.traced(call, args, kwargs), [*tensors_in([args, kwargs])], {}
+            answer = {**answer, "result": without_names(answer["result"])}
         torch.manual_seed(0)
         if "error" in answer:
             self.compare_error(call, lambda: function(*args, **kwargs))
@@ -87,6 +92,17 @@ class Entry:
             self.compiled[key] = self.torch.compile(lambda *args, **kwargs: function(*args, **kwargs))
         return self.compiled[key]
 
+    def traced(self, call, args, kwargs):
+        """The trace of a call, a function of its tensors; made of others of the same values."""
+
+        def of_tensors(*tensors):
+            given, function = iter(tensors), self.function(call, "traced")
+            return function(*with_tensors(args, given), **with_tensors(kwargs, given))
+
+        read = Reader(self.torch, call["memory"])
+        examples = (*tensors_in([read(call["args"]), read(call["kwargs"])]),)
+        return self.torch.jit.trace(of_tensors, examples, check_trace=False, strict=False)
+
     def compare_error(self, call, run):
         answer = call["answer"]
         try:
@@ -103,9 +119,11 @@ class Entry:
     def run(self, options):
         """(way, dtype, number, why) of each call: why it differs, or None."""
         for way in options.ways:
-            kept = "function" if way in COMPILED else way
+            kept = "function" if way in OF_FUNCTIONS else way
             for call in self.calls:
                 if call["way"] != kept or not is_chosen(options, call["dtype"], call["number"]):
+                    continue
+                if way == "traced" and not is_of_tensors(call["answer"].get("result", {})):
                     continue
                 try:
                     with warnings.catch_warnings():
@@ -123,6 +141,40 @@ def is_chosen(options, dtype, number):
     return (not options.dtypes or dtype in options.dtypes) and (
         options.samples is None or number < options.samples
     )
+
+
+def tensors_in(value):
+    """The tensors of lists, tuples and dictionaries, in order."""
+    if hasattr(value, "dtype") and hasattr(value, "stride"):
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from tensors_in(each)
+
+
+def with_tensors(value, tensors):
+    """The same value with other tensors."""
+    if hasattr(value, "dtype") and hasattr(value, "stride"):
+        return next(tensors)
+    if isinstance(value, dict):
+        return {key: with_tensors(each, tensors) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(with_tensors(each, tensors) for each in value)
+    return value
+
+
+def is_of_tensors(expected):
+    """Is a recorded result a tensor, or lists and tuples of tensors?"""
+    items = expected.get("items")
+    return "tensor" in expected or (bool(items) and all(is_of_tensors(each) for each in items))
+
+
+def without_names(expected):
+    """A recorded result as traces give it: named tuples are tuples."""
+    if expected.get("items") is None:
+        return expected
+    kind = "list" if expected["type"] == "list" else "tuple"
+    return {"type": kind, "items": [without_names(each) for each in expected["items"]]}
 
 
 def zeros_like(torch, result):

@@ -216,6 +216,34 @@ def metadata_on_tensors(torch):
 
 
 @program
+def classes_are_made(torch):
+    class Named(torch.Tensor):
+        def __new__(cls, data, *, tag, scale=1):
+            made = torch.as_tensor(data).as_subclass(cls)
+            made.tag, made.scale = tag, scale
+            return made
+
+    class Labelled(torch.Tensor):
+        @staticmethod
+        def __new__(cls, data, label, *args, **kwargs):
+            return super().__new__(cls, data, *args, **kwargs)
+
+        def __init__(self, data, label):
+            super().__init__()
+            self.label = label
+
+    class Plain(torch.Tensor):
+        pass
+
+    named, labelled = Named([1, 2], tag="a", scale=3), Labelled([1.0, 2.0], "b")
+    return [
+        named.tolist(), named.tag, named.scale, str(named.dtype), labelled.tolist(), labelled.label, Plain([1, 2]).tolist(),
+        list(Plain(2, 3).shape), list(Plain().shape), Plain(torch.ones(2)).tolist(), type(Plain([1.0]) + 1).__name__,
+        error(lambda: Plain([1], tag="c")), error(lambda: Named([1])),
+    ]  # fmt: skip
+
+
+@program
 def objects_take_functions_over(torch):
     F = torch.nn.functional
     handled = {}

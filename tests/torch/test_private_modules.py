@@ -129,3 +129,8 @@ def test_modules_found_as_attributes():
     assert torch.utils.data.dataset.Dataset is torch.utils.data.Dataset
     with pytest.raises(NotImplementedError, match="use weft.compile"):
         torch.onnx.export(None)
+
+
+def test_symbolic_functions_of_onnx_are_not_registered():
+    with pytest.warns(UserWarning, match="mine::op is not registered: weft exports no ONNX"):
+        assert torch.onnx.register_custom_op_symbolic("mine::op", print, 11) is None

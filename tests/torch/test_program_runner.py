@@ -200,3 +200,36 @@ def test_triton_where_it_is_not_installed(program):
 def test_triton_of_the_program(program):
     program("def jit(function): return 'its own'", "triton.py")
     assert run(program("import triton\nprint(triton.jit(None))")).stdout == "its own\n"
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_torchvision_that_is_installed_is_found_when_asked_for(program, tmp_path, own):
+    package = tmp_path / "site" / "torchvision"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "import torch\nfrom .models import Net\nassert torch.__spec__.name == 'weft.torch'\n"
+    )
+    (package / "models.py").write_text(
+        "import torch\nclass Net(torch.nn.Linear):\n    def forward(self, x):\n        return super().forward(x) * 2\n"
+    )
+    path = program(
+        """
+        import sys, torch, torchvision
+        print(torchvision.__spec__.name, hasattr(torchvision, "Net"))
+        if hasattr(torchvision, "Net"):
+            net = torchvision.Net(2, 2)
+            torch.save(net, "net.pt")
+            assert b"torchvision.models" in open("net.pt", "rb").read()
+            assert type(torch.load("net.pt", weights_only=False)) is torchvision.Net
+        """
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    ran = run(*[] if own else ["--installed-torchvision"], path, cwd=tmp_path, env=environment)
+    assert ran.stdout == ("weft.torchvision False\n" if own else "torchvision True\n"), ran.stderr
+
+
+def test_a_torchvision_that_is_not_installed(program, tmp_path):
+    isolated = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    ran = run("--installed-torchvision", program("import torchvision\n"), cwd=tmp_path, env=isolated)
+    assert ran.returncode == 2 and "torchvision is not installed" in ran.stderr
+    assert run("--installed-torchvision").returncode == 2

@@ -1,5 +1,6 @@
 """torch.jit.script of programs that say torch's names."""
 
+import warnings
 from typing import List, Optional
 
 import pytest
@@ -157,3 +158,22 @@ class Chosen(nn.Module):
 def test_forward_is_what_the_object_says_and_classes_are_known():
     for chosen in (Chosen(True, nn.Identity()), Chosen(False, nn.ReLU()), Chosen(True, nn.ReLU())):
         torch.testing.assert_close(torch.jit.script(chosen)(X - 3), chosen(X - 3))
+
+
+def placed(x):
+    if x.device == torch.device("cpu"):
+        return torch.zeros(2, dtype=x.dtype, device=torch.device("cpu"))
+    return x
+
+
+def warned(x, tell: bool):
+    if tell:
+        warnings.warn("of the program")
+    return x
+
+
+def test_devices_and_warnings(capfd):
+    assert torch.equal(torch.jit.script(placed)(X.double()), torch.zeros(2, dtype=torch.float64))
+    scripted = torch.jit.script(warned)
+    assert torch.equal(scripted(X, False), X) and capfd.readouterr().err == ""
+    assert torch.equal(scripted(X, True), X) and "of the program" in capfd.readouterr().err

@@ -1,6 +1,7 @@
 """torch.jit.trace by PyTorch's names: the program gives every result on other arguments."""
 
 import io
+import threading
 
 import pytest
 import weft.torch as torch
@@ -77,3 +78,44 @@ def test_traced(name):
         assert len(found) == len(expected)
         for one, other in zip(found, expected):
             torch.testing.assert_close(one, other)
+
+
+def test_composed_functions_are_their_builtins():
+    x = torch.sin(torch.arange(12.0)).reshape(3, 4)
+    for name, function in {
+        "frexp": torch.frexp,
+        "cov": lambda x: torch.cov(x, fweights=torch.tensor([1, 2, 0, 1])),
+        "fft_fft": lambda x: torch.fft.fft(x, n=5),
+        "fft_fftn": lambda x: torch.fft.fftn(x),
+        "fft_fft2": lambda x: torch.fft.fft2(x),
+        "quantile": lambda x: torch.quantile(x, 0.3, dim=1),
+        "linalg_matrix_norm": torch.linalg.matrix_norm,
+    }.items():
+        before = torch.cov.__code__, torch.frexp.__code__
+        traced = torch.jit.trace(function, (x,))
+        assert f"aten::{name}" in str(traced.graph)
+        assert before == (torch.cov.__code__, torch.frexp.__code__)
+        torch.testing.assert_close(
+            traced(x + 1), tuple(function(x + 1)) if name == "frexp" else function(x + 1)
+        )
+    with pytest.raises(RuntimeError, match="fweights cannot be negative"):
+        torch.jit.trace(lambda x: torch.cov(x, fweights=torch.tensor([1, -1, 0, 1])), (x,))
+
+
+def test_composed_functions_while_another_thread_traces():
+    x, inside, go = torch.sin(torch.arange(12.0)).reshape(3, 4), threading.Event(), threading.Event()
+
+    def function(x):
+        inside.set()
+        assert go.wait(60)
+        return torch.cov(x)
+
+    expected = torch.cov(x + 1)
+    thread = threading.Thread(target=lambda: found.append(torch.jit.trace(function, (x,), check_trace=False)))
+    found = []
+    thread.start()
+    assert inside.wait(60)
+    assert torch.equal(torch.cov(x + 1), expected)
+    go.set()
+    thread.join()
+    assert "aten::cov" in str(found[0].graph) and torch.equal(found[0](x + 1), expected)

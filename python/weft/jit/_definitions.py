@@ -18,6 +18,7 @@ import re
 import sys
 import threading
 import types
+import warnings
 import weakref
 
 import weft
@@ -377,6 +378,8 @@ def _is_constant_tuple(value):
 def _describe_class(cls, place):
     if cls is _marks.Attribute:
         return ("member", "torch.jit", "Attribute")
+    if cls is weft.device:
+        return ("member", "torch", "device")
     if getattr(builtins, cls.__name__, None) is cls:
         return ("name", cls.__name__)
     if cls in (weft.Tensor, weft.nn.Module) or issubclass(cls, BaseException):
@@ -394,6 +397,8 @@ def _describe_callable(value, place, name):
     own_name = getattr(value, "__name__", name)
     if module == "math":
         return ("member", "math", own_name)
+    if value is warnings.warn:
+        return ("builtin", "aten::warn")
     if module == "builtins" and getattr(builtins, own_name, None) is value:
         return ("name", own_name)
     if isinstance(value, types.FunctionType):
@@ -407,6 +412,9 @@ def _describe_callable(value, place, name):
         if (module or "").startswith(_OPERATORS_IN_PYTHON) and _jit.has_builtin(f"aten::{own_name}"):
             return ("member", "torch", own_name)
         return describe_function(_replacement(value), place)
+    qualified = getattr(value, "_qualified_op_name", None)
+    if isinstance(qualified, str) and _jit.has_builtin(qualified):  # torch.ops.torchaudio.f
+        return ("builtin", qualified)
     if module is not None and module.partition(".")[0] == "weft":
         return _operator(own_name)
     return (

@@ -10,7 +10,7 @@ from weft._C import _ndarray
 from weft.nn.modules import module as _module
 
 from ._module import ScriptMethod, ScriptModule
-from ._trace_rules import FUNCTIONS, METHODS, PROPERTIES
+from ._trace_rules import FUNCTIONS, METHODS, PROPERTIES, composed
 from ._tracer import current
 from ._values import ScriptFunction
 
@@ -22,6 +22,7 @@ class _Hooks:
         self._lock = threading.Lock()
         self._users = 0
         self._originals = []
+        self._recordings = []
 
     @contextlib.contextmanager
     def installed(self):
@@ -37,6 +38,8 @@ class _Hooks:
                 self._users -= 1
                 if self._users == 0:
                     _module._while_traced = None
+                    while self._recordings:
+                        self._recordings.pop().take_back()
                     while self._originals:
                         owner, name, original = self._originals.pop()
                         setattr(owner, name, original)
@@ -52,6 +55,7 @@ class _Hooks:
             self._replace(_ndarray, name, lambda original, name=name: _of_arrays(original, name))
         for name, rule in FUNCTIONS.items():
             self._replace(weft, name, lambda original, rule=rule: _dispatching(original, rule))
+        self._recordings = composed.put()
         if weft.nn.Module.__call__ is _module._plain_call:
             _module._while_traced = _traced_module
         else:  # hooks of all modules stand there

@@ -55,6 +55,8 @@ def _functions(namespace):
     """Where operators of PyTorch's own namespaces are found here."""
     if namespace in ("torchvision", "image"):
         return ["weft.torch._vision_operators"]
+    if namespace == "_torchaudio":
+        return ["weft.torch._audio_operators"]
     if namespace == "profiler":
         return ["weft.torch.profiler"]
     if namespace in ("_c10d_functional", "c10d_functional"):
@@ -136,15 +138,21 @@ def _no_class(name):
 
 
 def _load_library(path):
-    """torchvision's libraries hold operators that weft has. raises: OSError for others, after which programs go on without them."""
-    folder, name = os.path.split(os.fspath(path))
-    if os.path.basename(folder) == "torchvision" and name.partition(".")[0] in _OF_TORCHVISION:
+    """Libraries of torchvision and torchaudio hold operators that weft has. raises: OSError for others, after which programs go on
+    without them."""
+    path = os.fspath(path)
+    folder, name = os.path.split(path)
+    there = next((names for place, names in _THERE.items() if f"/{folder}".endswith(f"/{place}")), ())
+    if name.partition(".")[0] in there:
         ops.loaded_libraries.add(path)
         return
     raise OSError(f"Could not load this library: {path}: it is one of PyTorch's, which weft cannot load")
 
 
-_OF_TORCHVISION = ("_C", "_C_stable", "image", "image_stable")
+_THERE = {
+    "torchvision": ("_C", "_C_stable", "image", "image_stable"),
+    "torchaudio/lib": ("_torchaudio", "libtorchaudio"),
+}
 OpOverload = OpOverloadPacket = _Packet
 ops, classes = _lazy_module("torch.ops", _namespace), _lazy_module("torch.classes", _no_class)
 ops.load_library = classes.load_library = _load_library

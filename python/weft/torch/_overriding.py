@@ -11,6 +11,7 @@ import threading
 import types
 
 import weft
+from weft._generated import calling_code, copied
 
 from . import _function_names, _ops, _table
 from ._function_names import (
@@ -231,15 +232,7 @@ class _Offered:
 
     def __init__(self, function, arranged):
         self.function, self.arranged = function, arranged
-        self.plain = types.FunctionType(
-            function.__code__,
-            function.__globals__,
-            function.__name__,
-            function.__defaults__,
-            function.__closure__,
-        )
-        self.plain.__kwdefaults__, self.plain.__module__ = function.__kwdefaults__, function.__module__
-        self.plain.__dict__.update(function.__dict__)
+        self.plain = copied(function)
 
     def __call__(self, *args, **kwargs):
         if not _may_override(*args, *kwargs.values()):
@@ -253,34 +246,6 @@ class _Offered:
             if kwargs.get("return_indices"):
                 function = getattr(weft.nn.functional, f"{function.__name__}_with_indices", function)
         return handle(function, found, args, kwargs)
-
-
-_STAND_IN = 7205759403792793  # in the code below, until a function's _Offered is in its place
-
-
-@functools.cache
-def _template(count):
-    """Code that calls the stand-in with its arguments, and has so many free variables."""
-    free = ", ".join(f"v{at}" for at in range(count))
-    scope = {}
-    exec(
-        f"def make({free}):\n def f(*args, **kwargs):\n  if 0: return {free or None}\n"
-        f"  offered = {_STAND_IN}\n  return offered(*args, **kwargs)\n return f",
-        scope,
-    )
-    return scope["make"](*range(count)).__code__
-
-
-def _offering_code(offered):
-    code = offered.plain.__code__
-    template = _template(len(code.co_freevars))
-    consts = tuple(offered if one == _STAND_IN else one for one in template.co_consts)
-    return template.replace(
-        co_consts=consts,
-        co_name=code.co_name,
-        co_filename=code.co_filename,
-        co_firstlineno=code.co_firstlineno,
-    )
 
 
 def _arranged(text):
@@ -357,7 +322,7 @@ def _late_arranged(text):
 
 def _put(function):
     offered = _offered[id(function)]
-    function.__code__ = _offering_code(offered)
+    function.__code__ = calling_code(offered.plain.__code__, offered)
     function.__wrapped__ = offered.plain
     if not hasattr(function, "_when_entered"):
         function._when_entered = offered.plain  # of captured functions
@@ -467,10 +432,21 @@ def disarm():
 # ---- classes of programs -------------------------------------------------------------------------------------
 
 
+def _made(cls, *args, **kwargs):
+    made = weft.Tensor.__new__(cls)
+    weft.Tensor.__init__(made, *args, **kwargs)
+    return made
+
+
+def _nothing(self, *args, **kwargs):
+    """Tensor.__init__ of a program's class: __new__ has made the tensor, and takes the arguments."""
+
+
 @functools.cache
 def _offering_base():
     """What stands between Tensor and a program's classes of tensors: Tensor's methods, which are offered."""
     members = {"_weft_offers": True, "__weft_operator__": staticmethod(_offer_by_name)}
+    members.update(__new__=_made, __init__=_nothing)
     for name in dir(weft.Tensor):
         own = plain_methods.get(name) or getattr(weft.Tensor, name)
         if name not in _NOT_OFFERED and (

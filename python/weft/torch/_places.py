@@ -98,8 +98,13 @@ def place_of(cls):
     return None if "._" in rest else name + rest
 
 
+torchvision_is_weft_s = True  # or else the package that is installed (_program.stand_in)
+
+
 def own_module(module):
-    """weft's module for one of PyTorch's."""
+    """The module here for one of PyTorch's."""
+    if module.partition(".")[0] == "torchvision" and not torchvision_is_weft_s:
+        return module
     for own, name in _PACKAGES.items():
         if own.startswith("weft.torch") and (module == name or module.startswith(name + ".")):
             return own + module[len(name) :]

@@ -9,10 +9,12 @@ USAGE = """usage: python -m weft.torch PROGRAM.py [ARGUMENT ...]
        python -m weft.torch -m MODULE [ARGUMENT ...]
        python -m weft.torch -c CODE [ARGUMENT ...]
        python -m weft.torch - [ARGUMENT ...]
+       python -m weft.torch --installed-torchvision ...
        python -m weft.torch --coverage [--missing]
 
 Runs a program written for PyTorch on weft: its `import torch`, `import torchvision` and `import safetensors.torch` find
-weft's modules, whatever is installed. `-` reads the program from standard input. --coverage counts the names of PyTorch
+weft's modules, whatever is installed. `-` reads the program from standard input. --installed-torchvision, before the program:
+`import torchvision` finds the package that is installed, which runs over weft's torch. --coverage counts the names of PyTorch
 that are there; --missing lists the others with the reason."""
 
 STANDS_FOR = {
@@ -23,8 +25,9 @@ STANDS_FOR = {
 TORCHVISION_VERSION = "0.29.2"
 
 
-def stand_in():
-    """From now on `import torch` finds weft.torch, which says that its name is torch."""
+def stand_in(*, installed_torchvision=False):
+    """From now on `import torch` finds weft.torch, which says that its name is torch; installed_torchvision: `import torchvision`
+    finds the package that is installed."""
     for name in [name for name in sys.modules if name.split(".")[0] in STANDS_FOR]:
         del sys.modules[name]
     from . import _safetensors
@@ -35,7 +38,9 @@ def stand_in():
         "safetensors": _safetensors.__version__,
     }
     for alias, real in STANDS_FOR.items():
-        _aliases.add(alias, real, versions[alias])
+        if alias != "torchvision" or not installed_torchvision:
+            _aliases.add(alias, real, versions[alias])
+    _places.torchvision_is_weft_s = not installed_torchvision
     _aliases.add_missing("triton", "weft.torch._triton")
     _aliases.watch(_places.name_classes)
     sys.modules["weft.torch"].__name__ = "torch"  # programs compare it with the names that they look up
@@ -152,6 +157,15 @@ def main(arguments):
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE, file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else 2
+    installed_torchvision = arguments[0] == "--installed-torchvision"
+    if installed_torchvision:
+        import importlib.util
+
+        arguments = arguments[1:]
+        if not arguments:
+            return _fail("--installed-torchvision: expected a program")
+        if importlib.util.find_spec("torchvision") is None:
+            return _fail("--installed-torchvision: torchvision is not installed")
     first = arguments[0]
     if first == "--coverage":
         from . import _coverage
@@ -162,7 +176,7 @@ def main(arguments):
             return _fail(f"{first}: expected {'the name of a module' if first == '-m' else 'code'}")
     elif first != "-" and (first.startswith("-") or not os.path.exists(first)):
         return _fail(f"{first}: no such file")
-    stand_in()
+    stand_in(installed_torchvision=installed_torchvision)
     try:
         _run(arguments)
     except SystemExit:

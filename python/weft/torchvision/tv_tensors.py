@@ -47,9 +47,6 @@ class TVTensor(torch.Tensor):
 
     _weft_kept = ()  # attributes of results: the first operand's of this class
 
-    def __init__(self, *args, **kwargs):  # __new__ has made it
-        pass
-
     @staticmethod
     def _weft_tensor(data, dtype, device, requires_grad):
         if requires_grad is None:

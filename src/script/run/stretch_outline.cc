@@ -207,24 +207,41 @@ bool is_index(const Value* value) {
          is_index(value->def->inputs[0]);
 }
 
+// What gives truth values, whatever the inputs are.
+const auto& kMakeMasks = *new Names{
+    "aten::eq",    "aten::ne",          "aten::lt",          "aten::le",         "aten::gt",
+    "aten::ge",    "aten::logical_not", "aten::logical_and", "aten::logical_or", "aten::logical_xor",
+    "aten::isnan", "aten::isinf",       "aten::isfinite",    "aten::isin"};
+bool may_be_index(const Value* value) {
+  if (const IValue* known = known_constant(value)) return is_index(*known);
+  const Builtin* const builtin = value->def ? builtin_in(*value->def) : nullptr;
+  return !builtin || !kMakeMasks.contains(builtin->name);
+}
+
+// What is taken for granted of the values that index, where their dtypes are not known.
+enum class Indices { AsKnown, NoMasks };
+
 // Does the shape of the result follow from elements?
-bool depends_on_elements(const Node& node, const Builtin& builtin, bool reads_tensor) {
+bool depends_on_elements(const Node& node, const Builtin& builtin, bool reads_tensor, Indices indices) {
   if (kMadeOfNumbers.contains(builtin.name)) return reads_tensor;
   if (builtin.name == "aten::repeat_interleave")
     return builtin.overload != "self_int" && !operand_of_numbers(node);
   if (!kIndexing.contains(builtin.name)) return kNotTraceable.contains(builtin.name);
-  const auto are_all = [](const auto& values) {
-    return std::all_of(values.begin(), values.end(), [](const auto& one) { return is_index(one); });
-  };
-  if (const IValue* const known = known_constant(node.inputs[1])) return !are_all(known->elements());
+  if (const IValue* const known = known_constant(node.inputs[1])) {
+    const std::vector<IValue>& values = known->elements();
+    return !std::all_of(values.begin(), values.end(), [](const IValue& one) { return is_index(one); });
+  }
   const Node* const list = node.inputs[1]->def;
-  return !list || list->script != &prim::kListConstruct || !are_all(list->inputs);
+  return !list || list->script != &prim::kListConstruct ||
+         !std::all_of(list->inputs.begin(), list->inputs.end(), [&](const Value* one) {
+           return is_index(one) || (indices == Indices::NoMasks && may_be_index(one));
+         });
 }
 
-bool can_run_builtin(const Node& node, const Builtin& builtin) {
+bool can_run_builtin(const Node& node, const Builtin& builtin, Indices indices) {
   const bool reads_tensor =
       std::any_of(node.inputs.begin(), node.inputs.end(), [](const Value* v) { return holds_tensor(v); });
-  if (depends_on_elements(node, builtin, reads_tensor)) return false;
+  if (depends_on_elements(node, builtin, reads_tensor, indices)) return false;
   const bool gives_tensor =
       std::any_of(node.outputs.begin(), node.outputs.end(), [](const Value* v) { return holds_tensor(v); });
   if (const auto flag = kTrainFlags.find(builtin.name); flag != kTrainFlags.end())
@@ -236,7 +253,7 @@ bool can_run_builtin(const Node& node, const Builtin& builtin) {
 }
 
 // May the node run when a stretch is traced? Attributes are read before.
-bool can_run_traced(const Node& node) {
+bool can_run_traced(const Node& node, Indices indices) {
   if (prim::is_constant(&node)) return true;
   const auto fits = [](const Value* value) { return can_enter(value); };
   if (!std::all_of(node.inputs.begin(), node.inputs.end(), fits) ||
@@ -246,7 +263,8 @@ bool can_run_traced(const Node& node) {
     for (const auto& block : node.blocks) {
       if (!std::all_of(block->returns.begin(), block->returns.end(), fits)) return false;
       for (const auto& inner : block->nodes) {
-        if (inner->script != &prim::kRaise && inner->script != &prim::kGetAttr && !can_run_traced(*inner))
+        if (inner->script != &prim::kRaise && inner->script != &prim::kGetAttr &&
+            !can_run_traced(*inner, indices))
           return false;
       }
     }
@@ -255,7 +273,7 @@ bool can_run_traced(const Node& node) {
   if (node.kind != NodeKind::Script) return false;
   if (kStructure.contains(node.script)) return true;
   const Builtin* builtin = builtin_in(node);
-  return builtin && can_run_builtin(node, *builtin);
+  return builtin && can_run_builtin(node, *builtin, indices);
 }
 
 class Outliner {
@@ -290,7 +308,8 @@ class Outliner {
       if (prim::is_constant(&node)) continue;
       if (node.script == &prim::kGetAttr && !run.empty()) {
         if (hoist(node, *run.front(), run)) continue;
-      } else if (can_run_traced(node) && hoist_attributes(node, run.empty() ? node : *run.front(), run)) {
+      } else if (can_run_traced(node, indices_) &&
+                 hoist_attributes(node, run.empty() ? node : *run.front(), run)) {
         run.push_back(&node);
         continue;
       }
@@ -441,6 +460,10 @@ class Outliner {
     Node* run = graph_.add_script_node(*stretch.block, kStretch, stretch.inputs, std::move(types),
                                        std::move(payload), last.location, &last);
     Node* choice = graph_.add_control(*stretch.block, NodeKind::If, {run->outputs[0]}, last.location, &last);
+    const bool is_guess = indices_ == Indices::NoMasks &&
+                          !std::all_of(stretch.nodes.begin(), stretch.nodes.end(), [](const Node* node) {
+                            return can_run_traced(*node, Indices::AsKnown);
+                          });
     const ValueMap values = copy_to(*choice->blocks[1], stretch);
     for (size_t i = 0; i < stretch.outputs.size(); ++i) {
       graph_.add_return(*choice->blocks[0], run->outputs[i + 1]);
@@ -448,6 +471,13 @@ class Outliner {
       graph_.replace_uses(stretch.outputs[i], graph_.add_output(choice, stretch.outputs[i]->type));
     }
     for (auto it = stretch.nodes.rbegin(); it != stretch.nodes.rend(); ++it) graph_.erase(*it);
+    if (is_guess) visit_again(*choice->blocks[1]);
+  }
+  // Where a value that indexes is a mask after all, what lies between such is compiled.
+  void visit_again(Block& block) {
+    indices_ = Indices::AsKnown;
+    visit(block);
+    indices_ = Indices::NoMasks;
   }
   static ValueMap copy_to(Block& block, const Candidate& stretch) {
     ValueMap values;
@@ -492,6 +522,7 @@ class Outliner {
   Graph& graph_;
   const bool compile_at_once_;
   const std::string& mode_;
+  Indices indices_ = Indices::NoMasks;
   std::unordered_set<const Value*> steady_;
   size_t count_ = 0;
 };

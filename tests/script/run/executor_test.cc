@@ -198,6 +198,27 @@ def f(x: Tensor, at: Tensor) -> Tensor:
   expect_same(script, {ramp({4, 6}), Tensor::of(std::vector<int64_t>{3, 1})}, 3);
 }
 
+// Of what indexes the dtype is not known: integers are compiled with what lies around them, and for a mask what lies
+// before and behind it.
+TEST(Executor, WhatIndexesMayBeAMask) {
+  const char* const text = R"(
+def f(x: Tensor, at: Tensor) -> Tensor:
+    y = torch.tanh(x) * 2.0
+    w = torch.index(y, annotate(List[Optional[Tensor]], [at])) * 2.0
+    return torch.exp(w) - torch.amax(w)
+)";
+  const Tensor mask = Tensor::of(std::vector<int64_t>{0, 1, 1, 0}).to(DType::Bool);
+  const Tensor rows = Tensor::of(std::vector<int64_t>{3, 1});
+  const Script integers_first(text);
+  expect_same(integers_first, {ramp({4, 6}), rows}, 1);
+  expect_same(integers_first, {ramp({4, 6}), mask}, 3);
+  expect_same(integers_first, {ramp({4, 6}), rows}, 3);
+  const Script mask_first(text);
+  expect_same(mask_first, {ramp({4, 6}), mask}, 2);
+  expect_same(mask_first, {ramp({4, 6}), rows}, 2);
+  EXPECT_THROW(integers_first({ramp({4, 6}), Tensor::of(std::vector<int64_t>{4})}), Error);
+}
+
 // Every call makes its own: who writes to one changes no later one.
 TEST(Executor, ResultsThatDependOnNoInput) {
   const Script script(R"(

@@ -10,6 +10,7 @@ from .._trace_registry import OPERATORS
 from . import (  # noqa: F401
     arithmetic,
     attention,
+    composed,
     fourier,
     images,
     layers,
@@ -21,4 +22,4 @@ from . import (  # noqa: F401
 )
 from .methods import FUNCTIONS, METHODS, PROPERTIES
 
-__all__ = ["FUNCTIONS", "METHODS", "OPERATORS", "PROPERTIES"]
+__all__ = ["FUNCTIONS", "METHODS", "OPERATORS", "PROPERTIES", "composed"]

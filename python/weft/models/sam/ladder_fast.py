@@ -112,7 +112,8 @@ def masks_of_nested(predictor, features, sizes, shapes, coords):
     predictor.reset_image()
     predictor.original_sizes, predictor.input_sizes = shapes, sizes
     predictor.features, predictor.is_image_set = features, True
-    return predictor.predict_torch(points.unsqueeze(2), labels, multimask_output=True)[0].unbind()
+    masks = predictor.predict_torch(points.unsqueeze(2), labels, multimask_output=True)[0]
+    return [found[:, 1:] for found in masks.unbind()]  # this way the package leaves the first of the four in
 
 
 if __name__ == "__main__":
