@@ -98,8 +98,7 @@ std::string ResponseReply::add_text(const std::string& text) {
                                                     {"content_index", 0},
                                                     {"part", part}});
   }
-  OrderedJson& written = last()["content"][0]["text"];
-  written = written.get<std::string>() + text;
+  last()["content"][0]["text"].get_ref<std::string&>() += text;
   return events += event("response.output_text.delta", {{"item_id", last()["id"]},
                                                         {"output_index", json_["output"].size() - 1},
                                                         {"content_index", 0},
@@ -119,8 +118,7 @@ std::string ResponseReply::add_call(const CallPart& part) {
                    {"arguments", ""}});
   }
   if (part.arguments.empty()) return events;
-  OrderedJson& written = last()["arguments"];
-  written = written.get<std::string>() + part.arguments;
+  last()["arguments"].get_ref<std::string&>() += part.arguments;
   return events +=
          event("response.function_call_arguments.delta", {{"item_id", last()["id"]},
                                                           {"output_index", json_["output"].size() - 1},
