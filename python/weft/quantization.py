@@ -13,6 +13,7 @@ traced as any other.
 """
 
 from weft import nn
+from weft.export import ExportedModule
 from weft.nn.modules.quantized import DynamicInt8Linear, Int4Linear, Int8Linear
 from weft.sparse import SparseInt8Linear, SparseLinear
 
@@ -58,7 +59,9 @@ def int4_weight_only(group_size=128):
 
 
 def quantize_(model, config, filter_fn=None):
-    """Replaces the Linear layers within `model`, in place; the modules that are quantized already stay.
+    """Replaces the Linear layers within `model`, in place; the modules that are quantized already stay. Of an exported program's
+    module (weft.export), the products with its parameters, but for those within branches and loops: `linear`, and `addmm` and `mm`
+    with a turned weight; their numbers and scales are buffers `LAYER.quantized` and `LAYER.scales`.
 
     config: what one of the functions above gives.
     filter_fn(module, name): which layers, by default every nn.Linear; not subclasses of it. 2:4 sparse layers
@@ -66,13 +69,16 @@ def quantize_(model, config, filter_fn=None):
     Raises: TypeError for a model that is a Linear itself (nothing could hold the new layer) or no module; ValueError for
     weights that are not finite.
     """
-    if not isinstance(model, nn.Module):
+    is_program = isinstance(model, ExportedModule)
+    if not is_program and not isinstance(model, nn.Module):
         raise TypeError(f"quantize_: expected a Module, got {type(model).__name__}")
     if not isinstance(config, _Scheme):
         raise TypeError(f"quantize_: expected a configuration such as int8_weight_only(), got {config!r}")
     if type(model) is nn.Linear:
         raise TypeError("quantize_: the model is a Linear itself; put it into a Sequential")
     wanted = filter_fn or (lambda module, name: True)
+    if is_program:
+        return model._weft_quantize(config, wanted)
     replaced = {}  # layers that stand in several places are replaced by one
     for name, module in list(model.named_modules()):
         for child_name, child in list(module._modules.items()):

@@ -52,12 +52,12 @@ def compare(found, expected, place, tolerance=None):
         found = found if isinstance(found, dict) else found._asdict()
         assert list(found) == list(expected), place
         for key in expected:
-            compare(found[key], expected[key], f"{place}[{key!r}]")
+            compare(found[key], expected[key], f"{place}[{key!r}]", tolerance)
         return
     if isinstance(expected, (tuple, list)):
         assert isinstance(found, type(expected)) and len(found) == len(expected), place
         for at, (one, other) in enumerate(zip(found, expected)):
-            compare(one, other, f"{place}[{at}]")
+            compare(one, other, f"{place}[{at}]", tolerance)
         return
     assert found == expected and type(found) is type(expected), place
 

@@ -5,6 +5,7 @@ from weft.jit._archive import _contents
 from weft.jit._module import wrap
 from weft.jit._saving import path_of
 
+from ._quantize import quantized_program
 from ._tree import flatten, unflatten
 
 
@@ -17,9 +18,12 @@ class ExportedModule:
     """
 
     def __init__(self, program):
-        self._program = program
-        self._script = wrap(program.module())
-        self._arguments, self._results = program.arguments(), program.results()
+        self.__dict__.update(
+            _program=program,
+            _script=wrap(program.module()),
+            _arguments=program.arguments(),
+            _results=program.results(),
+        )
 
     def __call__(self, *args, **kwargs):
         """raises: TypeError where the arguments nest otherwise than those that the program was exported with; ValueError
@@ -44,6 +48,10 @@ class ExportedModule:
     def optimize_for_inference(self, dtype=None, mode="default"):
         """See weft.jit.optimize_for_inference. Returns: ExportedModule, whose parameters are constants."""
         return ExportedModule(self._program.optimize_for_inference(dtype, mode))
+
+    def _weft_quantize(self, scheme, wanted):
+        """See weft.quantization.quantize_: products with parameters, but for those within branches and loops."""
+        self.__init__(quantized_program(self._program, scheme, wanted))
 
     def __getattr__(self, name):
         if name.startswith("__"):

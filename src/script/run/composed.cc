@@ -239,6 +239,10 @@ void own(std::string_view signature) {
   own<"fft_c2r">("(Tensor x, int n, int dim, int norm) -> Tensor");
   own<"fft_r2c">("(Tensor x, int n, int dim, int norm, bool onesided=True) -> Tensor");
   own<"index_put">("(Tensor x, Tensor values, Tensor[] indices, *, bool accumulate=False) -> Tensor");
+  own<"linear_dynamic_int8">("(Tensor x, Tensor weight, Tensor scales, Tensor? bias=None) -> Tensor");
+  own<"linear_packed">(
+      "(Tensor x, Tensor weight, Tensor? scales=None, Tensor? bias=None, Tensor? residual=None, *, int group_size=0) "
+      "-> Tensor");
   own<"lu_factor">("(Tensor x, bool check=False) -> (Tensor, Tensor, Tensor)");
   own<"lu_solve">("(Tensor factors, Tensor pivots, Tensor b, bool adjoint=False) -> Tensor");
   own<"median_dim">("(Tensor x, int dim, bool keepdim=False) -> (Tensor, Tensor)");

@@ -1,0 +1,135 @@
+"""weft.quantization.quantize_ of exported programs: results are those of weights that are what their numbers stand for."""
+
+import numpy as np
+import pytest
+import weft
+from test_exported import FOLDER, calls, compare, needs_data
+from weft.quantization import (
+    int4_weight_only,
+    int8_dynamic_activation_int8_weight,
+    int8_weight_only,
+    quantize_,
+)
+
+# With `linear`, with `addmm` of a turned weight, of several batches, in bfloat16, with weights that embeddings read as well.
+NAMES = [
+    "mlp",
+    "mlp_batch",
+    "encoder",
+    "cnn_core",
+    "hf_bert",
+    "hf_llama",
+    "hf_t5",
+    "swin_like",
+    "kv_cache",
+    "bf16_linear",
+]
+
+
+def load(name):
+    return weft.export.load(FOLDER / f"{name}.pt2").module()
+
+
+def layers(module):
+    names = [name for name, _ in module.named_buffers()]
+    return [name.removesuffix("quantized") for name in names if name.endswith("quantized")]
+
+
+def with_rounded_weights(name, scheme, group_size):
+    """The program whose weights are what quantized numbers stand for."""
+    quantized, plain = load(name), load(name)
+    quantize_(quantized, scheme)
+    values, state = dict(quantized.named_buffers()), dict(plain.named_parameters())
+    assert layers(quantized)
+    for layer in layers(quantized):
+        numbers, scales = values[f"{layer}quantized"], values[f"{layer}scales"]
+        wide = (
+            weft.dequantize_int4(numbers, scales, group_size)
+            if group_size
+            else weft.dequantize_int8(numbers, scales)
+        )
+        weight = state[f"{layer}weight"]
+        weight.copy_(wide[:, : weight.shape[1]].to(weight.dtype))
+    return quantized, plain
+
+
+@needs_data
+@pytest.mark.parametrize(
+    "scheme, group_size", [(int8_weight_only(), 0), (int4_weight_only(32), 32)], ids=["int8", "int4"]
+)
+@pytest.mark.parametrize("name", NAMES)
+def test_weights(name, scheme, group_size):
+    quantized, rounded = with_rounded_weights(name, scheme, group_size)
+    # Embeddings that have the weights of a head are not rounded.
+    shared = {f"{layer}weight" for layer in layers(quantized)} & {
+        key for key, _ in quantized.named_parameters()
+    }
+    if shared:
+        rounded, kept = load(name), dict(load(name).named_parameters())
+        assert all(dict(quantized.named_parameters())[key].equal(kept[key]) for key in shared)
+    bound = 0.2 if shared else 2e-2 if name.startswith("bf16") else 2e-3
+    for module in (
+        quantized,
+        quantized,
+        quantized,
+        quantized.optimize_for_inference(),
+    ):  # interpreted, then compiled
+        for number, call in calls(name):
+            expected = rounded(*call["args"], **call["kwargs"])
+            found = module(*call["args"], **call["kwargs"])
+            compare(found, expected, f"{name}, call {number}", bound)
+
+
+@needs_data
+@pytest.mark.parametrize("name", NAMES)
+def test_dynamic(name):
+    quantized = load(name)
+    quantize_(quantized, int8_dynamic_activation_int8_weight())
+    for _ in range(1 if name == "kv_cache" else 3):  # (which goes on from call to call)
+        for number, call in calls(name):
+            found = quantized(*call["args"], **call["kwargs"])
+            compare(found, call["out"], f"{name}, call {number}", 0.05)
+
+
+def test_one_layer_is_the_operator():
+    module = load("mlp") if FOLDER.exists() else pytest.skip(f"no test data at {FOLDER}")
+    state = {name: value.clone() for name, value in module.named_parameters()}
+    first = sorted(name for name in state if name.endswith("weight"))[0].removesuffix("weight")
+    quantize_(module, int8_dynamic_activation_int8_weight(), lambda layer, name: name + "." == first)
+    assert layers(module) == [first]
+    numbers, scales = weft.quantize_int8(state[first + "weight"])
+    buffers = dict(module.named_buffers())
+    assert buffers[first + "quantized"].equal(numbers) and buffers[first + "scales"].equal(scales)
+    assert first + "weight" not in dict(module.named_parameters())
+
+
+@needs_data
+def test_what_stays():
+    module = load("mlp")
+    seen = []
+    quantize_(
+        module, int8_weight_only(), lambda layer, name: seen.append((type(layer), layer.in_features, name))
+    )
+    assert len(seen) >= 2 and {each[0] for each in seen} == {weft.nn.Linear}
+    assert not layers(module)
+    quantize_(module, int8_weight_only())
+    there = layers(module)
+    assert len(there) == len(seen)
+    quantize_(module, int8_weight_only())  # nothing is left
+    assert layers(module) == there
+    with pytest.raises(TypeError, match="expected a configuration such as"):
+        quantize_(module, "int8")
+    plain = load("f64")
+    with pytest.raises(TypeError, match="expected weight of float32, float16 or bfloat16"):
+        quantize_(plain, int8_weight_only())
+    for number, call in calls("f64"):  # as it was
+        compare(plain(*call["args"], **call["kwargs"]), call["out"], f"call {number}")
+
+
+@needs_data
+def test_infinite_weights_are_refused():
+    module = load("mlp")
+    weight = next(value for name, value in module.named_parameters() if name.endswith("weight"))
+    weight.copy_(weft.tensor(np.full(tuple(weight.shape), np.inf, np.float32)))
+    with pytest.raises(ValueError, match="finite"):
+        quantize_(module, int8_weight_only())
