@@ -39,7 +39,9 @@ def test_runs_and_is_core(name):
     for operator in operators(program):
         overload = operator.name().removeprefix("aten::")
         # (PyTorch leaves these two as they are.)
-        assert overload in {*core, "sort.stable", "index_reduce"} and not operator.packet.endswith("_"), overload
+        assert overload in {*core, "sort.stable", "index_reduce"} and not operator.packet.endswith(
+            "_"
+        ), overload
     check(name, program)
     check(name, exported(name).run_decompositions().run_decompositions())
 
@@ -216,3 +218,32 @@ def test_linear_resizing(sizes, options, dtype):
     # Parts of 16 bits compute in float32, where the operator's own weights are of 16 bits, as PyTorch's.
     expected = module(x.float()).to(dtype) if dtype is torch.bfloat16 else module(x)
     torch.testing.assert_close(program.module()(x), expected)
+
+
+class Transforms(torch.nn.Module):
+    def forward(self, x, z, i):
+        f = torch.fft
+        return (
+            (
+                f.fft(x),
+                f.fft(x, n=10, norm="ortho"),
+                f.fft(i, 12),
+                f.ifft(x),
+                f.rfft(x, dim=0),
+                f.irfft(z, n=9),
+            ),
+            (f.fft2(x, s=(3, 8)), f.ifft2(z, norm="forward"), f.rfft2(x), f.irfft2(z, s=(4, 6))),
+            (f.fftn(x).real, f.fftn(i).imag, f.ifftn(z, dim=(0,)), f.rfftn(x), f.irfftn(z), x.real),
+        )
+
+
+def test_fourier_transforms():
+    given = torch.randn(4, 8), torch.complex(torch.randn(4, 5), torch.randn(4, 5)), torch.arange(8).view(2, 4)
+    program = export(Transforms().eval(), given)
+    decomposed = program.run_decompositions()
+    left = {operator.name().removeprefix("aten::") for operator in operators(decomposed)}
+    # (PyTorch leaves these two as they are.)
+    assert left <= {*exported_operators.core(), "_fft_c2c", "view_as_real"}
+    assert {"_fft_c2c", "_fft_r2c", "_fft_c2r"} <= left
+    for place, module in (("exported", program.module()), ("decomposed", decomposed.module())):
+        assert_equal(module(*given), Transforms()(*given), place)

@@ -39,6 +39,11 @@ def functions():
     return found
 
 
+def plain(function):
+    """A function of weft._composed as it is outside of traces: what it calls is recorded, not the function."""
+    return _recordings[function].plain if function in _recordings else function
+
+
 class Recording:
     """What stands in a function's code: the function as it was for threads that do not trace."""
 

@@ -17,6 +17,7 @@ from weft.jit._tracer import current
 
 from . import (  # noqa: F401 (their rules)
     _decompositions_elements,
+    _decompositions_fourier,
     _decompositions_layers,
     _decompositions_shapes,
 )
