@@ -248,6 +248,18 @@ def test_a_branch_narrows_hints():
         )
 
 
+def test_a_branch_that_leaves_one_size():
+    """A hint becomes that size; what was marked as dynamic, or has a name, is an error."""
+
+    def small(x):
+        return x + 1 if x.shape[0] <= 2 else x - 1
+
+    assert not of(small, torch.ones(2), shapes=({0: Dim.AUTO},)).range_constraints
+    for dim in (Dim.DYNAMIC, Dim("b", max=2)):
+        with pytest.raises(UserError, match="has no value in its range beside 2, and above 1"):
+            of(small, torch.ones(2), shapes=({0: dim},))
+
+
 def test_a_branch_is_an_error_of_names():
     with pytest.raises(UserError) as error:
         of(branches, torch.ones(5), shapes=({0: Dim("b", min=1, max=64)},))

@@ -134,10 +134,10 @@ class Plan:
         for name, values in others.items():
             if not values:
                 symbol = self.symbols[name]
-                raise UserError(
-                    f"Constraints violated ({symbol.shown})! {symbol.shown} has no value in its range beside {symbol.hint}, and above 1, for "
-                    "which the program could be tried"
-                )
+                what = f"{symbol.shown} has no value in its range beside {symbol.hint}, and above 1, for which the program could be tried"
+                if symbol.kind == "named":
+                    raise UserError(f"Constraints violated ({symbol.shown})! {what}")
+                raise Specialized(symbol, what)
             runs.append({**hints, name: values[0]})
         for turn in (1, 2) if self.symbols else ():
             runs.append(
@@ -245,13 +245,19 @@ def _relax(plan, error):
             if each.kind != "named" and each.hint == symbol.hint and each is not symbol
         ]
         if twins:
-            for name in twins:
-                plan.replace(name, Size.symbol(symbol.name))
+            # The one whose range has not been narrowed to the example's.
+            kept = max((symbol.name, *twins), key=lambda name: _width(plan.symbols[name]))
+            for name in {symbol.name, *twins} - {kept}:
+                plan.replace(name, Size.symbol(kept))
             return
         if symbol.kind == "AUTO":
             plan.replace(symbol.name, Size.number(symbol.hint))
             return
     raise UserError(f"Constraints violated ({symbol.shown})!\n{error.text}") from None
+
+
+def _width(symbol):
+    return float("inf") if symbol.max is None else symbol.max - symbol.min
 
 
 def _capture(module, plan, pairs, leaves, arguments, in_spec):
