@@ -477,3 +477,27 @@ def test_pytorch_runs_models_of_torchvision(tmp_path):
         keep_results([(model(x), ((x,), {}))], tmp_path / f"{name}.npz")
         torch.testing.assert_close(program.module()(x[:1]), model(x[:1]), rtol=1e-4, atol=1e-5)
     assert answers_of_pytorch(tmp_path) == dict.fromkeys(names, "equal")
+
+
+class Tied(torch.nn.Module):
+    """Words, and a head with their weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = torch.nn.Embedding(12, 32)
+
+    def forward(self, ids):
+        return torch.nn.functional.linear(self.words(ids), self.words.weight)
+
+
+def test_a_weight_that_is_read_otherwise_is_quantized_beside_it():
+    module, ids = Tied().eval(), torch.tensor([1, 5, 3])
+    quantized = export(module, (ids,)).module()
+    weft.quantization.quantize_(quantized, weft.quantization.int8_weight_only())
+    weight = module.words.weight.detach()
+    assert dict(quantized.named_parameters())["words.weight"].equal(weight)
+    numbers, scales = weft.quantize_int8(weight)
+    assert dict(quantized.named_buffers())["words.quantized"].equal(numbers)
+    expected = weft.linear_packed(module.words(ids).detach(), numbers, scales)
+    for _ in range(3):
+        assert_equal(quantized(ids), expected, "head")

@@ -10,13 +10,19 @@ from . import aten
 # Of these PyTorch's operators are Python: torch/ao/quantization/fx/_decomposed.py, and determine_qparams of its utils.py.
 
 
-def need_quantizable(what: str, input: Tensor, dtype: int) -> None:
+def extremes(what: str, input: Tensor, dtype: int) -> Tuple[Tensor, Tensor]:
+    """The least number, or 0, and the greatest, or 0."""
     kinds = [_weft.float32, _weft.float16, _weft.bfloat16]
     if input.dtype not in kinds:
         raise TypeError(what + ": expected an input of float32, float16 or bfloat16")
     targets = [_weft.uint8, _weft.int8, _weft.uint16, _weft.int16, _weft.int32]
     if dtype not in targets:
         raise TypeError(what + ": expected a dtype of integers of 8, 16 or 32 bits")
+    return _weft.clamp(input.min(), max=0), _weft.clamp(input.max(), min=0)
+
+
+def at_least(scale: Tensor, eps: float) -> Tensor:
+    return _weft.maximum(scale, _weft.full([1], eps, dtype=_weft.float32))
 
 
 @aten(
@@ -26,10 +32,8 @@ def need_quantizable(what: str, input: Tensor, dtype: int) -> None:
 def choose_qparams(
     input: Tensor, quant_min: int, quant_max: int, eps: float, dtype: int
 ) -> Tuple[Tensor, Tensor]:
-    need_quantizable("choose_qparams", input, dtype)
-    least, most = _weft.clamp(input.min(), max=0), _weft.clamp(input.max(), min=0)
-    scale = (most - least) / float(quant_max - quant_min)
-    scale = _weft.maximum(scale, _weft.full([1], eps, dtype=_weft.float32))
+    least, most = extremes("choose_qparams", input, dtype)
+    scale = at_least((most - least) / float(quant_max - quant_min), eps)
     zero_point = quant_min - _weft.round(least / scale).to(_weft.int32)
     return scale.to(_weft.float64), _weft.clamp(zero_point, quant_min, quant_max).to(_weft.int64)
 
@@ -41,10 +45,8 @@ def choose_qparams(
 def choose_qparams_symmetric(
     input: Tensor, quant_min: int, quant_max: int, eps: float, dtype: int
 ) -> Tuple[Tensor, Tensor]:
-    need_quantizable("choose_qparams_symmetric", input, dtype)
-    least, most = _weft.clamp(input.min(), max=0), _weft.clamp(input.max(), min=0)
-    scale = _weft.maximum(-least, most) / (float(quant_max - quant_min) / 2)
-    scale = _weft.maximum(scale, _weft.full([1], eps, dtype=_weft.float32))
+    least, most = extremes("choose_qparams_symmetric", input, dtype)
+    scale = at_least(_weft.maximum(-least, most) / (float(quant_max - quant_min) / 2), eps)
     zero_point = 128 if dtype == _weft.uint8 else 0
     return scale.to(_weft.float64), _weft.full([1], zero_point, dtype=_weft.int64)
 

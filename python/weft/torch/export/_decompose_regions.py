@@ -4,6 +4,7 @@ is recorded, whose results are made of the sizes that the program says: no branc
 
 import operator
 import re
+import threading
 import types
 
 import weft
@@ -26,9 +27,9 @@ _PERFORMED = {
     "invoke_subgraph": 0,
 }
 
-made_by_regions = []  # the results of the operator that is recorded next
+_recording = threading.local()  # .results: of the operator that this thread records next
 _jit.define_operator(
-    "weft::region(int number, Tensor[] tensors) -> Tensor[]", lambda number, tensors: made_by_regions.pop()
+    "weft::region(int number, Tensor[] tensors) -> Tensor[]", lambda number, tensors: _recording.results
 )
 
 
@@ -160,7 +161,7 @@ class Regions:
         number = len(self._kept)
         self._kept.append((packet, arguments, node.meta["is_hop_single_tensor_return"]))
         with paused():
-            made_by_regions.append([_zeros(metas[at], self._symbols) for at in sorted(metas)])
+            _recording.results = [_zeros(metas[at], self._symbols) for at in sorted(metas)]
         found = self._fresh(list(current().call_builtin("weft::region", number, operands)))
         return found[0] if _is_single(node) else found
 
