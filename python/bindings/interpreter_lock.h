@@ -1,7 +1,8 @@
 // Giving up Python's interpreter lock, and taking it: the only places of this module that do. When a program
 // ends, CPython before 3.14 ends every other thread that comes for the lock by unwinding its stack, which
 // would run destructors without the lock and ends the process with an abort where something cannot be
-// unwound. Here such a thread sleeps until the process is gone, as CPython's own do from 3.14 on.
+// unwound. Here such a thread sleeps until the process is gone, as CPython's own do from 3.14 on, within
+// CPython: the pool of inter-op threads is told before a thread comes for the lock (InterpreterScope).
 #pragma once
 
 #include <Python.h>
@@ -28,16 +29,18 @@ inline void restore_thread(PyThreadState* thread) {
 // Without the lock as long as it lives, or until take_back().
 class GilRelease {
  public:
-  GilRelease() : thread_(PyEval_SaveThread()) {}
+  GilRelease() : thread_(PyEval_SaveThread()), outside_(std::in_place, false) {}
   ~GilRelease() { take_back(); }
   GilRelease(const GilRelease&) = delete;
   GilRelease& operator=(const GilRelease&) = delete;
   void take_back() {
+    outside_.reset();
     if (PyThreadState* thread = std::exchange(thread_, nullptr)) restore_thread(thread);
   }
 
  private:
   PyThreadState* thread_;
+  std::optional<runtime::InterpreterScope> outside_;
 };
 
 // Python's signal handlers run, in its main thread. True: one raised, and its exception is set.
@@ -86,6 +89,7 @@ class GilAcquire {
 
  private:
   const runtime::Interruptible by_nobody_{nullptr};
+  const runtime::InterpreterScope inside_{true};
   PyGILState_STATE state_;
 };
 

@@ -176,6 +176,12 @@ class Recorder {
     return to_python(trace_.add_input(name, to_ivalue(example, nullptr)).now);
   }
 
+  void add_closure(const std::string& name, nb::handle object) {
+    const Tensor* tensor = tensor_of_python(object);
+    if (tensor == nullptr) throw_error(ErrorKind::Type, "add_closure: expected a Tensor");
+    trace_.add_closure(name, *tensor);
+  }
+
   bool is_computed(nb::handle object) {
     const Tensor* tensor = tensor_of_python(object);
     return tensor && trace_.is_computed(*tensor);
@@ -362,6 +368,7 @@ void bind_recorder(nb::module_& m) {
       .def("enter", [](Recorder& self, size_t module) { self.trace().enter(module); })
       .def("leave", [](Recorder& self) { self.trace().leave(); })
       .def("add_input", &Recorder::add_input)
+      .def("add_closure", &Recorder::add_closure)
       .def("is_computed", &Recorder::is_computed)
       .def("is_known", &Recorder::is_known)
       .def("call", &Recorder::call)

@@ -9,6 +9,7 @@
 #include "jit_trace.h"
 #include "op_arguments.h"
 #include "profiler.h"
+#include "runtime/interop.h"
 #include "runtime/log.h"
 #include "script/run/interpreter.h"
 #include "weft/allocator.h"
@@ -57,6 +58,7 @@ NB_MODULE(_C, m) {
   });
   // Tensors may outlive the module's dictionary at exit; that is not a leak worth a message.
   nb::set_leak_warnings(false);
+  runtime::set_interpreter_has_ended([] { return Py_IsInitialized() == 0; });
   env::check();
 
   bind_dtypes(m);

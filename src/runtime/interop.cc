@@ -46,6 +46,8 @@ struct Waiter {
 
 thread_local const TaskPtr* current_task = nullptr;  // what this thread runs, innermost
 thread_local bool is_worker = false;
+thread_local bool is_in_interpreter = false;
+std::atomic<bool (*)()> interpreter_has_ended{nullptr};
 
 // Half of the stack stays free for the task itself.
 bool stack_has_room() { return stack_left().value_or(0) > current_stack().size / 2; }
@@ -70,6 +72,7 @@ class InteropPool {
   void notify();
   void drain();
   void note_asleep();
+  void note_in_interpreter(bool is_inside);
   int alive();
 
  private:
@@ -95,6 +98,7 @@ class InteropPool {
   int workers_ = 0;  // alive
   int idle_ = 0;     // of these, waiting for a task
   int blocked_ = 0;  // of these, asleep inside a task
+  int in_interpreter_ = 0;  // of the workers
   int helpers_ = 0;  // other threads that run tasks, and are not asleep inside one
   bool stopping_ = false;
   std::string start_error_;
@@ -305,15 +309,25 @@ void InteropPool::drain() {
   Lock lock(mutex_);
   stopping_ = true;
   dropped.swap(queue_);
-  const int self = is_worker ? 1 : 0;
-  quiet_.wait(lock, [&] { return workers_ - idle_ - blocked_ <= self; });
+  bool (*const has_ended)() = interpreter_has_ended.load();
+  const bool keeps_threads = has_ended != nullptr && has_ended();
+  const int self = is_worker && !(keeps_threads && is_in_interpreter) ? 1 : 0;
+  quiet_.wait(lock,
+              [&] { return workers_ - idle_ - blocked_ - (keeps_threads ? in_interpreter_ : 0) <= self; });
   lock.unlock();
+}
+
+void InteropPool::note_in_interpreter(bool is_inside) {
+  const Lock lock(mutex_);
+  in_interpreter_ += is_inside ? 1 : -1;
+  if (stopping_) quiet_.notify_all();
 }
 
 // The calling thread never returns to its task.
 void InteropPool::note_asleep() {
   const Lock lock(mutex_);
   if (is_worker) ++blocked_;
+  if (is_worker && is_in_interpreter) --in_interpreter_;
   quiet_.notify_all();
 }
 
@@ -346,6 +360,18 @@ void sleep_until_exit() {
   if (InteropPool* p = instance.load(); p != nullptr) p->note_asleep();
   while (true) ::pause();
 }
+
+InterpreterScope::InterpreterScope(bool is_inside)
+    : was_inside_(std::exchange(is_in_interpreter, is_inside)) {
+  if (is_worker && is_inside != was_inside_) instance.load()->note_in_interpreter(is_inside);
+}
+
+InterpreterScope::~InterpreterScope() {
+  const bool was_inside = std::exchange(is_in_interpreter, was_inside_);
+  if (is_worker && was_inside != was_inside_) instance.load()->note_in_interpreter(was_inside_);
+}
+
+void set_interpreter_has_ended(bool (*has_ended)()) { interpreter_has_ended.store(has_ended); }
 
 int interop_threads_alive() {
   InteropPool* p = instance.load();

@@ -8,7 +8,8 @@
 // every pool thread sleeps so, the pool starts a spare thread, which ends when it has nothing to do. Waiting
 // therefore never deadlocks by itself. Who waits holds no lock that a task may want.
 //
-// A child of fork() has a pool of its own. At exit queued tasks are dropped and running ones awaited.
+// A child of fork() has a pool of its own. At exit queued tasks are dropped and running ones awaited, but
+// those inside an interpreter that has ended (InterpreterScope).
 #pragma once
 
 #include <functional>
@@ -27,6 +28,21 @@ void interop_wait(const std::function<bool()>& done);
 void interop_notify();
 // Sleeps until the process is gone. Nobody waits for a task that the thread was running.
 [[noreturn]] void sleep_until_exit();
+// Whether the calling thread runs an interpreter's code, or waits for its lock, as long as one lives. May be
+// nested, each way. An interpreter that has ended keeps such a thread for ever (CPython from 3.14 on): nobody
+// waits for its task.
+class InterpreterScope {
+ public:
+  explicit InterpreterScope(bool is_inside);
+  ~InterpreterScope();
+  InterpreterScope(const InterpreterScope&) = delete;
+  InterpreterScope& operator=(const InterpreterScope&) = delete;
+
+ private:
+  bool was_inside_;
+};
+// What asks whether the interpreter of those scopes has ended; asked at exit, in any thread.
+void set_interpreter_has_ended(bool (*has_ended)());
 // Threads of the pool that exist now.
 int interop_threads_alive();
 

@@ -123,10 +123,6 @@ def run_program(folder, environment, timeout):
 @pytest.mark.parametrize("after", long_but(["", "time.sleep(0.05)", "raise SystemExit(0)"], ""))
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_daemon_threads_and_tasks(tmp_path, name, after):
-    if name == "a thread that waits for a future" and sys.version_info >= (3, 14):
-        pytest.xfail(
-            "from 3.14 on a task that asks for Python's lock at the end waits for ever, and weft's end waits for it"
-        )
     (tmp_path / "program.py").write_text(START + textwrap.dedent(PROGRAMS[name]) + after + "\n")
     # Kernels are loaded, or compiled while the program ends.
     for cache in ({}, {"WEFT_CACHE_DIR": str(tmp_path / "cache")}):

@@ -1,9 +1,12 @@
 """weft.quantization.quantize_ of exported programs: results are those of weights that are what their numbers stand for."""
 
+import json
+
 import numpy as np
 import pytest
 import weft
 from test_exported import FOLDER, calls, compare, needs_data
+from weft._C import _export
 from weft.quantization import (
     int4_weight_only,
     int8_dynamic_activation_int8_weight,
@@ -120,6 +123,39 @@ def test_what_stays():
         quantize_(plain, int8_weight_only())
     for number, call in calls("f64"):  # as it was
         compare(plain(*call["args"], **call["kwargs"]), call["out"], f"call {number}")
+
+
+@needs_data
+def test_products_with_factors():
+    """They stay, which is said; the products beside them are layers."""
+    program = load("mlp")._program
+    source = json.loads(program.text())
+    products = [each for each in source["graph_module"]["graph"]["nodes"] if "linear" in each["target"]]
+    given = {each["name"]: each for each in products[0]["inputs"]}
+    graph = source["graph_module"]["graph"]
+    weight = given["weight"]["arg"]["as_tensor"]["name"]
+    graph["tensor_values"]["turned"] = dict(graph["tensor_values"][weight])
+    for key in ("sizes", "strides"):
+        graph["tensor_values"]["turned"][key] = graph["tensor_values"][weight][key][::-1]
+    turn = {
+        "target": "torch.ops.aten.t.default",
+        "inputs": [given["weight"] | {"name": "self"}],
+        "outputs": [{"as_tensor": {"name": "turned"}}],
+        "metadata": {},
+    }
+    graph["nodes"].insert(graph["nodes"].index(products[0]), turn)
+    products[0]["target"] = "torch.ops.aten.addmm.default"
+    products[0]["inputs"] = [
+        given["bias"] | {"name": "self"},
+        given["input"] | {"name": "mat1"},
+        {"name": "mat2", "arg": {"as_tensor": {"name": "turned"}}, "kind": 1},
+        {"name": "beta", "arg": {"as_int": 2}, "kind": 2},
+    ]
+    made = _export.make(json.dumps(source), program.weights(), program.constants())
+    module = weft.export.ExportedModule(made)
+    with pytest.warns(UserWarning, match=r"^quantize_: 1 products with factors \(alpha, beta\) keep"):
+        quantize_(module, int8_weight_only())
+    assert len(layers(module)) == len(products) - 1
 
 
 @needs_data

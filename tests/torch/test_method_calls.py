@@ -24,7 +24,7 @@ TORCHVISION = set("""_forward_impl _make_layer _norm_layer _forward _transform_i
     _is_cn _process_input _scale _stage_out_channels _wh_pairs""".split())  # fmt: skip
 # torch.jit.ScriptModule's, torch._dynamo's OptimizedModule's, those of parametrizations, torch.fx.GraphModule's.
 OTHERS = {"_c", "_python", "_orig_mod", "_u", "_v", "_recompile_submodules", "_register_create_node_hook",
-          "_register_replace_node_hook", "_unregister_create_node_hook", "_unregister_replace_node_hook"}  # fmt: skip
+          "_register_replace_node_hook", "_wrapped_call", "_unregister_create_node_hook", "_unregister_replace_node_hook"}  # fmt: skip
 CASES = {repr(case): case for case in nn_cases.CASES}
 
 

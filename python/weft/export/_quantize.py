@@ -2,6 +2,7 @@
 
 import collections
 import json
+import warnings
 
 from weft import _C, nn
 
@@ -22,11 +23,14 @@ def quantized_program(program, scheme, wanted):
 
     wanted(layer, name): whether a layer, an nn.Linear over the program's tensors, is among them.
     raises: ValueError for weights that are not finite.
+    warns: UserWarning where products stay as they are that are no layers: with factors, or within branches and loops.
     """
     source = json.loads(program.text())
     rewriting = _Rewriting(source["graph_module"], program.weights())
     for node in list(rewriting.graph["nodes"]):
         rewriting.visit(node, scheme, wanted)
+    for what, count in rewriting.left.items():
+        warnings.warn(f"quantize_: {count} {what} keep their weights as they are", stacklevel=4)
     if not rewriting.layers:
         return program
     rewriting.take_unused_away()
@@ -44,6 +48,7 @@ class _Rewriting:
         }
         self.turned = {}  # from a turned weight to its parameter
         self.layers = {}  # by parameter: (the quantized layer, its names in the graph)
+        self.left = collections.Counter()  # products that are no layers
 
     def visit(self, node, scheme, wanted):
         arguments = {each["name"]: each["arg"] for each in node["inputs"]}
@@ -51,13 +56,19 @@ class _Rewriting:
             name = _tensor(node["inputs"][0]["arg"])
             if name in self.parameters and self.weights[self.parameters[name]].dim() == 2:
                 self.turned[_tensor(node["outputs"][0])] = name
-        if node["target"] not in _PRODUCTS or set(arguments) - set(_PRODUCTS[node["target"]]):
-            return  # addmm with factors
+        if within := sum(_products_of(each["arg"]) for each in node["inputs"]):
+            self.left["products within branches and loops"] += within
+        if node["target"] not in _PRODUCTS:
+            return
         x, weight, bias = (arguments.get(name) for name in _PRODUCTS[node["target"]])
         name = _tensor(weight)
         if node["target"] != "torch.ops.aten.linear.default":
             name = self.turned.get(name)
-        if name in self.parameters and self.layer(name, bias, scheme, wanted) is not None:
+        if name not in self.parameters:
+            return
+        if set(arguments) - set(_PRODUCTS[node["target"]]):
+            self.left["products with factors (alpha, beta)"] += 1
+        elif self.layer(name, bias, scheme, wanted) is not None:
             self.replace(node, name, x, bias)
 
     def layer(self, name, bias, scheme, wanted):
@@ -157,6 +168,15 @@ def _argument(name, value):
 def _tensor(argument):
     """The name of a tensor; None of other arguments."""
     return (argument or {}).get("as_tensor", {}).get("name")
+
+
+def _products_of(argument):
+    """How many products a branch's or a loop's graph has; 0 of arguments that are no graphs."""
+    nodes = (argument or {}).get("as_graph", {}).get("graph", {}).get("nodes", [])
+    return sum(
+        (node["target"] in _PRODUCTS) + sum(_products_of(each["arg"]) for each in node["inputs"])
+        for node in nodes
+    )
 
 
 def _count(value, uses):

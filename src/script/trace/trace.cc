@@ -122,6 +122,13 @@ Traced Trace::add_input(const std::string& name, const IValue& example) {
   return bind_input(example, value);
 }
 
+void Trace::add_closure(const std::string& name, const Tensor& tensor) {
+  ir::Value* value =
+      graph_->add_param(graph_->body(), {ir::Type::Kind::Script, {}, IValue(tensor).type()}, name);
+  inputs_.push_back(value);
+  bind(tensor, value);
+}
+
 Traced Trace::bind_input(const IValue& example, ir::Value* value) {
   switch (example.tag()) {
     case IValue::Tag::Tensor: {

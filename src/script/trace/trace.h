@@ -103,6 +103,8 @@ class Trace {
   // A parameter of the traced function: a tensor, or tuples, lists and dictionaries of them. The tensors of
   // the result are others over the same memory, so that each input is a value of its own.
   Traced add_input(const std::string& name, const IValue& example);
+  // A parameter that the function reads as this very tensor: one of an enclosing function.
+  void add_closure(const std::string& name, const Tensor& tensor);
   Traced constant(IValue value);
   // The tensor's value; an attribute's or a constant's where it was not computed here.
   Traced tensor(const Tensor& tensor);

@@ -4,6 +4,7 @@ import math as _math
 
 import weft as _weft
 from weft import Tensor as _Tensor
+from weft.jit._tracer import current as _current
 
 _state = {
     "deterministic": False,
@@ -224,7 +225,18 @@ def cond(pred, true_fn, false_fn, operands=()):
         raise RuntimeError("Expect both branches to be callable.")
     if not isinstance(operands, (tuple, list)):
         raise RuntimeError(f"Expect operands to be a tuple or a list, but got {type(operands).__name__}.")
+    if isinstance(pred, _Tensor) and (regions := _regions()) is not None:
+        return regions.cond(_current(), pred, true_fn, false_fn, operands)
     return true_fn(*operands) if pred else false_fn(*operands)
+
+
+def _regions():
+    """What keeps functions as graphs while the thread exports a module; None otherwise."""
+    if _current() is None or not _current().for_pytorch:
+        return None
+    from weft.torch.export import _regions as regions
+
+    return regions
 
 
 def while_loop(cond_fn, body_fn, carried_inputs):
@@ -235,6 +247,8 @@ def while_loop(cond_fn, body_fn, carried_inputs):
         raise RuntimeError(
             f"Expect carried_inputs to be a tuple or list, got {type(carried_inputs).__name__}"
         )
+    if (regions := _regions()) is not None:
+        return regions.while_loop(_current(), cond_fn, body_fn, carried_inputs)
     values = tuple(carried_inputs)
     while cond_fn(*values):
         values = body_fn(*values)

@@ -41,10 +41,10 @@ def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False, preserv
         if value != default:
             raise NotImplementedError(f"torch.export.export: {name}={value!r} is not supported")
     from ._capture import capture
-    from ._schema import Writer
+    from ._regions import ExportWriter
 
     kwargs = dict(kwargs or {})
-    writer = Writer(mod, capture(mod, args, kwargs, dynamic_shapes))
+    writer = ExportWriter(mod, capture(mod, args, kwargs, dynamic_shapes))
     return ExportedProgram(writer.made(), (args, kwargs))
 
 

@@ -17,6 +17,7 @@ from weft.torch.utils import _pytree as pytree
 
 from ._guards import LEAST, Sizes, Specialized, Symbol, ask
 from ._recorded import Run, record
+from ._regions import families
 from ._sizes import Size
 from ._tracing import Number, Place
 from .dynamic_shapes import Dim, combined_arguments, sizes_of_leaves
@@ -34,6 +35,7 @@ class Captured:
     symbols: dict  # by name
     value_sizes: dict  # (value number, "size" or "stride", dimension) and value numbers of integers: Size
     unbacked: set  # symbols of sizes that values decide
+    function: object = None  # of a region of the run: function(number, place) is its Captured
 
 
 # ---- arguments -----------------------------------------------------------------------------------------------
@@ -195,6 +197,10 @@ def _difference(first, other):
                 return place, *(
                     f"{node[0].partition('::')[2]}({name or 'one of them'}={value})" for value in shown
                 )
+    for mine, yours in zip(first.kept, other.kept):
+        for left, right in zip(mine.runs, yours.runs):
+            if (found := _difference(left, right)) is not None:
+                return found
     if [kind for kind, _ in first.outputs] != [kind for kind, _ in other.outputs]:
         return None
     for (kind, mine), (_, yours) in zip(first.outputs, other.outputs):
@@ -285,23 +291,27 @@ def _capture(module, plan, pairs, leaves, arguments, in_spec):
             _explain(runs, values, plan, changed, run_values, difference)
     sizes = Sizes(runs, values, plan.symbols)
     before = [(symbol.min, symbol.max) for symbol in plan.symbols.values()]
-    if plan.symbols:
-        for question in runs[0].questions:
-            ask(question, sizes, plan)
+    for same in families(runs) if plan.symbols else ():
+        known = sizes if same is runs else Sizes(same, values, plan.symbols)
+        for question in same[0].questions:
+            ask(question, known, plan)
     if before != [(symbol.min, symbol.max) for symbol in plan.symbols.values()]:
         raise _Narrowed()
-    return Captured(
-        runs[0],
-        names,
-        sources,
-        leaves,
-        arguments,
-        in_spec,
-        plan.sizes,
-        plan.symbols,
-        _value_sizes(sizes),
-        {size.alone for size in sizes.unbacked.values()},
+    return _captured(runs, values, plan.symbols, sizes)(
+        names, sources, leaves, arguments, in_spec, plan.sizes
     )
+
+
+def _captured(runs, values, symbols, sizes):
+    """What makes the Captured of runs of the same function, from its arguments."""
+
+    def function(number, at):
+        same = [run.kept[number].runs[at] for run in runs]
+        return _captured(same, values, symbols, Sizes(same, values, symbols))([], [], [], {}, None, [])
+
+    return lambda *arguments: Captured(
+        runs[0], *arguments, symbols, _value_sizes(sizes), {size.alone for size in sizes.unbacked.values()}, function
+    )  # fmt: skip
 
 
 def _explain(runs, values, plan, changed, run_values, difference):

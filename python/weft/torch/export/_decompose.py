@@ -26,7 +26,6 @@ from ._composite import COMPOSITE
 from ._decompose_memory import Memory, Seen, put_back_of
 from ._decompose_regions import (
     Regions,
-    RegionWriter,
     cast,
     cast_operands,
     decomposed_bodies,
@@ -36,6 +35,7 @@ from ._decompose_regions import (
 )
 from ._decompositions import MEMORY_FORMATS, TABLE, aten, note, view
 from ._graph import OpOverload, TensorValue
+from ._regions import RegionWriter
 from ._sizes import Size
 from ._tracing import Place, SymInt
 
@@ -447,6 +447,8 @@ def _place_of(node):
 # ---- the whole -------------------------------------------------------------------------------------------------
 class _Writer(RegionWriter):
     """Of a program that was recorded anew: it nests arguments and results as before."""
+
+    dialect = "ATEN"
 
     def __init__(self, module, captured, source):
         self.source = source

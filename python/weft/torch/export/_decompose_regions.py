@@ -4,18 +4,17 @@ is recorded, whose results are made of the sizes that the program says: no branc
 
 import operator
 import re
-import threading
 import types
 
 import weft
-from weft._C import _export, _jit
+from weft._C import _export
 from weft.jit._tracer import current, paused
 
 from ._capture import Plan, capture_by
 from ._decompositions import aten
 from ._graph import OpOverload, SizeValue, TensorValue
 from ._guards import LEAST, Symbol
-from ._schema import Writer
+from ._regions import RegionWriter, record_region
 from ._sizes import Size
 
 # The operators whose graphs stay graphs, and those that are performed in place: where their graph and its operands stand.
@@ -26,11 +25,6 @@ _PERFORMED = {
     "strict_mode": 0,
     "invoke_subgraph": 0,
 }
-
-_recording = threading.local()  # .results: of the operator that this thread records next
-_jit.define_operator(
-    "weft::region(int number, Tensor[] tensors) -> Tensor[]", lambda number, tensors: _recording.results
-)
 
 
 def refuse(what, place=""):
@@ -161,8 +155,8 @@ class Regions:
         number = len(self._kept)
         self._kept.append((packet, arguments, node.meta["is_hop_single_tensor_return"]))
         with paused():
-            _recording.results = [_zeros(metas[at], self._symbols) for at in sorted(metas)]
-        found = self._fresh(list(current().call_builtin("weft::region", number, operands)))
+            results = [_zeros(metas[at], self._symbols) for at in sorted(metas)]
+        found = self._fresh(record_region(number, operands, results))
         return found[0] if _is_single(node) else found
 
 
@@ -179,33 +173,10 @@ def _narrow_dtype(device, dtype, enabled):
 
 
 # ---- graphs of branches and loops ------------------------------------------------------------------------------
-class RegionWriter(Writer):
-    """Of a graph that was recorded anew: it has operators with graphs."""
-
-    dialect = "ATEN"
-
-    def _add_node(self, node):
-        if node[0] != "weft::region":
-            super()._add_node(node)
-            return
-        _, _, ((_, _, _, number), (_, _, _, operands)), results, _, _ = node
-        packet, arguments, is_single = self.module._kept[self.graph["constants"][number]]
-        inputs = []
-        for kind, value in arguments:
-            if kind == "graph":
-                inputs.append(("", {"as_graph": {"name": value[0], "graph": value[1]}}, 1))
-                continue
-            named = [{"name": self.names[self.lists[operands][at]]} for at in value]
-            inputs.append(("", {"as_tensor": named[0]} if kind == "tensor" else {"as_tensors": named}, 1))
-        own = self.namespace.create_name(packet, None)
-        parts = [self._tensor("getitem", each) for each in self.list_outputs.get(results[0], [])]
-        outputs = [{"as_tensor": {"name": part}} for part in parts]
-        self._add(f"torch.ops.higher_order.{packet}", inputs, outputs, self._place(node), own)
-        self.nodes[-1]["is_hop_single_tensor_return"] = is_single
-
-
 class _BodyWriter(RegionWriter):
     """Sizes stand among a graph's inputs where they stood."""
+
+    dialect = "ATEN"
 
     def _add_arguments(self):
         values, sizes = iter(self.graph["inputs"]), iter(self.captured.sizes)

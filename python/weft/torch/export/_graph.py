@@ -64,8 +64,9 @@ class OpOverload:
 
     def __init__(self, namespace, name, overload):
         self.namespace, self.packet, self._overload = namespace, name, overload
-        self.__name__, self.__module__ = f"{name}.{overload}", f"torch._ops.{namespace}"
-        self._qualified_op_name = f"{namespace}::{name}.{overload}"
+        shown = name if namespace == "higher_order" else f"{name}.{overload}"
+        self.__name__, self.__module__ = shown, f"torch._ops.{namespace}"
+        self._qualified_op_name = f"{namespace}::{shown}"
 
     def name(self):
         suffix = "" if self._overload == "default" else f".{self._overload}"
@@ -177,8 +178,10 @@ class _Builder:
             each["name"]: self.argument(each["arg"]) for each in node["inputs"] if each.get("kind", 1) == 2
         }
         outputs = node["outputs"]
+        # An operator with graphs gives a list of one.
         single = len(outputs) == 1 and (
-            "as_tensor" in outputs[0] or next(iter(outputs[0])).startswith("as_sym_")
+            ("as_tensor" in outputs[0] and node.get("is_hop_single_tensor_return") is not False)
+            or next(iter(outputs[0])).startswith("as_sym_")
         )
         is_sizes = len(outputs) == 1 and next(iter(outputs[0])) in ("as_sym_ints", "as_sym_floats")
         name = node.get("name")

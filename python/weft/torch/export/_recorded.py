@@ -9,7 +9,7 @@ from weft.jit._trace_hooks import hooks
 from weft.torch.utils import _pytree as pytree
 
 from ._script import Performed
-from ._tracing import Recording, SymInt
+from ._tracing import Recording, SymInt, key_of
 
 
 @dataclasses.dataclass
@@ -25,12 +25,14 @@ class Run:
     outputs: list  # leaves: ("value", number) or ("constant", Python's value)
     out_spec: object
     modules: dict  # from a module's number to its name
+    kept: list  # operators with graphs: _regions.Region
 
 
-def record(module, call, names, leaves):
+def record(module, call, names, leaves, around=None):
     """Calls module(*args, **kwargs) of call(leaves) on leaves, whose tensors become inputs, and records it.
 
-    names: of the leaves. The module's buffers are what they were afterwards.
+    names: of the leaves. around: (the Recording around it, tensors of that which become inputs behind the leaves), for functions of
+    regions. The module's buffers are what they were afterwards.
     """
     program = _program(module)
     buffers = {}
@@ -39,7 +41,9 @@ def record(module, call, names, leaves):
             if buffer is not None:
                 buffers[owner, name] = (buffer, buffer.clone())
     forward = Performed(module) if isinstance(module, ScriptModule) else module
-    tracer = Recording(program)
+    outer, closures = around or (None, ())
+    own = outer.own_tensors if outer else {key_of(each) for each in _tensors(module)}
+    tracer = Recording(program, own)
     try:
         with hooks.installed(), tracer.active():
             tracer.mark()
@@ -47,6 +51,8 @@ def record(module, call, names, leaves):
                 tracer.recorder.add_input(name, leaf) if isinstance(leaf, weft.Tensor) else leaf
                 for name, leaf in zip(names, leaves)
             ]
+            for at, closure in enumerate(closures):
+                tracer.recorder.add_closure(f"closure_{at}", closure)
             args, kwargs = call(given)
             result = forward(*args, **kwargs)
             for (owner, name), (buffer, _) in buffers.items():
@@ -86,7 +92,13 @@ def record(module, call, names, leaves):
         outputs,
         out_spec,
         numbers,
+        tracer.kept,
     )
+
+
+def _tensors(module):
+    yield from module.parameters()
+    yield from module.buffers()
 
 
 def _program(module):

@@ -87,14 +87,21 @@ SymInt.__hash__ = TracedInt.__hash__
 SymInt.__bool__ = lambda self: self._asked(operator.ne, 0)
 
 
+def key_of(tensor):
+    """Tensors that are the same are equal by it, whatever Python's objects are."""
+    return tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype
+
+
 class Recording(Tracer):
     """As weft.jit.trace records, with what export needs beside the graph."""
 
     size_class = SymInt
     for_pytorch = True
 
-    def __init__(self, program):
+    def __init__(self, program, own_tensors=frozenset()):
         super().__init__(program)
+        self.own_tensors = own_tensors  # key_of the module's
+        self.kept = []  # operators with graphs: _regions.Region
         self.made = {}  # constants by what they are made of: (its id, the function)
         self.ints = {}  # what integers of the graph were, by their values' numbers
         self.formed = {}  # those that were computed of others: (builtin, operands)
