@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/cpu/attention_rule.h"
+#include "kernels/cpu/cached_elements.h"
 #include "models/decoder_weights.h"
 #include "models/step_plan.h"
 #include "weft/error.h"
@@ -39,6 +40,7 @@ CausalModel::CausalModel(DecoderConfig config, ModelOptions options, WeightSourc
   if (options_.max_positions == 0)
     options_.max_positions = std::min(config_.max_position_embeddings, kMostPositionsByDefault);
   precision_ = parse_precision(options_.activations);
+  check_cache_dtype();
   share_ = std::make_unique<Share>(share_of(config_, options_));
   if (options_.device != Device()) {
     WEFT_CHECK(share_->size == 1, "a model on " + options_.device.str() + " has no tensor parallelism");
@@ -50,12 +52,23 @@ CausalModel::CausalModel(DecoderConfig config, ModelOptions options, WeightSourc
 
 CausalModel::~CausalModel() = default;
 
+void CausalModel::check_cache_dtype() const {
+  if (options_.cache_dtype != "int8") return;
+  WEFT_CHECK(options_.device == Device(),
+             fmt::format("cache_dtype int8 is for models on the CPU, not on {}", options_.device.str()));
+  for (int64_t i = 0; i < config_.num_layers; ++i)
+    WEFT_CHECK(!config_.layer(i).is_convolution && !config_.layer(i).is_delta,
+               fmt::format("cache_dtype int8 is for keys and values, and layer {} is a {}; use bfloat16", i,
+                           config_.layer(i).is_delta ? "delta rule" : "convolution"));
+}
+
 int64_t CausalModel::bytes_per_token() const { return weights_->bytes_per_token; }
 
 CausalModel::CacheShape CausalModel::cache_shape(int64_t layer) const {
   if (config_.layer(layer).is_convolution) return {1, config_.hidden_size, 0};
   if (config_.layer(layer).is_delta) return {1, config_.delta->channels(), 0};
-  return {share_->kv_heads, config_.head_dim, config_.head_dim};
+  const int64_t row = kernels::cached_row(*dtype_from_name(options_.cache_dtype), config_.head_dim);
+  return {share_->kv_heads, row, row};
 }
 
 Shape CausalModel::state_shape() const {
@@ -156,11 +169,12 @@ void CausalModel::check_cache(const KVCache& cache, int64_t new_tokens, Executio
                       "it is another model's, or eager execution has grown it",
                       what, i, describe(tensor), shape.heads, cache.capacity, dim));
       const DType dtype = tensor.dtype();
+      const bool is_int8 = options_.cache_dtype == "int8";  // its rows are longer
       WEFT_CHECK_TYPE(dtype == cache.keys[0].dtype() &&
-                          (dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16),
-                      fmt::format("forward: the cache's {} of layer {} are {}, expected one of float32, "
-                                  "float16 and bfloat16 for all",
-                                  what, i, name(dtype)));
+                          (is_int8 ? dtype == DType::I8
+                                   : dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16),
+                      fmt::format("forward: the cache's {} of layer {} are {}, expected {} for all", what, i,
+                                  name(dtype), is_int8 ? "int8" : "one of float32, float16 and bfloat16"));
     }
 }
 
@@ -211,8 +225,16 @@ kernels::AttentionRule CausalModel::attention_rule(size_t layer) const {
     if (table.of_long.defined()) rule.long_rope = table.of_long.data_as<float>();
     rule.long_from = table.original_positions;
   }
-  const Tensor& sinks = weights_->layers[layer].sinks;
-  if (sinks.defined()) rule.sinks = sinks.data_as<float>();
+  const DecoderLayer& weights = weights_->layers[layer];
+  if (weights.sinks.defined()) rule.sinks = weights.sinks.data_as<float>();
+  if (config_.alibi) {
+    rule.slopes = weights_->slopes.data_as<float>();
+    rule.slope_scale = config_.alibi->is_scaled ? rule.scale : 1.0f;
+    rule.rounds_slopes = config_.alibi->is_rounded;
+  }
+  if (weights.turned_query_weight.defined())
+    rule.query_weights = weights.turned_query_weight.data_as<float>(),
+    rule.key_weights = weights.turned_key_weight.data_as<float>();
   if (kind.has_temperature) rule.temperature = static_cast<float>(config_.temperature);
   rule.temperature_positions = config_.temperature_positions;
   rule.temperature_from = config_.temperature_from;

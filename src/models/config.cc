@@ -70,7 +70,7 @@ int64_t parameters(const DecoderConfig& config, bool all_experts) {
   const int64_t hidden = config.hidden_size;
   const int64_t norm = config.norm_has_weights ? hidden * (config.norm_bias ? 2 : 1) : 0;
   const TensorNames& names = config.names;
-  int64_t total = 0;
+  int64_t total = names.embedding_norm.empty() ? 0 : norm;
   for (int64_t i = 0; i < config.num_layers; ++i) {
     const LayerKind& layer = config.layer(i);
     for (const std::string* name :
@@ -145,6 +145,7 @@ void DecoderConfig::check(const std::string& where, bool meta_names) const {
     number("beta_slow of rope_scaling", rope.beta_slow, 0, 1e6);
     number("beta_fast of rope_scaling", rope.beta_fast, 0, 1e6);
     number("attention_factor of rope_scaling", rope.attention_factor, 0, 1e6);
+    number("long_mscale of rope_scaling", rope.long_attention_factor.value_or(1), 0, 1e6);
     for (const auto* factors : {&rope.short_factors, &rope.long_factors})
       for (const double factor : *factors) number("a factor of rope_scaling", factor, 0, 1e6);
   }
@@ -176,6 +177,8 @@ void DecoderConfig::check(const std::string& where, bool meta_names) const {
     size("moe_intermediate_size", experts->intermediate_size);
     require(experts->shared_size >= 0 && experts->shared_size <= kMost, "the shared experts' size",
             fmt::format("between 0 and {}", kMost), experts->shared_size);
+    require(experts->jitter >= 0 && experts->jitter <= 1e6, "router_jitter_noise", "between 0 and 1000000",
+            experts->jitter);
     require(experts->groups > 0 && experts->count % experts->groups == 0, "n_group",
             fmt::format("a divisor of {}", experts->count), experts->groups);
     require(experts->chosen_groups > 0 && experts->chosen_groups <= experts->groups &&
@@ -194,6 +197,7 @@ void DecoderConfig::check(const std::string& where, bool meta_names) const {
             fmt::format("between 0 and {}", kMost), latent->query_rank);
   }
   if (temperature != 0) size("floor_scale", temperature_positions);
+  if (alibi) number("alibi_bias_max", alibi->max_bias, 0, 1e3);
   require(clip_qkv >= 0 && clip_qkv <= 1e6, "clip_qkv", "between 0 and 1000000", clip_qkv);
   for (const auto& [field, value] :
        {std::pair{"attn_logit_softcapping", score_cap}, {"final_logit_softcapping", logit_cap}})

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/memory_watch.h"
+#include "kernels/cpu/cached_elements.h"
 #include "models/delta_rule.h"
 #include "models/expert_choice.h"
 #include "models/text_cache.h"
@@ -20,7 +21,7 @@ class TextFunctions : public FunctionCache {
     Tensor &keys = cache_.keys[layer], &values = cache_.values[layer];
     if (is_on_device_) return attend_on_device(part_, layer, qkv, keys, values);
     if (kernels_ == nullptr) return attend_plainly(part_, layer, qkv, keys, values);
-    const int64_t dim = keys.size(2);
+    const int64_t dim = part_.config.head_dim;
     const Tensor output = Tensor::empty({qkv.size(0), qkv.size(1) - 2 * keys.size(0) * dim}, DType::F32);
     const WriteNote of_keys(*keys.storage()), of_values(*values.storage());
     kernels_->attend(layer, qkv, output);
@@ -47,6 +48,26 @@ Tensor with_fresh(const TextPart& part, Tensor& kept, const Tensor& fresh) {
   }
   slice(kept, 1, part.past, total).copy_from(fresh);
   return slice(kept, 1, 0, total);
+}
+
+// x[heads, tokens, numbers] as the cache holds it, and back.
+Tensor as_cached(const Tensor& x, DType dtype) {
+  if (dtype != DType::I8) return x.to(dtype);
+  const Tensor from = x.contiguous();
+  const int64_t numbers = x.size(2), row = kernels::cached_row(dtype, numbers);
+  const Tensor rows = Tensor::empty({x.size(0), x.size(1), row}, dtype);
+  for (int64_t i = 0; i < x.size(0) * x.size(1); ++i)
+    kernels::store_cached(dtype, from.data_as<float>() + i * numbers, numbers,
+                          rows.data_as<int8_t>() + i * row);
+  return rows;
+}
+Tensor from_cached(const Tensor& rows, int64_t numbers) {
+  if (rows.dtype() != DType::I8) return rows.to(DType::F32);
+  const Tensor from = rows.contiguous(), x = Tensor::empty({rows.size(0), rows.size(1), numbers}, DType::F32);
+  for (int64_t i = 0; i < rows.size(0) * rows.size(1); ++i)
+    kernels::load_cached(DType::I8, from.data_as<int8_t>() + i * rows.size(2), numbers,
+                         x.data_as<float>() + i * numbers);
+  return x;
 }
 
 // Turns the first elements of x[tokens, heads, head_dim]; [heads, tokens, head_dim].
@@ -91,6 +112,21 @@ Tensor temperatures(const TextPart& part, int64_t total) {
   return unsqueeze(Tensor::of(factors), 1);
 }
 
+// What alibi adds to scores, [heads, tokens, total]; of keys that are not seen, anything.
+Tensor slopes_by_distance(const TextPart& part, int64_t total, double scale) {
+  const Alibi& alibi = *part.config.alibi;
+  const Tensor slopes = reshape(part.weights.slopes, {part.weights.slopes.size(0), 1, 1});
+  const Tensor keys = arange(0, total).to(slopes.device()),
+               queries = unsqueeze(arange(part.past, total), 1).to(slopes.device());
+  const double factor = alibi.is_scaled ? scale : 1.0;
+  if (!alibi.is_rounded) return slopes * (keys - queries).to(DType::F32) * factor;
+  const auto rounded = [](const Tensor& x) { return x.to(DType::BF16).to(DType::F32); };
+  const auto product = [&](const Tensor& positions) {
+    return rounded(slopes * rounded(positions.to(DType::F32)));
+  };
+  return (product(keys) - product(queries)) * factor;
+}
+
 }  // namespace
 
 Tensor attend_plainly(const TextPart& part, size_t layer, const Tensor& qkv, Tensor& keys, Tensor& values) {
@@ -102,22 +138,27 @@ Tensor attend_plainly(const TextPart& part, size_t layer, const Tensor& qkv, Ten
   const Tensor split = reshape(qkv, {tokens, heads + 2 * kv_heads, dim});
   const DType dtype = keys.dtype();
   const Device device = qkv.device();
-  Tensor query = rotated(part, layer, slice(split, 1, 0, heads), total);
-  const Tensor key =
-      with_fresh(part, keys, rotated(part, layer, slice(split, 1, heads, heads + kv_heads), total).to(dtype))
-          .to(DType::F32);
+  const DecoderLayer& weights_of_layer = part.weights.layers[layer];
+  const auto turned = [&](int64_t first, int64_t last, const Tensor& weight) {
+    const Tensor x = rotated(part, layer, slice(split, 1, first, last), total);
+    return weight.defined() ? x * weight : x;
+  };
+  Tensor query = turned(0, heads, weights_of_layer.turned_query_weight);
+  const auto cached = [&](Tensor& kept, const Tensor& fresh) {
+    return from_cached(with_fresh(part, kept, as_cached(fresh, dtype)), dim);
+  };
+  const Tensor key = cached(keys, turned(heads, heads + kv_heads, weights_of_layer.turned_key_weight));
   const Tensor value =
-      with_fresh(part, values,
-                 transpose(slice(split, 1, heads + kv_heads, heads + 2 * kv_heads), 0, 1).to(dtype))
-          .to(DType::F32);
+      cached(values, transpose(slice(split, 1, heads + kv_heads, heads + 2 * kv_heads), 0, 1));
   if (kind.has_temperature) query = query * temperatures(part, total).to(device);
   const double scale =
       config.score_scale.value_or(1.0 / std::sqrt(static_cast<double>(dim))) * kind.score_factor;
   const Tensor grouped = reshape(query, {kv_heads, group * tokens, dim});
   Tensor scores = reshape(matmul(grouped, transpose(key, 1, 2)), {heads, tokens, total}) * scale;
   if (config.score_cap != 0) scores = tanh(scores / config.score_cap) * config.score_cap;
+  if (config.alibi) scores = scores + slopes_by_distance(part, total, scale);
   scores = where(seen(part, layer, total, device), scores, -INFINITY);
-  const Tensor& sinks = part.weights.layers[layer].sinks;
+  const Tensor& sinks = weights_of_layer.sinks;
   if (sinks.defined())
     scores = concatenate({scores, expand(reshape(sinks, {heads, 1, 1}), {heads, tokens, 1})}, 2);
   Tensor weights = softmax(scores, 2);
@@ -132,7 +173,8 @@ Tensor attend_on_device(const TextPart& part, size_t layer, const Tensor& qkv, T
   const LayerKind& kind = config.layer(static_cast<int64_t>(layer));
   const bool has_whole_heads = kind.rope && part.weights.ropes[*kind.rope].dim == config.head_dim &&
                                !part.weights.ropes[*kind.rope].of_long.defined();
-  if (!has_whole_heads || kind.chunk || kind.has_temperature || config.score_cap != 0 || config.has_sinks)
+  if (!has_whole_heads || kind.chunk || kind.has_temperature || config.score_cap != 0 || config.has_sinks ||
+      config.alibi || config.head_norm_follows_rope)
     return attend_plainly(part, layer, qkv, keys, values);
   std::optional<double> scale = config.score_scale;
   if (kind.score_factor != 1)
@@ -231,7 +273,7 @@ Tensor CausalModel::embed_functions(std::span<const int64_t> tokens,
     Tensor x = Tensor::empty({count, config_.hidden_size}, DType::F32);
     embed(
         tokens, [&](int64_t row) { return positions[static_cast<size_t>(row)]; }, x.data_as<float>());
-    return x;
+    return weights_->embedding_norm ? weights_->embedding_norm(x) : x;
   }
   const auto rows = [&](const Tensor& table, std::span<const int64_t> numbers) {
     return embedding(Tensor::of<int64_t>({numbers.begin(), numbers.end()}).to(options_.device), table)
@@ -239,10 +281,12 @@ Tensor CausalModel::embed_functions(std::span<const int64_t> tokens,
   };
   Tensor x = rows(weights_->embedding.rows, tokens);
   if (config_.embedding_scale != 1) x = x * config_.embedding_scale;
-  if (!weights_->positions.defined()) return x;
-  std::vector<int64_t> numbers(positions.begin(), positions.end());
-  for (int64_t& number : numbers) number += config_.position_offset;
-  return x + rows(weights_->positions.rows, numbers);
+  if (weights_->positions.defined()) {
+    std::vector<int64_t> numbers(positions.begin(), positions.end());
+    for (int64_t& number : numbers) number += config_.position_offset;
+    x = x + rows(weights_->positions.rows, numbers);
+  }
+  return weights_->embedding_norm ? weights_->embedding_norm(x) : x;
 }
 
 Tensor CausalModel::run_layer(size_t index, const Tensor& x, FunctionCache& cache,

@@ -106,6 +106,7 @@ void DecoderStep::run(std::span<const int64_t> tokens, const StepCache& cache) {
   rows_ = static_cast<int64_t>(tokens.size());
   model_.embed(
       tokens, [&](int64_t row) { return cache.position(row); }, x_.data_as<float>());
+  if (weights_.embedding_norm) weights_.embedding_norm.run(view(x_), view(x_));
   for (size_t layer = 0; layer < weights_.layers.size(); ++layer) run_layer(layer, cache);
 }
 

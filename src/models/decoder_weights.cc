@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <utility>
 
 #include "models/tensor_names.h"
 #include "weft/error.h"
@@ -39,6 +41,8 @@ class Loader {
     }
     prefix_.clear();
     weights->norm = norm(names.final_norm, hidden);
+    weights->embedding_norm = norm(names.embedding_norm, hidden);
+    if (config_.alibi) weights->slopes = slopes();
     weights->embedding =
         source_.embedding(names.embedding + ".weight", config_.vocab_size, hidden).to(options_.device);
     if (config_.has_learned_positions)
@@ -220,6 +224,25 @@ class Loader {
     layer.qkv = product({linear(Role::Query, queries), linear(Role::Key, keys), linear(Role::Value, keys)});
     layer.query_norm = head_norms(names.query_norm, share_.heads, config_.num_heads);
     layer.key_norm = head_norms(names.key_norm, share_.kv_heads, config_.num_kv_heads);
+    if (!config_.head_norm_follows_rope) return;
+    layer.turned_query_weight = std::exchange(layer.query_norm.weight, {});
+    layer.turned_key_weight = std::exchange(layer.key_norm.weight, {});
+  }
+
+  // Of as many heads as a power of two, slopes become smaller by one factor; those of further heads lie
+  // between them.
+  Tensor slopes() const {
+    const Alibi& alibi = *config_.alibi;
+    const auto power = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(config_.num_heads)));
+    const Range heads = share_.of(config_.num_heads);
+    std::vector<float> values;
+    for (int64_t head = heads.begin; head < heads.end; ++head) {
+      const double part =
+          head < power ? static_cast<double>(head + 1) : static_cast<double>(head - power) + 0.5;
+      const auto slope = static_cast<float>(std::exp2(-alibi.max_bias * part / static_cast<double>(power)));
+      values.push_back(alibi.is_rounded ? static_cast<float>(BFloat16(slope)) : slope);
+    }
+    return here(Tensor::of(values));
   }
 
   void convolution(DecoderLayer& layer) const {

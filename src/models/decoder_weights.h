@@ -91,6 +91,9 @@ struct DecoderLayer {
   Product output = {};
   HeadNorms query_norm = {}, key_norm = {};
   Tensor sinks = {};  // float32 [heads]
+  // float32 [head_dim]: of norms that follow the turn, which changes no head's length: the rest of the norm
+  // is before it.
+  Tensor turned_query_weight = {}, turned_key_weight = {};
   Product latent_query_in = {}, latent_query_out = {}, latent_in = {}, latent_out = {};
   Norm latent_query_norm = {}, latent_norm = {};
   Product convolution_in = {};
@@ -107,6 +110,8 @@ struct DecoderLayer {
 struct DecoderWeights {
   RowTable embedding;  // [vocab, hidden] of the checkpoint's dtype
   RowTable positions;  // learned ones
+  Norm embedding_norm;
+  Tensor slopes;  // float32 [heads] of alibi, this rank's
   std::vector<DecoderLayer> layers;
   Norm norm;
   Product head;

@@ -38,6 +38,7 @@ const char* name(RouterScores scores) {
     case RouterScores::Softmax: return "softmax";
     case RouterScores::Sigmoid: return "sigmoid";
     case RouterScores::SoftmaxOfChosen: return "softmax of the chosen";
+    case RouterScores::SparseMixer: return "softmax of those near the best, one by one";
   }
   return "";
 }
@@ -106,13 +107,15 @@ std::vector<std::pair<std::string, std::string>> describe(const DecoderConfig& c
                    config.norm_offset != 0 ? fmt::format(", weights + {}", config.norm_offset) : "",
                    names.attention_norm.empty() ? ", none before" : ", before",
                    names.attention_post_norm.empty() ? "" : " and behind"));
+  if (!names.embedding_norm.empty()) line("norm of embeddings", "before the layers");
   line("heads", fmt::format("{} of {}, {} for keys and values", config.num_heads, config.head_dim,
                             config.num_kv_heads));
   const char* const head_norms[] = {"", "one weight for all heads", "a weight per head",
                                     "all heads as one row"};
   if (config.head_norm != HeadNorm::None)
     line("norms of heads",
-         fmt::format("{} in layers {}", head_norms[static_cast<size_t>(config.head_norm)],
+         fmt::format("{}{} in layers {}", head_norms[static_cast<size_t>(config.head_norm)],
+                     config.head_norm_follows_rope ? ", of turned heads," : "",
                      layers_with(config, [](const LayerKind& l) { return l.has_head_norm; })));
   if (config.latent)
     line("latent attention",
@@ -127,8 +130,12 @@ std::vector<std::pair<std::string, std::string>> describe(const DecoderConfig& c
       line("rope", fmt::format("{}; layers {}", rope_text(config.ropes[i], config.head_dim), layers));
   if (const std::string layers =
           layers_with(config, [](const LayerKind& l) { return !l.rope && !l.is_convolution && !l.is_delta; });
-      !layers.empty() && !config.has_learned_positions)
+      !layers.empty() && !config.has_learned_positions && !config.alibi)
     line("no positions", "layers " + layers);
+  if (config.alibi)
+    line("alibi", fmt::format("slopes down to 2^-{}{}{}", config.alibi->max_bias,
+                              config.alibi->is_scaled ? ", scaled as scores are" : "",
+                              config.alibi->is_rounded ? ", in bfloat16" : ""));
   int64_t window = 0, chunk = 0;
   for (int64_t i = 0; i < config.num_layers; ++i)
     window = std::max(window, config.layer(i).window.value_or(0)),

@@ -38,6 +38,23 @@ void leave_out_groups(const Experts& experts, std::vector<float>& ranked) {
     std::fill_n(ranked.begin() + groups[i].second * size, size, kOut);
 }
 
+// Each expert is chosen by a softmax over those near the best that are left. source: Liu et al. 2024, GRIN:
+// GRadient-INformed MoE; phimoe of transformers.
+void choose_one_by_one(const Experts& experts, const std::vector<float>& scores, std::vector<float>& ranked,
+                       std::vector<ExpertChoice>& chosen) {
+  for (int64_t i = 0; i < experts.chosen; ++i) {
+    const auto best = std::max_element(ranked.begin(), ranked.end());
+    const float largest = *best, least = 2 * static_cast<float>(experts.jitter);
+    float total = 0;
+    for (size_t expert = 0; expert < ranked.size(); ++expert) {
+      const float distance = (largest - scores[expert]) / std::max(std::abs(scores[expert]), largest);
+      if (!(distance > least)) total += std::exp(ranked[expert] - largest);
+    }
+    chosen.push_back({best - ranked.begin(), static_cast<float>(experts.scale) / total});
+    *best = kOut;
+  }
+}
+
 }  // namespace
 
 void choose_experts(const Experts& experts, const float* logits, const float* correction,
@@ -52,6 +69,7 @@ void choose_experts(const Experts& experts, const float* logits, const float* co
     for (size_t i = 0; i < ranked.size(); ++i) ranked[i] += correction[i];
   if (experts.groups > 1) leave_out_groups(experts, ranked);
   chosen.clear();
+  if (experts.scores == RouterScores::SparseMixer) return choose_one_by_one(experts, scores, ranked, chosen);
   float total = 0;
   for (int64_t i = 0; i < experts.chosen; ++i) {
     const auto best = std::max_element(ranked.begin(), ranked.end());

@@ -42,6 +42,8 @@ const std::map<std::string, GgufArchitecture>& gguf_architectures() {
       {"ernie4_5", {.model_type = "ernie4_5"}},
       {"gpt2", {.model_type = "gpt2", .eps_key = "layer_norm_epsilon"}},
       {"falcon", {.model_type = "falcon", .eps_key = "layer_norm_epsilon"}},
+      {"bloom", {.model_type = "bloom", .eps_key = "layer_norm_epsilon"}},
+      {"mpt", {.model_type = "mpt", .eps_key = "layer_norm_epsilon"}},
       {"gpt-oss", {.model_type = "gpt_oss"}},
       {"deepseek2", {.model_type = "deepseek_v3"}},
       {"lfm2", {.model_type = "lfm2", .eps_key = "norm_eps"}},
@@ -179,6 +181,7 @@ class GgufReader {
                                          {"intermediate_size", "n_inner"}})
         if (json_.contains(key)) json_[of_gpt2] = json_[key];
     }
+    if (model_type == "mpt") read_mpt_keys();
     if (model_type == "falcon") read_falcon_keys();
     if (model_type == "llama4_text") read_llama4_keys();
     read_scaling();
@@ -206,6 +209,19 @@ class GgufReader {
       }
     }
     json_["layer_types"] = types;
+  }
+
+  void read_mpt_keys() {
+    for (const auto& [key, of_mpt] : {std::pair{"hidden_size", "d_model"},
+                                      {"num_hidden_layers", "n_layers"},
+                                      {"num_attention_heads", "n_heads"},
+                                      {"max_position_embeddings", "max_seq_len"}})
+      if (json_.contains(key)) json_[of_mpt] = json_[key];
+    const Json* const bias = value("attention.max_alibi_bias");
+    Json attention = {{"alibi", bias && *bias != 0}};
+    if (bias && *bias != 0) attention["alibi_bias_max"] = *bias;
+    if (const Json* most = value("attention.clamp_kqv"); most && *most != 0) attention["clip_qkv"] = *most;
+    json_["attn_config"] = attention;
   }
 
   void read_falcon_keys() {
@@ -412,6 +428,7 @@ void name_as_gguf(DecoderConfig& config) {
   names.layer = "blk.{}.";
   names.embedding = "token_embd", names.positions = "position_embd";
   names.final_norm = config.model_type == "lfm2" ? "token_embd_norm" : "output_norm", names.head = "output";
+  if (!names.embedding_norm.empty()) names.embedding_norm = "token_embd_norm";
   const bool only_behind = names.attention_norm.empty();
   if (!only_behind) names.attention_norm = "attn_norm";
   if (!names.attention_post_norm.empty()) names.attention_post_norm = "post_attention_norm";

@@ -106,6 +106,10 @@ class GgufWriter {
         return fmt::format("which layers have experts, as layer {}", i);
     }
     if (config_.activation != read.activation) return "the activation";
+    const Alibi slopes = config_.alibi.value_or(Alibi{}), others = read.alibi.value_or(Alibi{});
+    if (config_.alibi.has_value() != read.alibi.has_value() || slopes.max_bias != others.max_bias ||
+        slopes.is_scaled != others.is_scaled || slopes.is_rounded != others.is_rounded)
+      return "how scores fall with the distance";
     if (config_.qkv_bias != read.qkv_bias || config_.output_bias != read.output_bias ||
         config_.mlp_bias != read.mlp_bias)
       return "which matrices have biases";
@@ -170,6 +174,8 @@ class GgufWriter {
     if (config_.score_cap > 0 || is({"gemma2"})) real("attn_logit_softcapping", config_.score_cap);
     if (config_.logit_cap > 0 || is({"gemma2"})) real("final_logit_softcapping", config_.logit_cap);
     if (is({"command-r"})) real("logit_scale", config_.logit_scale);
+    if (is({"mpt"})) real("attention.max_alibi_bias", config_.alibi->max_bias);
+    if (is({"mpt"}) && config_.clip_qkv > 0) real("attention.clamp_kqv", config_.clip_qkv);
     if (is({"granite"})) {
       real("logit_scale", 1 / config_.logit_scale);
       real("embedding_scale", config_.embedding_scale);
@@ -214,7 +220,7 @@ class GgufWriter {
   void describe_rope(const Set& set, const Real& real) {
     const Rope& rope = config_.ropes[0];
     const int64_t dim = rope.dim == 0 ? config_.head_dim : rope.dim;
-    if (config_.has_learned_positions) return;
+    if (config_.has_learned_positions || config_.alibi) return;
     set("rope.dimension_count", dim);
     real("rope.freq_base", rope.theta);
     if (config_.ropes.size() > 1) real("rope.freq_base_swa", config_.ropes[1].theta);
@@ -272,6 +278,9 @@ class GgufWriter {
     const int64_t hidden = config_.hidden_size;
     RowTable table = source_->embedding(own.embedding + ".weight", config_.vocab_size, hidden);
     add_matrix(names.embedding + ".weight", table.rows);
+    if (!names.embedding_norm.empty())
+      for (const char* part : {".weight", ".bias"})
+        add(names.embedding_norm + part, source_->vector(own.embedding_norm + part, {hidden}));
     if (config_.has_learned_positions)
       add(names.positions + ".weight",
           source_->embedding(own.positions + ".weight", config_.position_rows(), hidden).rows);

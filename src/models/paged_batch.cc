@@ -27,7 +27,7 @@ class PagedBatch::Pages : public StepCache {
   int64_t position(int64_t row) const override { return at(row).position; }
   void attend(size_t layer, const Tensor& qkv, const Tensor& output) const override {
     const Tensor& keys = batch_.keys_[layer];
-    const int64_t dim = keys.size(3), kv_heads = keys.size(0);
+    const int64_t dim = batch_.model_->config().head_dim, kv_heads = keys.size(0);
     kernels::PagedAttention call{.qkv = qkv.data_as<float>(),
                                  .key_cache = keys.data(),
                                  .value_cache = batch_.values_[layer].data(),

@@ -62,7 +62,8 @@ std::vector<float> rope_frequencies(const Rope& rope, bool in_long_text) {
 
 Tensor rope_table(const Rope& rope, int64_t positions, bool in_long_text) {
   const std::vector<float> frequencies = rope_frequencies(rope, in_long_text);
-  const auto factor = static_cast<float>(rope.attention_factor);
+  const auto factor = static_cast<float>(
+      in_long_text ? rope.long_attention_factor.value_or(rope.attention_factor) : rope.attention_factor);
   Tensor table = Tensor::empty({positions, rope.dim / 2, 2}, DType::F32);
   float* out = table.data_as<float>();
   for (int64_t position = 0; position < positions; ++position)

@@ -6,7 +6,7 @@ namespace weft::models {
 
 void TextCache::attend(size_t layer, const Tensor& qkv, const Tensor& output) const {
   const Tensor &keys = keys_[layer], &values = values_[layer];
-  const int64_t dim = keys.size(2), kv_heads = keys.size(0);
+  const int64_t dim = model_.config().head_dim, kv_heads = keys.size(0);
   kernels::attention_with_kv_cache({.qkv = qkv.data_as<float>(),
                                     .key_cache = keys.data(),
                                     .value_cache = values.data(),

@@ -33,7 +33,7 @@ void complete(ModelOptions& options, const std::string& own_dtype) {
   weight_dtype(options.dtype);
   // What a float16 model computes, bfloat16 would round once more.
   if (options.cache_dtype.empty()) options.cache_dtype = options.dtype;
-  weight_dtype(options.cache_dtype);
+  if (options.cache_dtype != "int8") weight_dtype(options.cache_dtype);
   QuantizationScheme::parse(options.quantize);
 }
 

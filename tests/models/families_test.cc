@@ -48,6 +48,11 @@ constexpr Case kCases[] = {
     {"ministral3", R"("rope_parameters": {"rope_type": "yarn", "factor": 4, "llama_4_scaling_beta": 0.3,
                       "original_max_position_embeddings": 8})"},
     {"exaone4", R"("sliding_window": 5)"},
+    {"hunyuan_v1_dense", R"("rope_scaling": {"type": "dynamic", "factor": 1.0, "alpha": 50.0})"},
+    {"phimoe", R"("num_local_experts": 4, "num_experts_per_tok": 2, "attention_bias": true,
+                  "original_max_position_embeddings": 64,
+                  "rope_scaling": {"type": "longrope", "short_factor": [1, 2, 3, 4], "long_factor": [2, 3, 4, 5],
+                                   "short_mscale": 1.2, "long_mscale": 1.3}, "lm_head_bias": true)"},
     {"deepseek_v2", R"("kv_lora_rank": 16, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 12,
                        "n_routed_experts": 8, "num_experts_per_tok": 3, "n_group": 4, "topk_group": 2,
                        "topk_method": "group_limited_greedy", "routed_scaling_factor": 1.5,
@@ -89,6 +94,12 @@ constexpr Case kOtherSizes[] = {
     {"codegen",
      R"("vocab_size": 96, "n_embd": 64, "n_layer": 4, "n_head": 8, "n_positions": 64, "rotary_dim": 4)"},
     {"gpt_bigcode", R"("vocab_size": 96, "n_embd": 64, "n_layer": 4, "n_head": 8, "n_positions": 64)"},
+    {"falcon", R"("vocab_size": 96, "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 8,
+                  "max_position_embeddings": 64, "alibi": true, "new_decoder_architecture": true,
+                  "num_kv_heads": 4)"},
+    {"bloom", R"("vocab_size": 96, "hidden_size": 64, "n_layer": 4, "n_head": 8, "seq_length": 64)"},
+    {"mpt", R"("vocab_size": 96, "d_model": 48, "n_layers": 4, "n_heads": 6, "max_seq_len": 64,
+               "attn_config": {"clip_qkv": 0.5, "softmax_scale": 0.3})"},
     {"opt", R"("vocab_size": 96, "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 8,
                "ffn_dim": 96, "max_position_embeddings": 64)"},
 };
@@ -248,6 +259,20 @@ TEST(Families, WhatTheyAreNotIsRefusedByName) {
               ::testing::HasSubstr("3 layers have a kind of attention, num_layers is 4"));
   EXPECT_THAT(error("gpt_neo", (std::string(neo) + R"("attention_types": [3])").c_str()),
               ::testing::HasSubstr("attention_types must be a list of pairs"));
+  const char* const mpt = R"("vocab_size": 96, "d_model": 64, "n_layers": 4, "n_heads": 8, )";
+  EXPECT_THAT(error("mpt", (std::string(mpt) + R"("attn_config": {"alibi": false})").c_str()),
+              ::testing::HasSubstr("attn_config: 'alibi' with the value false"));
+  EXPECT_THAT(error("mpt", (std::string(mpt) + R"("attn_config": {"qk_gn": true})").c_str()),
+              ::testing::HasSubstr("attn_config: unknown key 'qk_gn'"));
+  EXPECT_THAT(error("mpt", (std::string(mpt) + R"("attn_config": {"alibi_bias_max": 0})").c_str()),
+              ::testing::HasSubstr("alibi_bias_max must be above 0"));
+  EXPECT_THAT(
+      error("bloom", R"("vocab_size": 96, "hidden_size": 64, "n_layer": 4, "n_head": 8, "n_inner": 96)"),
+      ::testing::HasSubstr("n_inner 96 is not four times hidden_size 64"));
+  EXPECT_THAT(error("phimoe", R"("num_local_experts": 4, "num_experts_per_tok": 3)"),
+              ::testing::HasSubstr("'num_experts_per_tok' with the value 3"));
+  EXPECT_THAT(error("hunyuan_v1_dense", R"("use_cla": true)"),
+              ::testing::HasSubstr("'use_cla' with the value true"));
   EXPECT_THAT(error("codegen", R"("vocab_size": 96, "n_embd": 60, "n_layer": 4, "n_head": 6)"),
               ::testing::HasSubstr("n_head is a multiple of 4, got 6"));
 }

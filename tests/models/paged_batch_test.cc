@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(All, Schemes,
 // Pages in any order give what the cache of one text gives.
 TEST(PagedBatch, IsTheModel) {
   for (const char* type : {"llama", "mistral"})
-    for (const char* cache_dtype : {"float32", "float16", "bfloat16"}) {
+    for (const char* cache_dtype : {"float32", "float16", "bfloat16", "int8"}) {
       const auto model = CausalModel::random(small_config(type), {.dtype = "float32", .cache_dtype = cache_dtype});
       PagedBatch batch(model, kPages, kPageTokens, 8, 8);
       KVCache cache = model->make_cache();

@@ -77,7 +77,7 @@ TEST(Prefill, BFloat16WeightsRoundTheirInputs) {
 // With activations of bfloat16, attention rounds what a float32 cache holds, too: in both executions alike.
 TEST(Prefill, BFloat16ActivationsOverAnyCache) {
   for (const char* type : {"llama", "mistral", "qwen2"})
-    for (const char* cache_dtype : {"float32", "float16", "bfloat16"}) {
+    for (const char* cache_dtype : {"float32", "float16", "bfloat16", "int8"}) {
       const auto model = [&](const char* activations) {
         return CausalModel::random(small_config(type),
                              {.dtype = "bfloat16", .activations = activations, .cache_dtype = cache_dtype});

@@ -13,6 +13,8 @@ ARCHITECTURES = {
     "deepseek_v3": "deepseek2",
     "lfm2": "lfm2",
     "llama4_text": "llama4",
+    "bloom": "bloom",
+    "mpt": "mpt",
 }
 USUAL_KEYS = {
     "n_embd": "hidden_size",
@@ -23,12 +25,19 @@ USUAL_KEYS = {
     "layer_norm_epsilon": "norm_epsilon",
     "norm_eps": "rms_norm_eps",
     "num_kv_heads": "num_key_value_heads",
+    "d_model": "hidden_size",
+    "n_layers": "num_hidden_layers",
+    "n_heads": "num_attention_heads",
+    "max_seq_len": "max_position_embeddings",
+    "seq_length": "max_position_embeddings",
 }
 WHOLE_NAMES = {
     "transformer.wte": "token_embd",
     "transformer.wpe": "position_embd",
     "transformer.ln_f": "output_norm",
     "transformer.word_embeddings": "token_embd",
+    "transformer.word_embeddings_layernorm": "token_embd_norm",
+    "transformer.norm_f": "output_norm",
     "model.embed_tokens": "token_embd",
     "model.norm": "output_norm",
     "model.embedding_norm": "token_embd_norm",
@@ -39,6 +48,12 @@ LAYER_NAMES = {
     "attn.c_proj": "attn_output",
     "mlp.c_fc": "ffn_up",
     "mlp.c_proj": "ffn_down",
+    "attn.Wqkv": "attn_qkv",
+    "attn.out_proj": "attn_output",
+    "ffn.up_proj": "ffn_up",
+    "ffn.down_proj": "ffn_down",
+    "norm_1": "attn_norm",
+    "norm_2": "ffn_norm",
     "ln_1": "attn_norm",
     "ln_2": "ffn_norm",
     "self_attention.query_key_value": "attn_qkv",
@@ -92,6 +107,12 @@ def keys_of(config):
     kind = config["model_type"]
     if kind == "falcon":
         return {"tensor_data_layout": "jploski"}
+    if kind == "mpt":
+        attention = config["attn_config"]
+        return {
+            "attention.max_alibi_bias": float(attention["alibi_bias_max"]),
+            "attention.clamp_kqv": float(attention["clip_qkv"]),
+        }
     if kind == "gpt_oss":
         rope = config["rope_parameters"]
         return {
@@ -151,7 +172,8 @@ def keys_of(config):
 
 def reordered(array, config):
     """Queries of all groups of heads, then keys, then values."""
-    heads, kv_heads = config["num_attention_heads"], config["num_key_value_heads"]
+    heads = config["num_attention_heads"]
+    kv_heads = config.get("num_key_value_heads", heads)
     dim = config["hidden_size"] // heads
     parts = array.reshape(kv_heads, heads // kv_heads + 2, dim, *array.shape[1:])
     cut = (parts[:, :-2], parts[:, -2], parts[:, -1])
@@ -206,7 +228,7 @@ def converted(config, tensors):
                 own = LAYER_NAMES[base]
             if kind == "gpt2" and suffix == "weight" and array.ndim == 2:
                 array = array.T
-            if kind == "falcon" and own == "attn_qkv":
+            if kind in ("falcon", "bloom") and own == "attn_qkv":
                 array = reordered(array, config)
             result[f"{layer}{own}.{suffix}"] = array.squeeze(1) if own == "shortconv.conv" else array
     for name, arrays in lists.items():
@@ -281,7 +303,66 @@ def with_softmax_gates(config, tensors):
     return {k: v for k, v in config.items() if k != "rope_interleave"} | changes, keep
 
 
+def random_tensors(shapes):
+    return {
+        name: random_like(shape, i) + (len(shape) == 1 and name.endswith("weight"))
+        for i, (name, shape) in enumerate(sorted(shapes.items()))
+    }
+
+
+def as_bloom(config, tensors):
+    """Scores fall with the distance; embeddings are normalized. Six heads are no power of two."""
+    hidden, layers = 96, 2
+    shapes = {"transformer.word_embeddings.weight": (config["vocab_size"], hidden)}
+    for norm in ("word_embeddings_layernorm", "ln_f"):
+        shapes |= {f"transformer.{norm}.{part}": (hidden,) for part in ("weight", "bias")}
+    for i in range(layers):
+        prefix = f"transformer.h.{i}."
+        for name, size in (
+            ("self_attention.query_key_value", (3 * hidden, hidden)),
+            ("self_attention.dense", (hidden, hidden)),
+            ("mlp.dense_h_to_4h", (4 * hidden, hidden)),
+            ("mlp.dense_4h_to_h", (hidden, 4 * hidden)),
+        ):
+            shapes |= {f"{prefix}{name}.weight": size, f"{prefix}{name}.bias": size[:1]}
+        for norm in ("input_layernorm", "post_attention_layernorm"):
+            shapes |= {f"{prefix}{norm}.{part}": (hidden,) for part in ("weight", "bias")}
+    changes = {
+        "model_type": "bloom",
+        "hidden_size": hidden,
+        "n_layer": layers,
+        "n_head": 6,
+        "seq_length": 128,
+    }
+    keep = {key: config[key] for key in ("vocab_size", "bos_token_id", "eos_token_id")}
+    return keep | changes | {"layer_norm_epsilon": 1e-5}, random_tensors(shapes)
+
+
+def as_mpt(config, tensors):
+    hidden, layers = 96, 2
+    shapes = {
+        "transformer.wte.weight": (config["vocab_size"], hidden),
+        "transformer.norm_f.weight": (hidden,),
+    }
+    for i in range(layers):
+        prefix = f"transformer.blocks.{i}."
+        shapes |= {
+            f"{prefix}attn.Wqkv.weight": (3 * hidden, hidden),
+            f"{prefix}attn.out_proj.weight": (hidden, hidden),
+            f"{prefix}ffn.up_proj.weight": (4 * hidden, hidden),
+            f"{prefix}ffn.down_proj.weight": (hidden, 4 * hidden),
+            f"{prefix}norm_1.weight": (hidden,),
+            f"{prefix}norm_2.weight": (hidden,),
+        }
+    changes = {"model_type": "mpt", "d_model": hidden, "n_layers": layers, "n_heads": 6, "max_seq_len": 128}
+    attention = {"alibi": True, "alibi_bias_max": 4, "clip_qkv": 0.5}
+    keep = {key: config[key] for key in ("vocab_size", "bos_token_id", "eos_token_id")}
+    return keep | changes | {"layer_norm_epsilon": 1e-5, "attn_config": attention}, random_tensors(shapes)
+
+
 VARIANTS = {
+    "bloom": ("gpt2", as_bloom),
+    "mpt": ("gpt2", as_mpt),
     "convolutions": ("lfm2", with_convolutions),
     "long_chunks": ("llama4_text", with_long_chunks),
     "groups_of_heads": ("falcon", with_groups_of_heads),

@@ -37,9 +37,10 @@ struct Share;           // src/models/model_ranks.h
 // Keys and values of the tokens so far, allocated once. Any model with layers of these sizes may go on with
 // it.
 struct KVCache {
-  // Per layer [kv_heads, capacity, head_dim]; the rank's heads. Of a convolution, keys are [1, capacity,
-  // hidden], what it was given, and values have no elements; of a delta rule, values are its state, float32
-  // [value heads, key dimension, value dimension].
+  // Per layer [kv_heads, capacity, head_dim]; the rank's heads. Of int8, rows have the scale of their numbers
+  // behind them, in the bytes of a float32: [kv_heads, capacity, head_dim + 4]. Of a convolution, keys are
+  // [1, capacity, hidden], what it was given, and values have no elements; of a delta rule, values are its
+  // state, float32 [value heads, key dimension, value dimension].
   std::vector<Tensor> keys, values;
   int64_t length = 0;     // tokens it holds; may be set back, with states to 0 alone
   int64_t in_states = 0;  // tokens that the states have seen
@@ -65,7 +66,8 @@ struct ModelOptions {
   // "int16", "int8", "bfloat16". "int8" makes prefill with quantized weights fastest; weights alone are
   // quantized with the others.
   std::string activations = "";
-  // float32, bfloat16 or float16; "": the weights' dtype.
+  // float32, bfloat16, float16 or int8 (each head's numbers at a position with a scale, on the CPU, in models
+  // of attention alone); "": the weights' dtype.
   std::string cache_dtype = "";
   // Compares the checksums of the checkpoint's files first, which reads all of them (.pth and .bin;
   // safetensors files have none, and are refused then).
@@ -127,11 +129,12 @@ class CausalModel : public std::enable_shared_from_this<CausalModel> {
   using Observer = std::function<void(const char* products, const Tensor& input)>;
 
   CausalModel(DecoderConfig config, ModelOptions options, WeightSource& weights);
-  // Heads, and numbers of one, that a layer's cache holds for a token: of keys, of values.
+  // Heads, and elements of a row, that a layer's cache holds for a token: of keys, of values.
   struct CacheShape {
     int64_t heads, key_dim, value_dim;
   };
   CacheShape cache_shape(int64_t layer) const;
+  void check_cache_dtype() const;
   Shape state_shape() const;  // of a delta rule
   // Residuals are added on rank 0 alone, before the sum over the ranks.
   const Tensor* residual(const Tensor& x) const;

@@ -23,6 +23,7 @@ struct Rope {
   double beta_fast = 32, beta_slow = 1;  // of Yarn
   bool truncates = true;
   double attention_factor = 1.0;  // of cosines and sines
+  std::optional<double> long_attention_factor = std::nullopt;  // of longer texts, where they have another
   // LongRope: what frequencies are divided by, in texts of up to original_positions and in longer ones.
   std::vector<double> short_factors = {}, long_factors = {};
 };
@@ -31,7 +32,7 @@ enum class NormKind : uint8_t { Rms, Layer };
 // Queries and keys are normalized with one weight for all heads, with one per head, or all heads as one row.
 enum class HeadNorm : uint8_t { None, Shared, PerHead, Whole };
 enum class MlpActivation : uint8_t { Silu, GeluTanh, Gelu, Relu, SquaredRelu, ClampedSilu, Xielu };
-enum class RouterScores : uint8_t { Softmax, Sigmoid, SoftmaxOfChosen };
+enum class RouterScores : uint8_t { Softmax, Sigmoid, SoftmaxOfChosen, SparseMixer };
 
 // Layers whose products are chosen by token.
 struct Experts {
@@ -41,12 +42,21 @@ struct Experts {
   RouterScores scores = RouterScores::Softmax;
   bool is_normalized = false;             // the weights of the chosen add up to one
   double scale = 1.0;                     // of the weights
+  double jitter = 0.0;                    // of SparseMixer: how far below the best others have no share
   int64_t groups = 1, chosen_groups = 1;  // of experts, of which so many are considered
   int64_t group_best = 2;                 // of a group's scores that say how good it is, 1 or 2
   double least_sum = 1e-20;               // added to the sum that normalizes
   bool has_correction = false;            // added to the scores that choose, not to the weights
   bool has_router_bias = false, has_bias = false;
   bool scales_input = false;  // the weight is the input's, not the output's
+};
+
+// Scores fall with the distance of a key, in each head by another slope; positions are nothing else.
+// source: Press et al. 2022, Train Short, Test Long (ALiBi).
+struct Alibi {
+  double max_bias = 8;      // of heads in a power of two, the last has the slope 2^-max_bias
+  bool is_scaled = false;   // as the scores are
+  bool is_rounded = false;  // slopes, and their products with positions, are bfloat16
 };
 
 // Keys and values come from a row of `rank` numbers and rotary keys that heads share.
@@ -95,6 +105,7 @@ struct MatrixName {
 struct TensorNames {
   std::string layer = "model.layers.{}.";  // {}: its number
   std::string embedding = "model.embed_tokens", positions = {}, final_norm = "model.norm", head = "lm_head";
+  std::string embedding_norm = {};  // "": there is none
   // "": the layer has no such norm. Without mlp_norm the MLP has attention's input.
   std::string attention_norm = "input_layernorm", attention_post_norm = {},
               mlp_norm = "post_attention_layernorm", mlp_post_norm = {};
@@ -143,11 +154,13 @@ struct DecoderConfig {
   HeadNorm head_norm = HeadNorm::None;
   NormKind head_norm_kind = NormKind::Rms;
   bool head_norm_has_weights = true, head_norm_bias = false;
+  bool head_norm_follows_rope = false;  // of heads that have turned
   bool is_parallel = false;  // attention and the MLP have the same input, and their outputs are added
 
   std::vector<Rope> ropes = {Rope{}};
   bool has_learned_positions = false;
   int64_t position_offset = 0;  // of a position's row among the learned ones
+  std::optional<Alibi> alibi;
   double clip_qkv = 0.0;  // queries, keys and values lie between its negative and it; 0: they may be any
   std::optional<double> score_scale;  // 1 / sqrt(head_dim) where empty
   double score_cap = 0.0;             // scores become cap * tanh(score / cap); 0: they do not

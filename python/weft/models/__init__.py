@@ -68,7 +68,7 @@ class CausalModel:
         'int4-g32', 'int4-g64', 'int4-g128', 'int4-g256'. activations: how inputs enter products with quantized
         weights, 'auto', 'float32', 'int16', 'int8' (the fastest prefill), with bfloat16 weights 'auto' or 'bfloat16' (more than
         16 rows are rounded to it, as PyTorch's are) or 'float32' (exact).
-        cache_dtype: of keys and values (default: the weights'). max_positions: context in tokens (default: the model's,
+        cache_dtype: of keys and values, one of dtype's or 'int8' (default: the weights'). max_positions: context in tokens (default: the model's,
         at most 8192). execution: 'eager', 'static' (static KV cache), 'compiled'. progress: called with layers done
         and layers in all. verify: compare the checksums of .pth and .bin files first, which reads all of them; ValueError
         for safetensors, which hold none. tensor_parallel: this rank's part alone is read (weft.distributed); every rank makes

@@ -12,9 +12,9 @@ namespace weft::kernels {
 struct CachedAttention {
   const float*
       qkv;  // [tokens][(heads + 2 * kv_heads) * head_dim], the queries' heads first, then keys, then values
-  void* key_cache;    // [kv_heads][capacity][head_dim] of `dtype`
+  void* key_cache;  // [kv_heads][capacity] rows of head_dim numbers of `dtype`
   void* value_cache;
-  DType dtype;  // F32, F16 or BF16
+  DType dtype;  // F32, F16, BF16 or I8, whose rows have scales: cached_elements.h
   int64_t tokens, heads, kv_heads, head_dim, capacity;
   int64_t position;  // of the first token
   AttentionRule rule;

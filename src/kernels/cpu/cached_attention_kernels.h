@@ -16,8 +16,9 @@ struct CachedQueries {
   const void* values;
   int64_t key_stride, value_stride, positions;
   float scale;
-  const float*
-      bias;       // [positions], in units of log2, added to each query's scores; null: nothing. -inf: unseen
+  // In units of log2, added to scores: [positions] of each query, bias_stride behind the one before (0: one
+  // for all). Null: nothing. -inf: unseen.
+  const float* bias;
   float* scores;  // scratch, [count][positions]
   float* output;  // [count][head_dim]; zeros where no position is seen
   // Where positions lie in pages: page i of the text from keys + pages[i] * page_stride on, its positions
@@ -26,6 +27,7 @@ struct CachedQueries {
   int64_t page_positions = 0, page_stride = 0, first = 0;
   float soft_cap = 0;            // of scores, see AttentionRule
   const float* sinks = nullptr;  // [count]
+  int64_t bias_stride = 0;
 };
 
 struct CachedAttentionKernels {
@@ -34,6 +36,7 @@ struct CachedAttentionKernels {
   void (*attend_f32)(const CachedQueries& call);
   void (*attend_f16)(const CachedQueries& call);
   void (*attend_bf16)(const CachedQueries& call);
+  void (*attend_i8)(const CachedQueries& call);  // rows with a scale behind them: cached_elements.h
 };
 
 // This processor's.

@@ -15,7 +15,8 @@ class PagedCall {
       : call_(call),
         group_(call.heads / call.kv_heads),
         qkv_stride_((call.heads + 2 * call.kv_heads) * call.head_dim),
-        page_stride_(call.page_positions * call.head_dim) {
+        row_(cached_row(call.dtype, call.head_dim)),
+        page_stride_(call.page_positions * row_) {
     for (int64_t row = 0; row < call.row_count; ++row)
       most_positions_ = std::max(most_positions_, call.rows[row].position + 1);
   }
@@ -42,9 +43,9 @@ class PagedCall {
     const int32_t page = call_.rows[row].pages[position / call_.page_positions];
     const AttentionRule rule = call_.rule.in_text(call_.rows[row].text);
     for (int64_t head = 0; head < call_.kv_heads; ++head) {
-      const int64_t at = head * call_.pages * page_stride_ + page * page_stride_ +
-                         position % call_.page_positions * call_.head_dim;
-      rule.rotate(input(row, call_.heads + head), position, call_.head_dim, rotated);
+      const int64_t at =
+          head * call_.pages * page_stride_ + page * page_stride_ + position % call_.page_positions * row_;
+      rule.rotate_key(input(row, call_.heads + head), position, call_.head_dim, rotated);
       store_cached(call_.dtype, rotated, call_.head_dim, element(call_.key_cache, at));
       store_cached(call_.dtype, input(row, call_.heads + call_.kv_heads + head), call_.head_dim,
                    element(call_.value_cache, at));
@@ -56,32 +57,38 @@ class PagedCall {
     const int64_t head_dim = call_.head_dim;
     // In steps, so that it does not grow from token to token.
     const int64_t positions = (most_positions_ + 1023) / 1024 * 1024;
-    float* const queries = scratch.floats(group_ * (positions + head_dim));
+    const bool has_slopes = call_.rule.slopes != nullptr;
+    float* const queries = scratch.floats(group_ * ((has_slopes ? 2 : 1) * positions + head_dim));
+    float* const scores = queries + group_ * head_dim;
+    float* const slopes = has_slopes ? scores + group_ * positions : nullptr;
     for (int64_t item = begin; item < end; ++item) {
       const int64_t head = item / call_.row_count, row = item % call_.row_count;
       const int64_t last = call_.rows[row].position, first = call_.rule.first_seen(last);
       const AttentionRule rule = call_.rule.in_text(call_.rows[row].text);
       for (int64_t q = 0; q < group_; ++q)
         rule.rotate_query(input(row, head * group_ + q), last, head_dim, queries + q * head_dim);
+      for (int64_t q = 0; q < group_ && has_slopes; ++q)
+        rule.add_slope(head * group_ + q, first, last, slopes + q * positions);
       const int64_t at = head * call_.pages * page_stride_;
       attend_cached(call_.dtype, {.queries = queries,
                                   .count = group_,
                                   .head_dim = head_dim,
                                   .keys = element(call_.key_cache, at),
                                   .values = element(call_.value_cache, at),
-                                  .key_stride = head_dim,
-                                  .value_stride = head_dim,
+                                  .key_stride = row_,
+                                  .value_stride = row_,
                                   .positions = last + 1 - first,
                                   .scale = call_.rule.scale,
-                                  .bias = nullptr,
-                                  .scores = queries + group_ * head_dim,
+                                  .bias = slopes,
+                                  .scores = scores,
                                   .output = call_.output + (row * call_.heads + head * group_) * head_dim,
                                   .pages = call_.rows[row].pages,
                                   .page_positions = call_.page_positions,
                                   .page_stride = page_stride_,
                                   .first = first,
                                   .soft_cap = call_.rule.soft_cap,
-                                  .sinks = call_.rule.sinks ? call_.rule.sinks + head * group_ : nullptr});
+                                  .sinks = call_.rule.sinks ? call_.rule.sinks + head * group_ : nullptr,
+                                  .bias_stride = positions});
     }
   }
 
@@ -93,7 +100,7 @@ class PagedCall {
   }
 
   const PagedAttention& call_;
-  const int64_t group_, qkv_stride_, page_stride_;
+  const int64_t group_, qkv_stride_, row_, page_stride_;
   int64_t most_positions_ = 0;
 };
 

@@ -20,9 +20,9 @@ struct PagedRow {
 
 struct PagedAttention {
   const float* qkv;   // [rows][(heads + 2 * kv_heads) * head_dim]: queries' heads, then keys, then values
-  void* key_cache;    // [kv_heads][pages][page_positions][head_dim] of `dtype`
+  void* key_cache;    // [kv_heads][pages][page_positions] rows of head_dim numbers of `dtype`
   void* value_cache;
-  DType dtype;           // F32, F16 or BF16
+  DType dtype;           // F32, F16, BF16 or I8, whose rows have scales: cached_elements.h
   const PagedRow* rows;  // no two write to one position of a page
   int64_t row_count, heads, kv_heads, head_dim, pages, page_positions;
   AttentionRule rule;

@@ -213,6 +213,11 @@ void read_gpt_sizes(const JsonFields& fields, DecoderConfig& config, int64_t pos
   read_activation(fields, config, "activation_function", activation);
 }
 
+int64_t read_either(const JsonFields& fields, const char* key, const char* other,
+                    std::optional<int64_t> fallback) {
+  return fields.has(key) || !fields.has(other) ? fields.integer(key, fallback) : fields.integer(other);
+}
+
 void pass_over_summaries(const JsonFields& fields) {
   for (const char* key : {"summary_activation", "summary_first_dropout", "summary_proj_to_labels",
                           "summary_type", "summary_use_proj"})

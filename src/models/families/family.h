@@ -96,6 +96,9 @@ void fuse_by_group(TensorNames& names, const std::string& name, const DecoderCon
 // n_embd and the other sizes as GPT-2 and its descendants call them, and activation_function.
 void read_gpt_sizes(const JsonFields& fields, DecoderConfig& config, int64_t positions,
                     const std::string& activation = "gelu_new");
+// A key that has had another name.
+int64_t read_either(const JsonFields& fields, const char* key, const char* other,
+                    std::optional<int64_t> fallback = std::nullopt);
 void pass_over_summaries(const JsonFields& fields);  // keys of GPT-2's descendants that are of other tasks
 void set_gpt_names(TensorNames& names);              // of embeddings, norms and the layers
 // Norms behind attention and the MLP, none before them.

@@ -54,12 +54,6 @@ void read_gpt_neox(const JsonFields& fields, DecoderConfig& config) {
   names.unread = {"attention.bias", "attention.masked_bias", "attention.rotary_emb.inv_freq"};
 }
 
-// Each key of FalconConfig has had another name.
-int64_t read_either(const JsonFields& fields, const char* key, const char* other,
-                    std::optional<int64_t> fallback = std::nullopt) {
-  return fields.has(key) || !fields.has(other) ? fields.integer(key, fallback) : fields.integer(other);
-}
-
 void read_falcon(const JsonFields& fields, DecoderConfig& config) {
   config.vocab_size = fields.integer("vocab_size", 65024);
   config.hidden_size = read_either(fields, "hidden_size", "n_embed");
@@ -74,9 +68,14 @@ void read_falcon(const JsonFields& fields, DecoderConfig& config) {
   config.num_kv_heads = is_new ? kv_heads : has_one_key ? 1 : config.num_heads;
   read_head_sizes(fields, config, "num_attention_heads");
   read_activation(fields, config, "activation", "gelu");
-  expect(fields, "alibi", "false", "weft has no positions by a bias of scores");
   expect(fields, "apply_residual_connection_post_layernorm", "false", "what norms give is not added");
-  read_rope(fields, config);
+  if (fields.boolean("alibi", false)) {
+    config.alibi = Alibi{.is_scaled = true, .is_rounded = true};
+    for (LayerKind& layer : config.layers) layer.rope.reset();
+    for (const char* key : {"rope_theta", "rope_scaling", "rope_parameters"}) fields.pass_over(key);
+  } else {
+    read_rope(fields, config);
+  }
   read_tied(fields, config, true);
   config.norm = NormKind::Layer;
   config.norm_bias = true;

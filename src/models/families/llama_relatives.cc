@@ -1,7 +1,9 @@
-// Arcee, Helium, CWM, Seed-OSS, InternLM 3, Ministral 3, EXAONE 4: Llama with little besides. source:
-// ArceeConfig, HeliumConfig, CwmConfig, SeedOssConfig, InternLM3Config, Ministral3Config, Exaone4Config of
-// transformers.
+// Arcee, Helium, CWM, Seed-OSS, InternLM 3, Ministral 3, EXAONE 4, HunYuan: Llama with little besides.
+// source: ArceeConfig, HeliumConfig, CwmConfig, SeedOssConfig, InternLM3Config, Ministral3Config,
+// Exaone4Config and HunYuanDenseV1Config of transformers.
 #include <fmt/format.h>
+
+#include <cmath>
 
 #include "models/families/family.h"
 #include "weft/error.h"
@@ -93,11 +95,44 @@ void read_exaone4(const JsonFields& fields, DecoderConfig& config) {
   set_windows_that_turn(config, types, pattern, fields.integer("sliding_window", 4096));
 }
 
+// Norms of heads that have turned; dynamic frequencies may have another base in place of their growth.
+void read_hunyuan(const JsonFields& fields, DecoderConfig& config) {
+  static constexpr const char* kOwn[] = {"alpha", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"};
+  read_llama_parts(fields, config, {.norm_eps = 1e-5, .own = kOwn});
+  Rope& rope = config.ropes[0];
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    if (!fields.has(key)) continue;
+    const JsonFields scaling(fields.get(key), fmt::format("{}: {}", fields.where(), key));
+    const double alpha = scaling.has("alpha") ? scaling.real("alpha") : 0;
+    const auto dim = static_cast<double>(config.head_dim);
+    const bool is_dynamic = scaling.text("rope_type", scaling.text("type", "")) == "dynamic";
+    if (is_dynamic && alpha > 0 && config.head_dim > 2) rope.theta *= std::pow(alpha, dim / (dim - 2));
+  }
+  WEFT_CHECK(rope.attention_factor == 1,
+             fmt::format("{}: heads that become longer as they turn, by {}, are not supported in this family",
+                         fields.where(), rope.attention_factor));
+  config.head_norm = HeadNorm::Shared;
+  config.head_norm_follows_rope = true;
+  config.names.query_norm = "self_attn.query_layernorm", config.names.key_norm = "self_attn.key_layernorm";
+  config.qkv_bias = config.output_bias = fields.boolean("attention_bias", false);
+  expect(fields, "mlp_bias", "false", "the MLP of this family has no biases");
+  expect(fields, "use_qk_norm", "true", "this family has norms of heads");
+  expect(fields, "use_cla", "false", "each layer of this family has keys and values of its own");
+  expect(fields, "use_rotary_pos_emb", "true", "positions of this family turn");
+  expect(fields, "norm_type", "\"rms\"", "this family has such norms");
+  expect(fields, "add_classification_head", "false", "weft's models write text");
+  expect(fields, "attention_head_dim", std::to_string(config.head_dim).c_str(), "head_dim says it");
+  for (const char* key : {"cla_share_factor", "class_num", "dense_list", "enable_lm_head_fp32",
+                          "eod_token_id", "im_end_id", "im_newline_id", "im_start_id", "mask_init_id",
+                          "org_vocab_size", "pad_id", "pool_type", "text_end_id", "text_start_id"})
+    fields.pass_over(key);
+}
+
 [[maybe_unused]] const bool kLlamaRelatives =
     register_family("arcee", read_arcee) && register_family("helium", read_helium) &&
     register_family("cwm", read_cwm) && register_family("seed_oss", read_seed_oss) &&
     register_family("internlm3", read_internlm3) && register_family("ministral3", read_ministral3) &&
-    register_family("exaone4", read_exaone4);
+    register_family("exaone4", read_exaone4) && register_family("hunyuan_v1_dense", read_hunyuan);
 
 }  // namespace
 }  // namespace weft::models

@@ -1,5 +1,5 @@
-// Mixtures of experts: Mixtral, MiniMax M2 and gpt-oss. source: MixtralConfig, MiniMaxM2Config and
-// GptOssConfig of transformers.
+// Mixtures of experts: Mixtral, Phi 3.5 MoE, MiniMax M2 and gpt-oss. source: MixtralConfig, PhimoeConfig,
+// MiniMaxM2Config and GptOssConfig of transformers.
 #include <fmt/format.h>
 
 #include "models/families/family.h"
@@ -19,6 +19,32 @@ void read_mixtral(const JsonFields& fields, DecoderConfig& config) {
   read_llama_parts(fields, config, {.norm_eps = 1e-5, .theta = 1e6});
   read_experts(fields, config, "num_local_experts");
   config.experts->is_normalized = true;
+  if (fields.has("sliding_window"))
+    for (LayerKind& layer : config.layers) layer.window = fields.integer("sliding_window");
+  set_mixtral_names(config.names);
+}
+
+// Mixtral's tensors with Phi's norms; cosines and sines of long texts have a factor of their own.
+void read_phimoe(const JsonFields& fields, DecoderConfig& config) {
+  static constexpr const char* kOwn[] = {"short_mscale", "long_mscale"};
+  read_llama_parts(fields, config, {.norm_eps = 1e-5, .theta = 1e6, .own = kOwn});
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    if (!fields.has(key)) continue;
+    const JsonFields scaling(fields.get(key), fmt::format("{}: {}", fields.where(), key));
+    Rope& rope = config.ropes[0];
+    rope.long_attention_factor = scaling.real("long_mscale", rope.attention_factor);
+    rope.attention_factor = scaling.real("short_mscale", rope.attention_factor);
+  }
+  config.norm = NormKind::Layer;
+  config.norm_bias = true;
+  config.qkv_bias = config.output_bias = fields.boolean("attention_bias", false);
+  config.head_bias = fields.boolean("lm_head_bias", false);
+  read_experts(fields, config, "num_local_experts");
+  config.experts->scores = RouterScores::SparseMixer;
+  config.experts->jitter = fields.real("router_jitter_noise", 0.01);
+  expect(fields, "num_experts_per_tok", "2", "experts of this family are chosen in pairs");
+  expect(fields, "norm_topk_prob", "false", "weights of this family's experts are as they are");
+  fields.pass_over("input_jitter_noise");
   if (fields.has("sliding_window"))
     for (LayerKind& layer : config.layers) layer.window = fields.integer("sliding_window");
   set_mixtral_names(config.names);
@@ -99,9 +125,9 @@ void read_gpt_oss(const JsonFields& fields, DecoderConfig& config) {
                        .count = experts.count};
 }
 
-[[maybe_unused]] const bool kMixtures = register_family("mixtral", read_mixtral) &&
-                                        register_family("minimax_m2", read_minimax_m2) &&
-                                        register_family("gpt_oss", read_gpt_oss);
+[[maybe_unused]] const bool kMixtures =
+    register_family("mixtral", read_mixtral) && register_family("phimoe", read_phimoe) &&
+    register_family("minimax_m2", read_minimax_m2) && register_family("gpt_oss", read_gpt_oss);
 
 }  // namespace
 }  // namespace weft::models
