@@ -180,16 +180,18 @@ int ServeCommand::serve_model() const {
   const auto engine = std::make_shared<serve::Engine>(model, tokenizer, options);
   engine->metrics().update([&](serve::Metrics& metrics) { metrics.now.read_gbs = read_gbs; });
 
-  const auto service = serve::make_llm_service(
-      engine, tokenizer,
-      {.api = options_of_api, .chat = chat_template_of(model_.folder, chat_template_, *model, tokenizer)});
+  const auto service =
+      serve::make_llm_service(engine, tokenizer,
+                              {.api = options_of_api,
+                               .chat = chat_template_of(model_.folder, chat_template_, *model, tokenizer),
+                               .embeddings = serve::read_embedding_defaults(model_.folder)});
   serve::HttpServer server(http(), service);
   const serve::Figures figures = engine->metrics().figures();
   fmt::print("weights  {} per step, {}\n", bytes_text(static_cast<double>(figures.weight_bytes)),
              device == Device() ? fmt::format("{:.1f} GB/s measured here", read_gbs) : "on " + device.str());
-  fmt::print("cache    {}: {} pages of {} tokens; {} texts at once, of up to {} tokens\n",
+  fmt::print("cache    {}: {} pages of {} tokens of {} bytes; {} texts at once, of up to {} tokens\n",
              bytes_text(static_cast<double>(figures.cache_bytes)), figures.pages, figures.page_tokens,
-             max_batch_, engine->options().context);
+             models::PagedBatch::cache_bytes_per_token(*model), max_batch_, engine->options().context);
   // The engine's thread tells the server's connections: it ends before them.
   const std::unique_ptr<serve::Engine, void (*)(serve::Engine*)> stepping(
       engine.get(), [](serve::Engine* started) { started->stop(); });

@@ -90,7 +90,6 @@ void parse_tools(const Fields& fields, ToolOptions& options, OrderedJson& variab
   const OrderedJson* tools = fields.find("tools");
   const OrderedJson* choice = fields.find("tool_choice");
   options.parallel = fields.flag("parallel_tool_calls", true);
-  std::string strict;  // where it is asked for
   if (tools == nullptr || tools->empty()) {
     if (choice != nullptr && *choice != "none" && *choice != "auto")
       fields.refuse("tool_choice", "needs 'tools'");
@@ -108,9 +107,9 @@ void parse_tools(const Fields& fields, ToolOptions& options, OrderedJson& variab
     const OrderedJson parameters = function.value("parameters", OrderedJson::object());
     if (!parameters.is_object() && !parameters.is_null())
       refuse_parameter(where + ".function.parameters", "must be a JSON Schema");
-    if (Fields(function, where + ".function.").flag("strict", false)) strict = where + ".function.strict";
-    options.tools.push_back(
-        {function["name"].get<std::string>(), parameters.is_null() ? OrderedJson::object() : parameters});
+    options.tools.push_back({function["name"].get<std::string>(),
+                             parameters.is_null() ? OrderedJson::object() : parameters,
+                             Fields(function, where + ".function.").flag("strict", false)});
   }
   options.choice = ToolOptions::Choice::Auto;
   if (choice != nullptr) {
@@ -133,12 +132,15 @@ void parse_tools(const Fields& fields, ToolOptions& options, OrderedJson& variab
       fields.refuse("tool_choice", "must be none, auto, required, or an object that names a function");
     }
   }
-  if (!strict.empty() && options.choice == ToolOptions::Choice::Auto)
-    refuse_parameter(strict, "must be false: only calls that tool_choice asks for are held to the schema");
   if (options.choice != ToolOptions::Choice::None) variables["tools"] = *tools;
 }
 
 }  // namespace
+
+bool ToolOptions::holds_free_calls() const {
+  return choice == Choice::Auto &&
+         std::any_of(tools.begin(), tools.end(), [](const ToolDefinition& tool) { return tool.is_strict; });
+}
 
 void choose_call_format(ToolOptions& tools, std::string_view template_sources) {
   if (tools.choice == ToolOptions::Choice::None) return;

@@ -13,6 +13,7 @@ namespace weft::serve {
 struct ToolDefinition {
   std::string name;
   OrderedJson parameters;  // a JSON Schema; an empty object where there is none
+  bool is_strict = false;  // calls are held to it, also those that nobody asked for
 };
 
 struct ToolOptions {
@@ -23,6 +24,9 @@ struct ToolOptions {
   // By the model's template: how calls are written, and what the text is made to begin with.
   std::optional<CallFormat> format = std::nullopt;
   std::string opening = "";
+
+  // Calls that the model may make of itself are held to a schema.
+  bool holds_free_calls() const;
 };
 
 // The variables of a template, from the fields of a request's body. What clients send as a tool call's

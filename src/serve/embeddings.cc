@@ -28,7 +28,9 @@ std::string bytes_of(const std::vector<float>& numbers) {
 
 }  // namespace
 
-EmbeddingRequest parse_embeddings(std::string_view body, int64_t size) {
+EmbeddingRequest parse_embeddings(std::string_view body, int64_t size, const EmbeddingDefaults& defaults) {
+  if (!defaults.refusal.empty())
+    throw ApiError(400, "embeddings of this model are not supported: " + defaults.refusal);
   const OrderedJson json = parse_ordered_body(body);
   const Fields fields(json);
   EmbeddingRequest request;
@@ -40,9 +42,16 @@ EmbeddingRequest parse_embeddings(std::string_view body, int64_t size) {
     fields.refuse("encoding_format", "must be float or base64");
   request.is_base64 = format == "base64";
   const std::string pooling = fields.text("pooling");
-  if (!pooling.empty() && pooling != "mean" && pooling != "last")
-    fields.refuse("pooling", "must be mean or last");
-  if (pooling == "last") request.pooling = Pooling::Last;
+  request.pooling = defaults.pooling;
+  if (pooling == "mean")
+    request.pooling = Pooling::Mean;
+  else if (pooling == "last")
+    request.pooling = Pooling::Last;
+  else if (pooling == "cls")
+    request.pooling = Pooling::First;
+  else if (!pooling.empty())
+    fields.refuse("pooling", "must be mean, last or cls");
+  request.is_normalized = fields.flag("normalize", defaults.is_normalized);
   request.dimensions = fields.integer("dimensions", 1, size).value_or(0);
   fields.refuse_others({"user"});
   return request;
@@ -53,7 +62,7 @@ std::string embeddings_json(const EmbeddingRequest& request, const std::string& 
   OrderedJson data = OrderedJson::array();
   for (std::vector<float>& numbers : embeddings) {
     if (request.dimensions > 0) numbers.resize(static_cast<size_t>(request.dimensions));
-    normalize(numbers);
+    if (request.is_normalized) normalize(numbers);
     OrderedJson entry = {{"object", "embedding"}, {"index", data.size()}};
     if (request.is_base64)
       entry["embedding"] = to_base64(bytes_of(numbers));

@@ -227,8 +227,9 @@ void Engine::admit() {
 }
 
 bool Engine::admit(std::unique_ptr<Text>& text) {
-  // A mean is of all states, and none are kept; nor is what a text of a model with slots has there.
-  const bool begins_anew = text->job->request.pooling == Pooling::Mean || batch_->has_slots();
+  // No states are kept, and a mean is of all; nor is what a text of a model with slots has there.
+  const Pooling pooling = text->job->request.pooling;
+  const bool begins_anew = pooling == Pooling::Mean || pooling == Pooling::First || batch_->has_slots();
   std::vector<int32_t> prefix = begins_anew ? std::vector<int32_t>() : pool_->hold_prefix(text->tokens);
   // The last token is computed in any case: its logits are what follows.
   if (!prefix.empty() && static_cast<int64_t>(prefix.size()) * options_.page_tokens >= text->length()) {

@@ -68,8 +68,8 @@ struct WrittenToken {
   std::vector<Likelihood> likeliest = {};  // the most likely tokens in its place
 };
 
-// What becomes of a text's states where it is not written on: their mean, or the last.
-enum class Pooling : uint8_t { None, Mean, Last };
+// What becomes of a text's states where it is not written on: their mean, the last, or the first.
+enum class Pooling : uint8_t { None, Mean, Last, First };
 
 // What a step gave one text of a request. Text and tokens are those since the event before.
 struct Event {

@@ -165,9 +165,12 @@ void Engine::deliver(Text& text) {
 
 // The states of a step's rows of a text that is pooled.
 void Engine::pool(Text& text, int64_t first_row) {
-  const bool is_mean = text.job->request.pooling == Pooling::Mean;
+  const Pooling pooling = text.job->request.pooling;
+  if (pooling == Pooling::First && text.computed > 0) return;
+  const bool is_mean = pooling == Pooling::Mean;
   text.pooled.resize(static_cast<size_t>(model_->config().hidden_size));
-  for (int64_t i = is_mean ? 0 : text.rows - 1; i < text.rows; ++i) {
+  const int64_t end = pooling == Pooling::First ? 1 : text.rows;
+  for (int64_t i = pooling == Pooling::Last ? text.rows - 1 : 0; i < end; ++i) {
     const std::span<const float> state = batch_->state_of(first_row + i);
     for (size_t d = 0; d < state.size(); ++d) text.pooled[d] = (is_mean ? text.pooled[d] : 0) + state[d];
   }

@@ -358,6 +358,67 @@ Sequence one_of_texts(RuleBuilder& rules, const std::vector<std::string>& texts)
   return rules.rule(std::move(all));
 }
 
+// How much of the beginning of `text` stands at the end of its first `matched` bytes with one more.
+size_t matched_after(std::string_view text, size_t matched, char byte) {
+  const std::string seen = std::string(text.substr(0, matched)) + byte;
+  size_t length = std::min(seen.size(), text.size());
+  while (length > 0 && !seen.ends_with(text.substr(0, length))) --length;
+  return length;
+}
+
+// Text that may end everywhere, up to `begin`, behind which `follow` stands: a rule for each length of what
+// it ends with of `begin`. The first of them may be called by `follow`.
+class FreeTextRules {
+ public:
+  FreeTextRules(RuleBuilder& rules, std::string begin) : rules_(rules), begin_(std::move(begin)) {
+    for (size_t i = 0; i < begin_.size(); ++i) states_.push_back(rules.declare());
+  }
+  Sequence text() const { return RuleBuilder::call(states_[0]); }
+  void set(const Sequence& follow) {
+    for (size_t matched = 0; matched < begin_.size(); ++matched) {
+      std::map<size_t, ByteSet> next;
+      for (int byte = 0; byte < 256; ++byte) {
+        const char one = static_cast<char>(byte);
+        if (byte < mark_byte(0) || one == begin_[matched])
+          next[matched_after(begin_, matched, one)].set(static_cast<size_t>(byte));
+      }
+      std::vector<Sequence> all = {{}};
+      for (const auto& [length, bytes] : next)
+        all.push_back(
+            RuleBuilder::joined({{{.rule = -1, .bytes = bytes}},
+                                 length == begin_.size() ? follow : RuleBuilder::call(states_[length])}));
+      rules_.set(states_[matched], std::move(all));
+    }
+  }
+
+ private:
+  RuleBuilder& rules_;
+  std::string begin_;
+  std::vector<int> states_;
+};
+
+// A text of any bytes but marks that is, behind spaces, `call` where it begins with its beginning.
+Sequence call_or_text(RuleBuilder& rules, const std::string& begin, const Sequence& call) {
+  const int start = rules.declare(), rest = rules.declare();
+  ByteSet spaces, others, all;
+  for (int byte = 0; byte < mark_byte(0); ++byte) {
+    const char one = static_cast<char>(byte);
+    const bool is_space = one == ' ' || one == '\n' || one == '\t' || one == '\r';
+    all.set(static_cast<size_t>(byte));
+    if (is_space) spaces.set(static_cast<size_t>(byte));
+    if (!is_space && one != begin[0]) others.set(static_cast<size_t>(byte));
+  }
+  const auto then = [](const ByteSet& bytes, const Sequence& follow) {
+    return RuleBuilder::joined({{{.rule = -1, .bytes = bytes}}, follow});
+  };
+  rules.set(rest, {{}, then(all, RuleBuilder::call(rest))});
+  rules.set(start, {{},
+                    then(spaces, RuleBuilder::call(start)),
+                    then(others, RuleBuilder::call(rest)),
+                    RuleBuilder::joined({RuleBuilder::literal(begin), call})});
+  return RuleBuilder::call(start);
+}
+
 }  // namespace
 
 GrammarRules json_schema_rules(const OrderedJson& schema) {
@@ -383,8 +444,21 @@ GrammarRules json_call_rules(const JsonCalls& calls) {
   if (!calls.more.empty())
     rest = rules.repeated(RuleBuilder::joined({one_of_texts(rules, calls.between), one_of_calls(calls.more)}),
                           0, -1);
-  all.push_back(RuleBuilder::joined({one_of_calls(calls.first), rest, close}));
-  return rules.finish(std::move(all));
+  const Sequence made = RuleBuilder::joined({one_of_calls(calls.first), rest});
+  if (!calls.free_text) {
+    all.push_back(RuleBuilder::joined({made, close}));
+    return rules.finish(std::move(all));
+  }
+  const JsonCalls::FreeText& around = *calls.free_text;
+  if (around.is_at_start)
+    return rules.finish({call_or_text(rules, around.begin, RuleBuilder::joined({made, close}))});
+  FreeTextRules free(rules, around.begin);
+  const Sequence behind =
+      around.may_go_on
+          ? rules.optional(RuleBuilder::joined({RuleBuilder::literal(calls.close[0]), free.text()}))
+          : close;
+  free.set(RuleBuilder::joined({made, behind}));
+  return rules.finish({free.text()});
 }
 
 }  // namespace weft::serve

@@ -28,6 +28,13 @@ struct JsonCalls {
   // Between two calls, and at the end, where a text may end as well: marks (grammar_rules.h) or texts.
   std::vector<std::string> between = {}, close = {};
   std::optional<OrderedJson> otherwise = {};  // a schema of what the text may be in place of calls
+  // Free text that calls may stand in. What they begin with is in none of them, nor in the text before them.
+  struct FreeText {
+    std::string begin;
+    bool is_at_start = false;  // calls are the whole text, which is free where it begins otherwise
+    bool may_go_on = false;    // behind the first of `close` there is free text again, with more calls
+  };
+  std::optional<FreeText> free_text = {};
 };
 GrammarRules json_call_rules(const JsonCalls& calls);
 

@@ -148,7 +148,8 @@ class LlmService : public ApiService {
                    {kCompletions, kChatCompletions, kEmbeddings, kResponses, kTokenize, kDetokenize}),
         engine_(std::move(engine)),
         tokenizer_(std::move(tokenizer)),
-        chat_(options.chat) {}
+        chat_(options.chat),
+        embeddings_(std::move(options.embeddings)) {}
 
  private:
   void act(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) override {
@@ -194,7 +195,7 @@ class LlmService : public ApiService {
   }
 
   void embed(std::string_view body, const std::shared_ptr<Exchange>& exchange) {
-    EmbeddingRequest asked = parse_embeddings(body, engine_->hidden_size());
+    EmbeddingRequest asked = parse_embeddings(body, engine_->hidden_size(), embeddings_);
     check_model(asked.model);
     auto prompts = tokens_of(asked.inputs, asked.add_special_tokens);
     const auto call = std::make_shared<EmbeddingCall>(engine_, exchange, std::move(asked), std::move(prompts),
@@ -346,6 +347,7 @@ class LlmService : public ApiService {
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<const models::Tokenizer> tokenizer_;
   std::shared_ptr<const models::ChatTemplate> chat_;
+  EmbeddingDefaults embeddings_;
   std::map<std::string, std::shared_ptr<Grammar>> grammars_;
   std::shared_ptr<const TokenTrie> trie_;  // once there is a grammar
   uint32_t answers_ = 0;

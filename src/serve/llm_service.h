@@ -6,6 +6,7 @@
 
 #include "serve/api_service.h"
 #include "serve/engine.h"
+#include "serve/sentence_transformer.h"
 #include "weft/models/chat.h"
 
 namespace weft::serve {
@@ -13,6 +14,7 @@ namespace weft::serve {
 struct LlmServiceOptions {
   ApiServiceOptions api;
   std::shared_ptr<const models::ChatTemplate> chat;
+  EmbeddingDefaults embeddings = {};
 };
 
 // The engine must have been started.

@@ -36,6 +36,15 @@ std::optional<CallFormat> call_format_of(std::string_view source) {
   return std::nullopt;
 }
 
+std::string_view call_begin(CallFormat format) {
+  switch (format) {
+    case CallFormat::Tags: return kTag;
+    case CallFormat::Brackets: return kMark;
+    case CallFormat::PlainJson: return "{";
+  }
+  return "";
+}
+
 std::string call_opening(CallFormat format, const std::string& function) {
   const std::string name = function.empty() ? "{\"name\": \"" : "{\"name\": " + json_quoted(function) + ", ";
   switch (format) {

@@ -18,6 +18,8 @@ enum class CallFormat : uint8_t {
 
 // By what the source of the family's template has; nothing where it is none of these.
 std::optional<CallFormat> call_format_of(std::string_view template_source);
+// What tells a call from text in front of it; of plain JSON, only where the text begins with it.
+std::string_view call_begin(CallFormat format);
 // What a text must begin with to be a call: of `function`, or of any where it is "".
 std::string call_opening(CallFormat format, const std::string& function);
 // Special tokens that begin calls of the format, which are left out of texts otherwise.

@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using weft::fuzz::require;
   const std::string_view body = weft::fuzz::text_of(data, size);
   try {
-    const EmbeddingRequest request = parse_embeddings(body, 64);
+    const EmbeddingRequest request = parse_embeddings(body, 64, {});
     require(!request.inputs.empty() && request.dimensions >= 0 && request.dimensions <= 64);
   } catch (const ApiError& error) {
     require(error.status == 400 && !error.message.empty());

@@ -2,11 +2,12 @@
 
 import json
 import re
+import shutil
 import threading
 
 import pytest
-from serving import CHAT, COMPLETIONS
-from test_serve_tools import QUESTION, WEATHER, ask, pytestmark, server  # noqa: F401
+from serving import CHAT, COMPLETIONS, serving
+from test_serve_tools import QUESTION, SHARED, STORIES, WEATHER, ask, pytestmark, server  # noqa: F401
 
 PERSON = {
     "type": "object",
@@ -152,6 +153,85 @@ def test_what_cannot_be(server):
         prompt = {"messages": QUESTION} if path == CHAT else {"prompt": "a"}
         status, answer = ask(server, path, **prompt, **body)
         assert status == 400 and part in answer["error"]["message"], (body, answer)
-    strict = {"type": "function", "function": {"name": "f", "strict": True}}
+    wrong = {"type": "object", "properties": {"a": {"type": "integer", "multipleOf": 5}}}
+    strict = {"type": "function", "function": {"name": "f", "strict": True, "parameters": wrong}}
     status, answer = ask(server, CHAT, messages=QUESTION, tools=[strict])
-    assert status == 400 and answer["error"]["param"] == "tools[0].function.strict"
+    assert status == 400 and "'multipleOf' at /properties/a" in answer["error"]["message"]
+
+
+# ---- calls that the model makes of itself --------------------------------------------------------------------
+FAMILY = SHARED / "causal_lms" / "qwen3"
+needs_family = pytest.mark.skipif(not FAMILY.is_dir(), reason="no shared data (WEFT_SHARED_DATA)")
+CALLING = """{% if tools %}{# <tool_call> #}{% endif %}{% for m in messages %}{{ m.content }}{% endfor %}"""
+BEGIN, END = 3, 4
+
+
+@pytest.fixture(scope="module")
+def calling(tmp_path_factory):
+    """A model of random weights whose tokens 3 and 4 begin and end calls."""
+    folder = tmp_path_factory.mktemp("calling") / "model"
+    shutil.copytree(FAMILY, folder, copy_function=shutil.copyfile)
+    tokenizer = folder / "tokenizer.json"
+    text = tokenizer.read_text().replace("<|user|>", "<tool_call>").replace("<|assistant|>", "</tool_call>")
+    tokenizer.write_text(text)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"max_position_embeddings": 2048}))
+    (folder / "chat.jinja").write_text(CALLING)
+    with serving("-m", str(folder), "--chat-template", str(folder / "chat.jinja")) as server:
+        yield server
+
+
+def strict(name, parameters):
+    return {"type": "function", "function": {"name": name, "strict": True, "parameters": parameters}}
+
+
+def test_free_text_is_what_it_is_without_a_grammar(tmp_path):
+    (tmp_path / "chat.jinja").write_text(CALLING)
+    with serving("-m", STORIES, "--chat-template", str(tmp_path / "chat.jinja")) as server:
+        for question in ("Once upon a time", "The cat", "<tool"):
+            body = {"messages": [{"role": "user", "content": question}], "max_tokens": 60, "temperature": 0}
+            texts = [
+                ask(server, CHAT, **body, tools=tools)[1]["choices"][0]["message"]["content"]
+                for tools in ([WEATHER], [strict("weather", PERSON)])
+            ]
+            assert texts[0] == texts[1] and texts[0]
+
+
+@needs_family
+@pytest.mark.parametrize("seed", range(6))
+def test_strict_calls_that_the_model_makes(calling, seed):
+    """The token that begins calls is made likely: whatever else the model writes is held to the functions."""
+    tools = [strict("weather", PERSON), {"type": "function", "function": {"name": "time"}}]
+    body = {"messages": QUESTION, "tools": tools, "max_tokens": 900, "temperature": 1, "seed": seed}
+    status, answer = ask(calling, CHAT, **body, logit_bias={str(BEGIN): 12, str(END): 12})
+    assert status == 200, answer
+    [choice] = answer["choices"]
+    calls = choice["message"]["tool_calls"]
+    for call in calls if choice["finish_reason"] != "length" else calls[:-1]:
+        if call["function"]["name"] == "weather":
+            check_person(call["function"]["arguments"])
+        else:  # not strict: any object
+            assert call["function"]["name"] == "time"
+            assert isinstance(json.loads(call["function"]["arguments"]), dict)
+
+
+@needs_family
+def test_one_strict_call(calling):
+    body = {"messages": QUESTION, "tools": [strict("weather", PERSON)], "max_tokens": 900}
+    bias = {str(BEGIN): 100}
+    status, answer = ask(calling, CHAT, **body, logit_bias=bias, parallel_tool_calls=False, temperature=0)
+    assert status == 200, answer
+    [choice] = answer["choices"]
+    assert choice["finish_reason"] == "tool_calls" and not choice["message"]["content"]
+    [call] = choice["message"]["tool_calls"]
+    check_person(call["function"]["arguments"])
+    # A stream gives the same call.
+    body |= {"stream": True, "logit_bias": bias, "parallel_tool_calls": False, "temperature": 0}
+    _, _, text = calling.ask("POST", CHAT, body)
+    events = [
+        json.loads(line.removeprefix("data: "))
+        for line in text.split("\n\n")
+        if line and "[DONE]" not in line
+    ]
+    deltas = [delta for event in events for delta in event["choices"][0]["delta"].get("tool_calls", [])]
+    assert "".join(d["function"]["arguments"] for d in deltas) == call["function"]["arguments"]

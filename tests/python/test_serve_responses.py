@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -51,7 +52,7 @@ def serving_tensors():
 def test_pooling(server):
     text = "Once upon a time, there was a little girl named Lily."
     states = states_of(text)
-    for pooling, expected in (("mean", states.mean(0)), ("last", states[-1])):
+    for pooling, expected in (("mean", states.mean(0)), ("last", states[-1]), ("cls", states[0])):
         answer, [got] = embed(server, input=text, pooling=pooling)
         np.testing.assert_allclose(got, unit(expected), atol=2e-3)
         assert answer["usage"] == {"prompt_tokens": len(states), "total_tokens": len(states)}
@@ -61,7 +62,7 @@ def test_pooling(server):
 def test_a_text_has_one_embedding(server):
     """Whatever is beside it, in pieces or whole, after a text that begins as it does."""
     texts = ["Once upon a time", "The cat", "A", "Once upon a time, there was a little dog. " * 20]
-    for pooling in ("mean", "last"):
+    for pooling in ("mean", "last", "cls"):
         alone = [embed(server, input=text, pooling=pooling)[1][0] for text in texts]
         _, many = embed(server, input=texts * 10, pooling=pooling)
         for i, row in enumerate(many):
@@ -79,6 +80,94 @@ def test_forms_of_embeddings(server):
     np.testing.assert_allclose(packed, plain[0], atol=1e-7)
     _, short = embed(server, input="Once upon", dimensions=7)
     np.testing.assert_allclose(short[0], unit(plain[0, :7]), atol=1e-6)
+    _, [own] = embed(server, input="Once upon", normalize=False)
+    assert abs(np.linalg.norm(own) - 1) > 0.01
+    np.testing.assert_allclose(unit(own), plain[0], atol=1e-6)
+
+
+def pooling_of(*modes):
+    names = (
+        "cls_token",
+        "mean_tokens",
+        "max_tokens",
+        "mean_sqrt_len_tokens",
+        "weightedmean_tokens",
+        "lasttoken",
+    )
+    config = {"word_embedding_dimension": 64, "include_prompt": True}
+    return config | {f"pooling_mode_{name}": name in modes for name in names}
+
+
+def module(index, kind, path):
+    return {
+        "idx": index,
+        "name": str(index),
+        "path": path,
+        "type": f"sentence_transformers.models.{kind}",
+    }
+
+
+def folder_of(tmp_path, modules, pooling, path="1_Pooling"):
+    """The model with sentence-transformers' files beside it."""
+    folder = tmp_path / "stories"
+    shutil.copytree(STORIES, folder)
+    (folder / path).mkdir()
+    (folder / path / "config.json").write_text(json.dumps(pooling))
+    if modules is not None:
+        (folder / "modules.json").write_text(json.dumps(modules))
+    return str(folder)
+
+
+WHOLE = [module(0, "Transformer", ""), module(1, "Pooling", "1_Pooling")]
+
+
+@pytest.mark.parametrize(
+    ("modules", "mode", "normalized", "index"),
+    [
+        ([*WHOLE, module(2, "Normalize", "2_Normalize")], "lasttoken", True, -1),
+        (WHOLE, "cls_token", False, 0),
+        (None, "cls_token", True, 0),
+    ],
+)
+def test_files_of_sentence_transformers(tmp_path, modules, mode, normalized, index):
+    text = "Once upon a time, there was a dog."
+    expected = states_of(text)
+    with serving.serving("-m", folder_of(tmp_path, modules, pooling_of(mode))) as own:
+        _, [got] = embed(own, input=text)
+        np.testing.assert_allclose(unit(got), unit(expected[index]), atol=2e-3)
+        assert (abs(np.linalg.norm(got) - 1) < 1e-5) == normalized
+        _, [mean] = embed(own, input=text, pooling="mean")
+        np.testing.assert_allclose(unit(mean), unit(expected.mean(0)), atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("modules", "modes", "part"),
+    [
+        (WHOLE, ("max_tokens",), "pools by max; weft has cls, mean and lasttoken"),
+        (WHOLE, ("mean_tokens", "lasttoken"), "pools by several modes"),
+        ([*WHOLE, module(2, "Dense", "2_Dense")], ("mean_tokens",), "has a module 'Dense'"),
+    ],
+)
+def test_files_of_sentence_transformers_that_are_refused(tmp_path, modules, modes, part):
+    with serving.serving("-m", folder_of(tmp_path, modules, pooling_of(*modes))) as own:
+        status, answer = ask(own, "/v1/embeddings", input="a")
+        assert status == 400 and part in answer["error"]["message"]
+        assert own.complete(prompt="Once", max_tokens=2)["choices"]  # texts are written as ever
+
+
+@pytest.mark.parametrize(
+    ("modules", "pooling", "part"),
+    [
+        ([module(0, "Pooling", "../1_Pooling")], pooling_of("mean_tokens"), "leads out of the folder"),
+        ({"idx": 0}, pooling_of("mean_tokens"), "must be a list of modules"),
+        ([5], pooling_of("mean_tokens"), "modules.json'"),
+        (WHOLE, pooling_of("mean_tokens") | {"more": 1}, "unknown key 'more'"),
+        (WHOLE, pooling_of("mean_tokens") | {"pooling_mode_lasttoken": 5}, "pooling_mode_lasttoken"),
+    ],
+)
+def test_damaged_files_of_sentence_transformers(tmp_path, modules, pooling, part):
+    result = serving.run("-m", folder_of(tmp_path, modules, pooling), "--port", "0")
+    assert result.returncode == 1 and part in result.stderr, result.stderr
 
 
 @pytest.mark.parametrize(

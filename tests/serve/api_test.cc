@@ -138,7 +138,7 @@ TEST(ApiRequests, ErrorsNameTheParameter) {
       {R"({"messages": [{"role": "user", "content": "a"}], "parallel_tool_calls": 1})",
        "parallel_tool_calls"},
       {R"({"messages": [{"role": "user", "content": "a"}],
-           "tools": [{"type": "function", "function": {"name": "f", "strict": true}}]})",
+           "tools": [{"type": "function", "function": {"name": "f", "strict": 1}}]})",
        "tools[0].function.strict"},
       {R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})", "messages[0].content"},
       {R"({"messages": [{"role": "user", "content": 5}]})", "messages[0].content"},

@@ -304,6 +304,50 @@ TEST(Grammars, Marks) {
   EXPECT_FALSE(has_token(*any->mask(any->after_bytes(any->start(), "\"")), special));
 }
 
+JsonCalls calls_in(JsonCalls::FreeText text) {
+  JsonCalls calls{.first = {{"f", OrderedJson::parse("{\"type\": \"null\"}")}}, .more = {}, .end = "}"};
+  calls.close = {"]"};
+  calls.free_text = std::move(text);
+  return calls;
+}
+
+TEST(Grammars, CallsInFreeText) {
+  const ByteTokenizer tokenizer({"<<", "<c>", "c>f", "n<", "\xC3", "a<c"});
+  const auto grammar = grammar_of(json_call_rules(calls_in({.begin = "<<c>", .may_go_on = true})), tokenizer);
+  expect(grammar, Fit::Whole,
+         {"", "a", "<", "<<", "<<c", "<c>f", "<<<<", "<<d", "a\n<<<c>fnull}", "<<c>fnull}] and <",
+          "<<c>fnull}]<<<c>fnull}]", std::string("\0\xFF", 1), "\xC3\xA9\"\\"});
+  expect(grammar, Fit::Beginning, {"<<c>", "<<<c>", "<<<<c>f", "<<c>fnull", "<<c>fnull}]<<c>fnul"});
+  expect(grammar, Fit::No, {"<<c>g", "<<c> ", "<<c>fnull} ", "<<c>fnull}]<<c>x", "\xF8"});
+  for (const char* text : {"a<", "<<", "<<c", "<<c>fnull}]", ""}) expect_masks(*grammar, tokenizer, text);
+  // Without more calls, the text ends with the first.
+  const auto one = grammar_of(json_call_rules(calls_in({.begin = "<<c>"})));
+  expect(one, Fit::Whole, {"a<<c>fnull}", "<<c>fnull}]", "a"});
+  expect(one, Fit::No, {"<<c>fnull}]a", "<<c>fnull}<<c>"});
+  EXPECT_TRUE(one->is_complete(one->after_bytes(one->start(), "<<c>fnull}]")));
+}
+
+TEST(Grammars, CallsThatAreTheWholeText) {
+  const auto grammar = grammar_of(json_call_rules(calls_in({.begin = "{", .is_at_start = true})));
+  expect(grammar, Fit::Whole, {"", " \n", "a {", "\t{fnull}", "{fnull}]", " a{x", "<{"});
+  expect(grammar, Fit::Beginning, {"{", " {f", "{fnull"});
+  expect(grammar, Fit::No, {"{x", " { f", "{fnull}a"});
+}
+
+TEST(Grammars, CallsBehindAMark) {
+  const ByteTokenizer tokenizer;
+  const int64_t special = tokenizer.vocab_size() - 2;
+  const std::string mark(1, static_cast<char>(mark_byte(0)));
+  const auto grammar =
+      grammar_of(json_call_rules(calls_in({.begin = mark, .may_go_on = true})), tokenizer, {special});
+  const int32_t free = grammar->after_bytes(grammar->start(), "any {text");
+  EXPECT_TRUE(has_token(*grammar->mask(free), special));
+  const int32_t call = grammar->after(free, special);
+  EXPECT_FALSE(grammar->is_accepting(call));
+  EXPECT_FALSE(has_token(*grammar->mask(call), special));
+  EXPECT_EQ(grammar->after_bytes(call, "fnull}]any {text"), free);
+}
+
 TEST(Grammars, Sizes) {
   // Many states: each is found again, and the automaton says when it is large.
   const auto grammar = schema_grammar(

@@ -1,0 +1,89 @@
+#include "serve/sentence_transformer.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "core/printable.h"
+#include "io/json.h"
+#include "models/json_fields.h"
+#include "weft/error.h"
+
+namespace weft::serve {
+namespace {
+
+constexpr const char *kModules = "modules.json", *kPooling = "1_Pooling";
+
+// The last part of a module's class: "Pooling" of "sentence_transformers.models.Pooling".
+std::string kind_of(const std::string& type) { return type.substr(type.rfind('.') + 1); }
+
+// source: Pooling of sentence-transformers, which puts what several of its modes give one behind another.
+void read_pooling(const std::string& path, EmbeddingDefaults& defaults) {
+  const Json json = read_json(path);
+  const std::string where = fmt::format("'{}'", path);
+  const models::JsonFields fields(json, where);
+  std::vector<std::string> modes;
+  for (const auto& [key, mode] : {std::pair{"pooling_mode_cls_token", "cls"},
+                                  {"pooling_mode_mean_tokens", "mean"},
+                                  {"pooling_mode_lasttoken", "lasttoken"},
+                                  {"pooling_mode_max_tokens", "max"},
+                                  {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens"},
+                                  {"pooling_mode_weightedmean_tokens", "weightedmean"}})
+    if (fields.boolean(key, false)) modes.emplace_back(mode);
+  if (modes.empty()) modes.push_back(fields.text("pooling_mode", "mean"));
+  for (const char* key : {"word_embedding_dimension", "embedding_dimension"}) fields.pass_over(key);
+  if (!fields.boolean("include_prompt", true))
+    defaults.refusal = fmt::format("{} leaves prompts out of the mean", where);
+  fields.check_all_understood({});
+  if (modes.size() == 1 && modes[0] == "cls")
+    defaults.pooling = Pooling::First;
+  else if (modes.size() == 1 && modes[0] == "lasttoken")
+    defaults.pooling = Pooling::Last;
+  else if (modes.size() == 1 && modes[0] == "mean")
+    defaults.pooling = Pooling::Mean;
+  else
+    defaults.refusal = fmt::format("{} pools by {}; weft has cls, mean and lasttoken", where,
+                                   modes.size() > 1 ? "several modes" : printable(modes[0]));
+}
+
+}  // namespace
+
+EmbeddingDefaults read_embedding_defaults(const std::string& model) {
+  namespace fs = std::filesystem;
+  EmbeddingDefaults defaults;
+  const fs::path folder(model), modules = folder / kModules;
+  const auto read_pooling_in = [&](const fs::path& part) {
+    const fs::path file = folder / part / "config.json";
+    if (fs::exists(file)) read_pooling(file.string(), defaults);
+  };
+  if (!fs::exists(modules)) {
+    read_pooling_in(kPooling);
+    return defaults;
+  }
+  const Json json = read_json(modules.string());
+  const std::string where = fmt::format("'{}'", modules.string());
+  WEFT_CHECK(json.is_array(), where + " must be a list of modules");
+  defaults.is_normalized = false;
+  for (const Json& module : json) {
+    const models::JsonFields fields(module, where);
+    const std::string kind = kind_of(fields.text("type", "")), path = fields.text("path", "");
+    const fs::path part(path);
+    bool is_inside = part.is_relative();
+    for (const fs::path& step : part) is_inside = is_inside && step != "..";
+    WEFT_CHECK(is_inside, fmt::format("{}: the path '{}' leads out of the folder", where, printable(path)));
+    if (kind == "Pooling")
+      read_pooling_in(part);
+    else if (kind == "Normalize")
+      defaults.is_normalized = true;
+    else if (kind != "Transformer")
+      defaults.refusal =
+          fmt::format("{} has a module '{}', which weft does not compute", where, printable(kind));
+    else
+      WEFT_CHECK(path.empty() || path == ".",
+                 fmt::format("{}: the model lies in '{}'; give that folder", where, printable(path)));
+  }
+  return defaults;
+}
+
+}  // namespace weft::serve
