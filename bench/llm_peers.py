@@ -3,6 +3,7 @@
 
 All run on random weights of one shape, made here and thrown away, with the same prompt, length and threads. Decode
 is also given as bytes of weights read per second, in percent of the read bandwidth that weft measured in this run.
+--llama-cpp DIR: builds of llama.cpp or ik_llama.cpp for this processor, whose llama-bench measures the same GGUF files.
 The table goes to build/bench/llm-peers.md, everything to llm-peers.json.
 """
 
@@ -12,9 +13,11 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from llm_shapes import SHAPES
+from llm_worker import GGML_TYPES, write_gguf
 from run import PEERS_PYTHON, TOP, environment, pinned, print_table, usable_cores
 from suite import markdown
 
@@ -24,7 +27,7 @@ PEERS = {"torch": "torch", "ctranslate2": "ctranslate2", "llama_cpp": "llama.cpp
 
 def weft_report(options, layers: int, schemes: list[str], *more: str) -> dict:
     command = [
-        TOP / ".venv/bin/weft",
+        *options.weft.split(),
         "bench",
         "llm",
         "--shape",
@@ -68,6 +71,29 @@ def run_weft(options, layers: int) -> tuple[float, list[dict]]:
     return runs[0][1]["read_gb_per_second"], list(rows.values())
 
 
+def run_gguf(options, layers: int) -> list[dict]:
+    """weft and the builds of llama.cpp on one GGUF file of random weights after the other."""
+    shape, rows = SHAPES[options.shape].with_layers(layers), {}
+    for weights in options.gguf.split(","):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "random.gguf"
+            write_gguf(path, shape, weights, options.prompt + options.generated + 8)
+            command = [*options.weft.split(), "bench", "llm", "-m", path, "-o", "json"]
+            command += ["--pp", options.prompt, "--tg", options.generated, "-r", options.repetitions]
+            command += ["--threads", options.threads]
+            for build in options.llama_cpp:
+                command += ["--llama-cpp", build]
+            result = subprocess.run(
+                [str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True
+            )
+        for test in json.loads(result.stdout)["tests"]:
+            peer = test["execution"] if "llama.cpp" in test["execution"] else "weft"
+            row = rows.setdefault((peer, weights), {"peer": peer, "weights": f"{weights}, GGUF"})
+            row["gb_per_token"] = test["gb_per_token"]
+            row["prefill" if test["test"].startswith("pp") else "decode"] = test["tokens_per_second"]
+    return list(rows.values())
+
+
 def run_peer(peer: str, options, layers: int, limit: float) -> tuple[list[dict], str]:
     """Its rows, and why there are no more."""
     numbers = (layers, options.prompt, options.generated, options.repetitions, options.threads)
@@ -105,19 +131,30 @@ def main():
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--threads", type=int, default=len(usable_cores()))
     parser.add_argument("--schemes", default="bfloat16,int8,int4-g32", help="weft's schemes of weights")
-    parser.add_argument("--peers", default=",".join(PEERS), help="which peers to run")
+    parser.add_argument("--peers", default=",".join(PEERS), help="which peers to run; '': none")
     parser.add_argument("--limit", type=float, default=900, help="seconds after which a peer is stopped")
+    parser.add_argument("--weft", default=str(TOP / ".venv/bin/weft"), help="the command")
+    parser.add_argument("--output", type=Path, default=TOP / "build/bench", help="the folder of the reports")
+    parser.add_argument(
+        "--llama-cpp", action="append", default=[], metavar="DIR", help="a build; may be repeated"
+    )
+    parser.add_argument("--gguf", default=",".join(GGML_TYPES), help="types of the GGUF files of --llama-cpp")
     options = parser.parse_args()
-    unknown = set(options.peers.split(",")) - set(PEERS)
+    if others := set(options.gguf.split(",")) - set(GGML_TYPES):
+        parser.error(f"unknown types: {', '.join(sorted(others))}; there are {', '.join(GGML_TYPES)}")
+    options.peers = [peer for peer in options.peers.split(",") if peer]
+    unknown = set(options.peers) - set(PEERS)
     if unknown:
         parser.error(f"unknown peers: {', '.join(sorted(unknown))}; there are {', '.join(PEERS)}")
-    if not PEERS_PYTHON.exists():
+    if options.peers and not PEERS_PYTHON.exists():
         parser.error("no .venv-peers: run bench/setup_peers (or make bench-peers)")
 
     layers = options.layers or SHAPES[options.shape].layers
     read, rows = run_weft(options, layers)
     failures = {}
-    for peer in options.peers.split(","):
+    if options.llama_cpp:
+        rows += run_gguf(options, layers)
+    for peer in options.peers:
         print(f"{PEERS[peer]} ...", file=sys.stderr, flush=True)
         found, failure = run_peer(peer, options, layers, options.limit)
         rows += found
@@ -136,7 +173,7 @@ def main():
     ]
     table = [
         [
-            PEERS.get(row["peer"], "weft"),
+            PEERS.get(row["peer"], row["peer"]),
             row["weights"],
             f"{row['gb_per_token']:.3f}",
             f"{row['prefill']:.1f}",
@@ -149,7 +186,7 @@ def main():
     print_table(header, table)
     failed = [f"- {PEERS[peer]} failed: {failure}" for peer, failure in failures.items()]
     print("\n".join(failed))
-    folder = TOP / "build/bench"
+    folder = options.output
     folder.mkdir(parents=True, exist_ok=True)
     report = {
         "shape": options.shape,

@@ -1,15 +1,18 @@
 // weft bench llm: prefill (pp) and decode (tg) speed, as mean and standard deviation of some runs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/llama_bench.h"
 #include "cli/llm.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
 #include "cli/usage.h"
+#include "models/paged_batch.h"
 #include "models/weight_source.h"
 #include "runtime/ceilings.h"
 #include "runtime/host.h"
@@ -51,7 +54,12 @@ class Bench {
     check(arguments.shape.empty() || arguments.random_weights,
           "--shape has no weights of its own: add --random-weights");
     check(arguments.draft_shape.empty() || arguments.ladder, "--draft-shape is for --ladder");
+    check(arguments.llama_cpp.empty() || arguments.model.folder.ends_with(".gguf"),
+          "--llama-cpp measures GGUF files: give --model FILE.gguf");
+    check(arguments.llama_cpp.empty() || arguments.schemes.empty(),
+          "--llama-cpp measures the file as it is: leave --schemes out");
     device_ = arguments.model.device_of_model();
+    check(device_ == Device() || arguments.llama_cpp.empty(), "--llama-cpp measures on the CPU alone");
     check(device_ == Device() || !arguments.ladder,
           "--ladder compares what there is on the CPU alone; --schemes compares weights on a device");
     // Ranks measure together, as they compute.
@@ -70,6 +78,7 @@ class Bench {
       for (const int64_t size : arguments_.generate_sizes)
         if (size > 0) decode(*model, size, "");
     }
+    for (const std::string& directory : arguments_.llama_cpp) measure_llama_cpp(directory);
   }
 
   void print() const {
@@ -153,6 +162,7 @@ class Bench {
       squares += rate * rate;
     }
     const double n = arguments_.repetitions;
+    cache_bytes_ = PagedBatch::cache_bytes_per_token(model);
     Row row{name_,
             weights_of(model),
             test,
@@ -250,6 +260,28 @@ class Bench {
     if (read_gbs_ > 0) rows_.back().share = rows_.back().gigabytes * rows_.back().mean / read_gbs_;
   }
 
+  // Behind weft's rows of the same file: the same bytes for a token, and the same operations.
+  void measure_llama_cpp(const std::string& directory) {
+    const std::vector<LlamaBenchFigure> figures =
+        run_llama_bench(directory, {.model = arguments_.model.folder,
+                                    .prompts = arguments_.prompt_sizes,
+                                    .generated = arguments_.generate_sizes,
+                                    .depth = arguments_.depth,
+                                    .repetitions = arguments_.repetitions,
+                                    .threads = get_num_threads()});
+    for (const LlamaBenchFigure& figure : figures) {
+      const auto own =
+          std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.test == figure.test; });
+      if (own == rows_.end()) continue;  // a test of no tokens
+      Row row = *own;
+      row.execution = figure.program;
+      row.share *= figure.mean / row.mean;
+      row.mean = figure.mean, row.deviation = figure.deviation;
+      row.ranks.clear();
+      rows_.push_back(row);
+    }
+  }
+
   void ladder() {
     const int64_t size = arguments_.generate_sizes.empty() ? 64 : arguments_.generate_sizes[0];
     {
@@ -313,7 +345,8 @@ class Bench {
     nlohmann::ordered_json result = {{"cpu", runtime::host_cpu_brand()},
                                      {"device", device_.str()},
                                      {"threads", get_num_threads()},
-                                     {"read_gb_per_second", read_gbs_}};
+                                     {"read_gb_per_second", read_gbs_},
+                                     {"cache_bytes_per_token", cache_bytes_}};
     result["tests"] = nlohmann::ordered_json::array();
     for (const Row& row : rows_) {
       result["tests"].push_back({{"model", row.model},
@@ -340,6 +373,7 @@ class Bench {
   std::string name_;
   Device device_;
   double read_gbs_ = 0;  // of the process's memory; 0 on a device
+  int64_t cache_bytes_ = 0;  // of keys and values, for a token
   std::vector<Row> rows_;
 };
 

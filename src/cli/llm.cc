@@ -48,8 +48,8 @@ void ModelArguments::add_weights_to(CLI::App* command) {
       ->check(one_of(schemes_and({"none"})));
   command
       ->add_option("--cache-dtype", cache_dtype,
-                   "Of the KV cache: float32, bfloat16 or float16 (default: the weights')")
-      ->check(one_of(weight_dtypes()));
+                   "Of the KV cache: float32, bfloat16, float16 or int8 (default: the weights')")
+      ->check(one_of(cache_dtypes()));
   command->add_option("--threads", threads, "Number of threads (default: all cores)")
       ->check(integer_in(1, 1024));
 }
@@ -242,6 +242,13 @@ ModelCommands::ModelCommands(CLI::App& app, CLI::App& bench) {
       ->add_option("--draft-shape", bench_.draft_shape,
                    "The draft model's shape for --ladder (default: prompt-lookup)")
       ->check(one_of(models::config_names()));
+  bench_command_
+      ->add_option(
+          "--llama-cpp", bench_.llama_cpp,
+          "Directory of a build of llama.cpp or ik_llama.cpp, or of its llama-bench, which measures the "
+          "GGUF file as well; may be repeated")
+      ->check(not_empty())
+      ->allow_extra_args(false);
   bench_command_->add_option("--format,-o", bench_.format, "md, json or csv (default: md)")
       ->check(one_of({"md", "json", "csv"}));
   bench_.model.add_to(bench_command_);

@@ -74,7 +74,7 @@ struct BenchLlmArguments {
   std::vector<int64_t> prompt_sizes = {512}, generate_sizes = {128};
   int64_t depth = 0;
   int repetitions = 5, layers = 0;
-  std::vector<std::string> schemes;
+  std::vector<std::string> schemes, llama_cpp;  // the latter: directories of builds
   uint64_t seed = 0;
 };
 int bench_llm(const BenchLlmArguments& arguments);

@@ -207,6 +207,12 @@ CLI::Validator not_empty() {
 }
 
 std::vector<std::string> weight_dtypes() { return {"float32", "bfloat16", "float16"}; }
+
+std::vector<std::string> cache_dtypes() {
+  std::vector<std::string> dtypes = weight_dtypes();
+  dtypes.emplace_back("int8");
+  return dtypes;
+}
 std::vector<std::string> quantization_schemes() {
   return {"int8", "int4-g32", "int4-g64", "int4-g128", "int4-g256"};
 }

@@ -35,6 +35,7 @@ CLI::Validator not_empty();
 
 // The names that options of several commands take.
 std::vector<std::string> weight_dtypes();
+std::vector<std::string> cache_dtypes();
 std::vector<std::string> quantization_schemes();
 
 }  // namespace weft::cli

@@ -49,7 +49,7 @@ std::string find_program(const std::string& program) {
   return "";
 }
 
-ProcessResult run_process(const std::vector<std::string>& arguments) {
+ProcessResult run_process(const std::vector<std::string>& arguments, Errors errors) {
   ProcessResult result;
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
@@ -71,7 +71,7 @@ ProcessResult run_process(const std::vector<std::string>& arguments) {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, writer.get(), 1);
-    posix_spawn_file_actions_adddup2(&actions, writer.get(), 2);
+    if (errors == Errors::Taken) posix_spawn_file_actions_adddup2(&actions, writer.get(), 2);
     error = ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environment.data());
     posix_spawn_file_actions_destroy(&actions);
   }

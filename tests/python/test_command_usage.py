@@ -108,7 +108,10 @@ WRONG = [
     ),
     (GENERATE + " --quantize int4-g33", "--quantize: expected int8, "),
     (GENERATE + " --quantize int4_g32", "did you mean 'int4-g32'?"),
-    (GENERATE + " --cache-dtype int8", "--cache-dtype: expected float32, bfloat16 or float16, got 'int8'"),
+    (
+        GENERATE + " --cache-dtype int4",
+        "--cache-dtype: expected float32, bfloat16, float16 or int8, got 'int4'",
+    ),
     (GENERATE + " --activations int6", "did you mean 'int16'?"),
     (GENERATE + " --max-positions 0", "--max-positions: expected an integer between 1 and "),
     (GENERATE + " --threads many", "--threads: expected an integer"),
@@ -156,6 +159,9 @@ WRONG = [
     (BENCH + " --schemes int8,int9", "--schemes: expected int8, "),
     (BENCH + " --format cvs", "--format: expected md, json or csv, got 'cvs'; did you mean 'csv'?"),
     (BENCH + " --draft-shape tiny", "--draft-shape is for --ladder"),
+    (BENCH + " --llama-cpp d", "--llama-cpp measures GGUF files: give --model FILE.gguf"),
+    ("bench llm -m m.gguf --llama-cpp d --schemes int8", "measures the file as it is: leave --schemes out"),
+    ("bench llm -m m.gguf --llama-cpp=", "--llama-cpp: expected"),
     # compile
     ("compile", "compile: the script is missing"),
     ("compile --reprot s.py", "compile: unknown option '--reprot'; did you mean '--report'?"),
