@@ -1,14 +1,13 @@
 """NumPy's and Python's functions of single numbers in native loops: values, types, errors and warnings as Python has them."""
 
 import functools
-import math
 import sys
-import warnings
 
 import numpy as np
 import pytest
 import weft
-from support.compare import assert_same, check, check_loop, outcome
+from loop_expressions import check_expression, loop_of
+from support.compare import assert_same, check, check_loop
 
 NAN, INFINITY = float("nan"), float("inf")
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.7, 2.675, 1e15, -7.25, 0.125, 0.1, 1e-300]
@@ -50,69 +49,6 @@ np.copysign(a, -1);np.logical_or(a, 0);math.erf(a);math.radians(a);np.hypot(a, 1
 # From 3.12 on sum() makes up for the rounding of floats: Python performs it.
 if sys.version_info >= (3, 12):
     OF_FLOAT, OF_SCALAR = ([text for text in texts if "sum(" not in text] for texts in (OF_FLOAT, OF_SCALAR))
-
-
-def loop_of(text):
-    lines = [
-        "def program(x, y, out):",
-        "    last = None",
-        "    for i in range(len(x)):",
-        "        a, b = x[i], y[i]",
-        f"        last = {text}",
-        "        out.append(last)",
-        "    return last",
-    ]
-    scope = {"np": np, "math": math}
-    exec(compile("\n".join(lines), "<loop>", "exec"), scope)
-    return scope["program"]
-
-
-def told(function, *arguments):
-    """What a call gives or raises, and what it warns of."""
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        result = outcome(function, *arguments)
-    return result, sorted(str(one.message) for one in found)
-
-
-def parted(text, values, two):
-    """The values of which Python says nothing, and the others."""
-    function = functools.partial(eval, text)
-    good, bad = [], []
-    for a in values:
-        for b in values if two else [a]:
-            with np.errstate(all="raise"):
-                try:
-                    function({"np": np, "math": math, "a": a, "b": b, "i": 1})
-                    good.append((a, b))
-                except Exception:
-                    bad.append((a, b))
-    return good, bad
-
-
-def check_expression(text, values, two=False, as_values=list):
-    good, bad = parted(text, values, two)
-    good = [good[i] for i in np.random.default_rng(1).permutation(len(good))[:300]]
-    program = loop_of(text)
-    x, y = (as_values([pair[k] for pair in good] * (1 + 40 // len(good))) for k in range(2))
-    compiled = weft.compile(program)
-    for _ in range(2):
-        expected, actual = [], []
-        result = told(program, x, y, expected)
-        assert told(compiled, x, y, actual)[1] == [], text
-        assert_same(actual, expected)
-        assert_same(compiled(x, y, []), result[0])
-    report = weft.compiler.explain(program)(x, y, [])
-    assert not report.breaks, (text, report.breaks)
-    assert any(kernel["name"].startswith("loop_") for kernel in report.kernels), text
-    # Behind others, and with others behind them.
-    for a, b in bad[:6]:
-        x_of_bad, y_of_bad = (as_values([*values[:20], one, *values[:3]]) for values, one in ((x, a), (y, b)))
-        expected, actual = [], []
-        mine, theirs = told(compiled, x_of_bad, y_of_bad, actual), told(program, x_of_bad, y_of_bad, expected)
-        assert_same(actual, expected)
-        assert_same(mine[0], theirs[0])
-        assert mine[1] == theirs[1], (text, a, b)
 
 
 @pytest.mark.parametrize("text", OF_FLOAT)

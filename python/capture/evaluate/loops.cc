@@ -184,9 +184,9 @@ class LoopTypes {
     LoopValue result;
     result.index = number_of(value);
     if (value->kind == Kind::Cell) {
-      if (!value->items[0] || !open_.insert(value.get()).second) return {};
+      if (!open_.insert(value.get()).second) return {};
       result.kind = LoopKind::Cell;
-      result.items = {type(value->items[0])};
+      result.items = {value->items[0] ? type(value->items[0]) : LoopValue()};
       open_.erase(value.get());
       return result;
     }

@@ -345,6 +345,7 @@ LoopValue LoopBuilder::unary(Op op, const LoopValue& a) {
 }
 
 Expr LoopBuilder::truth(const LoopValue& value) {
+  if (value.kind == LoopKind::ScalarArray) return truth(scalar_of(value));
   if (value.kind == LoopKind::Const && value.object == Py_None) return Expr::constant("false");
   if (value.is_complex()) return Expr::apply(op::kAnyIsNot0, {value.items[0].expr, value.items[1].expr});
   if (value.kind == LoopKind::Either) return truth(value.items[0]);

@@ -99,10 +99,11 @@ LoopValue LoopBuilder::number_of_list(const LoopValue& list, const LoopValue& ke
 }
 
 LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& key) {
-  if (container.kind == LoopKind::Tuple && key.known) {
+  if (container.kind == LoopKind::Dict) return item_of_dict(container, key, nullptr);
+  if ((container.kind == LoopKind::Tuple || container.kind == LoopKind::List) && key.known) {
     const auto size = static_cast<int64_t>(container.items.size());
     const int64_t index = *key.known < 0 ? *key.known + size : *key.known;
-    if (index < 0 || index >= size) throw LoopUnsupported{"a tuple index out of range"};
+    if (index < 0 || index >= size) throw LoopUnsupported{"an index out of range"};
     return container.items[static_cast<size_t>(index)];
   }
   if (container.kind == LoopKind::Pending) return subscript(materialized(container), key);
@@ -140,6 +141,7 @@ LoopValue LoopBuilder::subscript(const LoopValue& container, const LoopValue& ke
 Expr LoopBuilder::stored(const LoopValue& value, DType dtype) {
   if (dtype == DType::C128 && (value.is_number() || value.is_complex())) return element_of_complex(value);
   if (value.kind == LoopKind::Either) return stored(value.items[0], dtype);
+  if (value.kind == LoopKind::ScalarArray) return stored(scalar_of(value), dtype);
   if (!value.is_number()) throw LoopUnsupported{"assignment of what is not a number"};
   const bool is_float =
       value.kind == LoopKind::Float || (value.kind == LoopKind::Numpy && is_floating(value.dtype));

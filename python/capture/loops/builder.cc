@@ -166,6 +166,8 @@ loopir::Way LoopBuilder::jump_to(const std::vector<LoopFrame>& from) {
 
 loopir::Exit LoopBuilder::exit_to(LoopExit::Kind kind, std::vector<LoopFrame> frames) {
   if (parallel_) return {};
+  // A call that a polyfill stands in for is Python's to perform from its beginning.
+  frames.erase(std::find_if(frames.begin(), frames.end(), stands_in), frames.end());
   drop_dead(frames);
   loopir::Exit exit;
   for_each_leaf(frames, [&](LoopValue& leaf) { exit.words.push_back(as_word(leaf)); });
@@ -290,7 +292,9 @@ void LoopBuilder::execute_block(int id) {
       block_edges_.resize(num_edges);
       if (split_either()) break;
       const bool inside = before_.size() > 1 || (at >= result_.head && at < result_.end);
-      if (inside && !checked_ && !parallel_) {
+      const bool is_raised = in.op == Op::Raise && is_polyfill(before_.back());
+      if (is_raised && first_reason_.empty()) std::tie(first_reason_, first_line_) = stood_in_for();
+      if (inside && !checked_ && !parallel_ && !is_raised) {
         result_.notes.push_back(fmt::format("{}:{}: {}", code.file(), code.line(at), unsupported.reason));
         if (first_reason_.empty()) {
           first_reason_ = unsupported.reason;

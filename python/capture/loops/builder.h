@@ -359,6 +359,8 @@ class LoopBuilder {
   LoopValue allocated(DType dtype, const std::vector<std::string>& sizes, const std::string& condition = "",
                       const std::string& otherwise = "", bool is_fortran = false);
   LoopValue in_new_memory(const LoopValue& value, bool is_fortran);
+  LoopValue scalar_array(const LoopValue& number);
+  LoopValue scalar_of(const LoopValue& value);
   std::string order_vote(const LoopValue& value, int i, int j, const std::vector<std::string>& sizes,
                          std::set<std::string>& heard);
   bool is_in_fortran_order(const LoopValue& value);
@@ -430,6 +432,7 @@ class LoopBuilder {
   // What a new iterator gives, and how often.
   std::pair<LoopValue, std::string> iteration(const LoopValue& value);
   LoopValue reversed(const LoopValue& value);
+  std::optional<LoopValue> rows_written_out(PyObject* callable, const std::vector<LoopValue>& args);
   void iterate_rest(const Instruction& in);
   // ---- ranges of few numbers (unrolled.cc) ----
   bool is_to_be_unrolled(const LoopValue& iterator);
@@ -439,12 +442,49 @@ class LoopBuilder {
 
   // ---- Python functions (functions.cc) ----
   using Keywords = std::vector<std::pair<PyObject*, LoopValue>>;
+  // What a call takes from the stack; the last of `args` have the names.
+  struct Operands {
+    LoopValue callable;
+    std::vector<LoopValue> args;
+    PyObject* names = nullptr;
+    Keywords take_keywords();
+  };
+  Operands operands_of_call(const Instruction& in);
   void call(const Instruction& in);
+  void call_known(const Instruction& in);
+  void call_method(const LoopValue& method, std::vector<LoopValue>& args, PyObject* names);
   void call_function(PyObject* function, std::vector<LoopValue> args, const Keywords& keywords);
   void call_nested(const LoopValue& function, std::vector<LoopValue> args, const Keywords& keywords);
-  void enter(LoopFrame entered, PyObject* defaults, const std::vector<LoopValue>& cells,
+  struct Defaults {
+    PyObject *positional = nullptr, *keyword_only = nullptr;
+  };
+  std::vector<LoopValue> bound_arguments(const Code& code, const Defaults& defaults,
+                                         std::vector<LoopValue> args, const Keywords& keywords);
+  void enter(LoopFrame entered, const Defaults& defaults, const std::vector<LoopValue>& cells,
              std::vector<LoopValue> args, const Keywords& keywords);
   LoopValue pinned_cell(PyObject* cell);
+
+  static constexpr size_t kMaxCallDepth = 12;  // of calls that are entered
+
+  // ---- functions and generators that the loop makes (closures.cc) ----
+  LoopValue made_function(const LoopValue& code, const LoopValue& closure);
+  void note_in_variable(const LoopValue& value) const;
+  void call_closure(const LoopValue& closure, std::vector<LoopValue> args, const Keywords& keywords);
+  LoopValue made_generator(PyObject* function, const std::vector<LoopValue>& cells,
+                           std::vector<LoopValue> args, const Keywords& keywords);
+  void resume();
+  void yield_value();
+  void end_generator();
+
+  // ---- polyfills (polyfills.cc) ----
+  bool in_stand_in() const;
+  // The program may see what follows: only what a polyfill does with its own values is done within one.
+  void note_effect() const;
+  // `why`: what keeps native code from the call itself.
+  bool enter_polyfill(const Instruction& in, const std::string& why);
+  // Of the frame being left where a polyfill raises: why Python performs the call, and its line.
+  std::pair<std::string, int> stood_in_for() const;
+  void leave_stand_in();
   void store_in_cell(const LoopValue& cell, const LoopValue& value);
 
   // ---- calls (calls.cc) ----
@@ -455,10 +495,14 @@ class LoopBuilder {
   bool call_math(const std::string& name, const std::vector<LoopValue>& args);
   bool call_numpy(const std::string& name, const std::vector<LoopValue>& args);
 
-  // ---- tuples of numbers (tuples.cc) ----
+  // ---- tuples, lists and dicts of numbers that are written out (tuples.cc) ----
   bool call_on_items(const std::string& name, const std::vector<LoopValue>& args);
   std::optional<LoopValue> is_among(const LoopValue& items, const LoopValue& value);
   std::optional<LoopValue> item_at(const LoopValue& items, const LoopValue& key);
+  std::optional<LoopValue> chosen_item(const Expr& key, const std::vector<int64_t>& keys,
+                                       const std::vector<LoopValue>& items);
+  LoopValue written_dict(const Instruction& in);
+  LoopValue item_of_dict(const LoopValue& dict, const LoopValue& key, const LoopValue* otherwise);
 
   // ---- Python's functions of numbers (python_calls.cc) ----
   // x.real, x.imag; nothing for other attributes.
@@ -468,6 +512,7 @@ class LoopBuilder {
   bool call_python_round(const std::vector<LoopValue>& args);
   bool call_math_of_ints(const std::string& name, const std::vector<LoopValue>& args);
   bool call_math_of_floats(const std::string& name, const std::vector<LoopValue>& args);
+  bool call_pythons_own(const std::string& name, const std::vector<LoopValue>& args);
   static bool has_number_method(const LoopValue& owner, const std::string& name);
   bool call_number_method(const LoopValue& owner, const std::string& name,
                           const std::vector<LoopValue>& args);
@@ -499,6 +544,7 @@ class LoopBuilder {
               DType result);
   bool call_sign(const std::vector<LoopValue>& args);
   bool call_round(const LoopValue& given, int64_t decimals);
+  bool call_where(const std::vector<LoopValue>& args);
   bool call_clip(const std::vector<LoopValue>& args);
   bool call_numpy_on_numbers(const std::string& name, const std::vector<LoopValue>& args);
 
@@ -537,6 +583,8 @@ class LoopBuilder {
   std::map<std::string, std::string> variable_types_;
   std::map<std::string, std::pair<int, std::string>> function_of_;  // place and type
   std::set<const Code*> entered_;
+  std::map<std::pair<PyObject*, PyObject*>, PyObject*> made_functions_;  // by code and globals
+  std::map<std::pair<const Code*, int>, std::string> stood_in_for_;      // by the instruction of the call
   std::set<scalar::Prim> elementary_;
 
   // Of the block being built.
@@ -583,6 +631,8 @@ Expr as_word(const LoopValue& leaf);  // in the words of an exit
 std::optional<DType> scalar_type(PyObject* object);
 // The last part of the callable's name.
 std::string plain_name(PyObject* callable);
+// Of weft's own functions that stand in for others.
+bool is_polyfill(const LoopFrame& frame);
 // numpy.zeros and the like.
 bool makes_array(const std::string& name);
 

@@ -450,6 +450,11 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
                                       [](const LoopValue& arg) { return arg.kind == LoopKind::Either; });
   if (has_either && !settle_either(callable, args)) return false;
   const auto is_type = [&](PyTypeObject& type) { return callable == reinterpret_cast<PyObject*>(&type); };
+  const std::string called = callable_name(callable);
+  if (is_ufunc(callable) || is_type(PyFloat_Type) || is_type(PyLong_Type) || is_type(PyBool_Type) ||
+      called.starts_with("math.") || called == "numpy.where" || called == "numpy.round" ||
+      called == "numpy.clip")
+    for (LoopValue& arg : args) arg = scalar_of(arg);
   const bool one_number = args.size() == 1 && args[0].is_number();
   if (is_type(PyRange_Type)) return push(make_range(args)), true;
   if (call_iterator(callable, args)) return true;
@@ -469,8 +474,7 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
     return true;
   }
   const bool of_arrays = std::any_of(args.begin(), args.end(), [](const LoopValue& arg) {
-    return is_arraylike(arg) || arg.kind == LoopKind::List ||
-           (arg.kind == LoopKind::Tuple && std::any_of(arg.items.begin(), arg.items.end(), is_arraylike));
+    return is_arraylike(arg) || arg.kind == LoopKind::List || arg.kind == LoopKind::Tuple;
   });
   if (is_type(PyList_Type) && args.size() == 1 && (is_list(args[0]) || args[0].kind == LoopKind::Vector))
     return push(joined_lists(args)), true;
@@ -493,7 +497,7 @@ bool LoopBuilder::call_builtin(PyObject* callable, std::vector<LoopValue> args) 
   if (name.starts_with("math.")) return call_python(name, args) || call_math(name.substr(5), args);
   if (name.starts_with("cmath.")) return call_complex("cmath", name.substr(6), args);
   if (name == "len" && args.size() == 1) {
-    if (args[0].kind == LoopKind::Tuple)
+    if (args[0].kind == LoopKind::Tuple || args[0].kind == LoopKind::List)
       return push(loop_known_int(static_cast<int64_t>(args[0].items.size()))), true;
     if (args[0].kind == LoopKind::Resized)
       return push(loop_int(temporary("i64", list_text(args[0]) + "->size"), true)), true;

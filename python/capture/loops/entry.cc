@@ -140,10 +140,10 @@ LoopValue LoopEntry::classify(PyObject* o) {
   if (Py_TYPE(o) == &PyRangeIter_Type) return range_iterator(o);
   if (PyIter_Check(o)) return iterator(o);
   if (PyList_CheckExact(o)) return vector(o);
-  if (PyCell_Check(o) && PyCell_GET(o)) {
+  if (PyCell_Check(o)) {
     LoopValue cell = this->object(o);
     cell.kind = LoopKind::Cell;
-    cell.items = {classify(PyCell_GET(o))};
+    cell.items = {classify(PyCell_GET(o))};  // Unbound where it is empty
     return cell;
   }
   if (PyFunction_Check(o) && is_nested(o)) return function(o);

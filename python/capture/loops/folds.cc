@@ -11,6 +11,17 @@ namespace weft::capture {
 
 namespace {
 
+bool is_written_out(const LoopValue& value) {
+  return value.kind == LoopKind::List || value.kind == LoopKind::Tuple;
+}
+
+// Functions of NumPy's whose results of a list of numbers are those of the array of them, to the bit.
+bool takes_numbers(const std::string& name) {
+  static const auto& names =
+      *new std::set<std::string>{"argmax", "argmin", "any", "all", "searchsorted", "count_nonzero"};
+  return names.count(name) > 0;
+}
+
 std::string product_of(const std::vector<std::string>& sizes) {
   std::string text;
   for (const std::string& size : sizes) text += (text.empty() ? "" : " * ") + size;
@@ -209,17 +220,14 @@ LoopValue LoopBuilder::rolled(const LoopValue& array, const LoopValue& shift, in
 // numpy.array of a list of numbers of one type, or of such lists.
 LoopValue LoopBuilder::array_of_numbers(const LoopValue& list) {
   if (list.items.empty()) throw LoopUnsupported{"numpy.array of these"};
-  const auto is_list = [](const LoopValue& item) {
-    return item.kind == LoopKind::List || item.kind == LoopKind::Tuple;
-  };
   std::vector<std::string> sizes = {fmt::format("{}L", list.items.size())};
   std::vector<LoopValue> numbers = list.items;
-  if (is_list(list.items[0])) {
+  if (is_written_out(list.items[0])) {
     const size_t columns = list.items[0].items.size();
     sizes.push_back(fmt::format("{}L", columns));
     numbers.clear();
     for (const LoopValue& row : list.items) {
-      if (!is_list(row) || row.items.size() != columns || columns == 0)
+      if (!is_written_out(row) || row.items.size() != columns || columns == 0)
         throw LoopUnsupported{"numpy.array of these"};
       numbers.insert(numbers.end(), row.items.begin(), row.items.end());
     }
@@ -227,11 +235,11 @@ LoopValue LoopBuilder::array_of_numbers(const LoopValue& list) {
   DType dtype = DType::F64;
   for (const LoopValue& item : numbers) {
     if (!item.is_number() || item.kind == LoopKind::Bool) throw LoopUnsupported{"numpy.array of these"};
-    const DType own = item.kind == LoopKind::Float ? DType::F64
-                      : item.kind == LoopKind::Int ? DType::I64
-                                                   : item.dtype;
-    if (&item != &numbers[0] && own != dtype) throw LoopUnsupported{"numpy.array of different types"};
-    dtype = own;
+    const DType own = as_numpy_scalar(item).dtype;
+    const bool are_wide = itemsize(own) == 8 && itemsize(dtype) == 8 && is_signed(own) && is_signed(dtype);
+    if (&item != &numbers[0] && own != dtype && !are_wide)
+      throw LoopUnsupported{"numpy.array of different types"};
+    dtype = &item == &numbers[0] || own == DType::F64 ? own : dtype;  // of ints and floats: floats
   }
   const LoopValue result = allocated(dtype, sizes);
   for (size_t i = 0; i < numbers.size(); ++i)
@@ -276,6 +284,9 @@ bool LoopBuilder::call_searchsorted(const std::vector<LoopValue>& args) {
 }
 
 bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> args) {
+  if (takes_numbers(name))
+    for (LoopValue& arg : args)
+      if (is_written_out(arg)) arg = array_of_numbers(arg);
   for (const LoopValue& arg : args)
     if (is_arraylike(arg) && arg.dtype == DType::C128 && !takes_complex(name))
       throw LoopUnsupported{"a function of complex arrays"};
@@ -288,7 +299,7 @@ bool LoopBuilder::call_array(const std::string& name, std::vector<LoopValue> arg
   if (args.size() == 2 && name == "outer") return push(outer("multiply", args[0], args[1])), true;
   if (args.size() == 3 && name == "outer" && args[0].kind == LoopKind::Const)
     return push(outer(plain_name(args[0].object), args[1], args[2])), true;
-  if (args.size() == 1 && name == "array" && args[0].kind == LoopKind::List)
+  if (args.size() == 1 && name == "array" && is_written_out(args[0]))
     return push(array_of_numbers(args[0])), true;
   if (one && name == "norm" && is_floating(args[0].dtype)) return push(norm(args[0])), true;
   if (name == "clip" && args.size() == 3 && is_arraylike(args[0]))

@@ -105,6 +105,13 @@ LoopValue LoopBuilder::attribute(const LoopValue& owner, PyObject* name) {
 }
 
 LoopValue LoopBuilder::binary_of_any(int op, const LoopValue& a, const LoopValue& b) {
+  if (a.kind == LoopKind::ScalarArray || b.kind == LoopKind::ScalarArray) {
+    const bool is_in_place = op >= NB_INPLACE_ADD && a.kind == LoopKind::ScalarArray;
+    if (is_in_place || operator_of(op) == NB_POWER)
+      unsupported("a power or an update of an array of one number");
+    return binary_of_any(op, scalar_of(a), scalar_of(b));
+  }
+  if (op >= NB_INPLACE_ADD && (is_arraylike(a) || a.kind == LoopKind::Resized)) note_effect();
   if (op == NB_INPLACE_ADD && a.kind == LoopKind::Resized && (is_list(b) || b.kind == LoopKind::Tuple)) {
     add_items(a, b);
     return a;
@@ -133,7 +140,7 @@ bool LoopBuilder::execute_operators(const Instruction& in) {
     case Op::Negative:
     case Op::Positive:
     case Op::Invert:
-    case Op::Not: push(unary(in.op, pop())); return true;
+    case Op::Not: push(unary(in.op, scalar_of(pop()))); return true;
     case Op::ToBool: push(loop_bool(temporary("bool", truth(pop())))); return true;
     case Op::Binary: {
       const LoopValue b = pop(), a = pop();
@@ -141,7 +148,7 @@ bool LoopBuilder::execute_operators(const Instruction& in) {
       return true;
     }
     case Op::Compare: {
-      const LoopValue b = pop(), a = pop();
+      const LoopValue b = scalar_of(pop()), a = scalar_of(pop());
       if (is_arraylike(a) || is_arraylike(b)) {
         if (in.arg2) unsupported("the truth of an array");
         push(array_compare(in.arg, a, b));
@@ -157,7 +164,13 @@ bool LoopBuilder::execute_operators(const Instruction& in) {
       const bool none_a = a.kind == LoopKind::Const && a.object == Py_None;
       const bool are_known = a.kind == LoopKind::Const && b.kind == LoopKind::Const;
       if (are_known) return push(loop_bool((a.object == b.object) != (in.arg != 0) ? "true" : "false")), true;
-      if (!none_a && !none_b) unsupported("a test of identity");
+      const auto is_made = [](const LoopValue& value) {
+        return value.is_number() || value.is_complex() || is_arraylike(value) ||
+               value.kind == LoopKind::Tuple;
+      };
+      const bool is_apart =
+          (is_made(a) && b.kind == LoopKind::Const) || (is_made(b) && a.kind == LoopKind::Const);
+      if (!none_a && !none_b && !is_apart) unsupported("a test of identity");
       push(loop_bool((none_a && none_b) != (in.arg != 0) ? "true" : "false"));
       return true;
     }
@@ -178,6 +191,7 @@ bool LoopBuilder::execute_items(const Instruction& in) {
       return true;
     }
     case Op::DeleteSubscript: {
+      note_effect();
       const LoopValue key = pop(), container = pop();
       if (container.kind != LoopKind::Resized) unsupported("deletion of an item of what is not a list");
       delete_item(container, key);
@@ -190,6 +204,7 @@ bool LoopBuilder::execute_items(const Instruction& in) {
       return true;
     }
     case Op::StoreSubscript: {
+      note_effect();
       const LoopValue key = pop(), container = pop(), value = pop();
       store_subscript(container, key, value);
       return true;
@@ -198,6 +213,7 @@ bool LoopBuilder::execute_items(const Instruction& in) {
     case Op::StoreSlice: {
       LoopValue key = slice({top(2), top(1), loop_const(Py_None)});
       pop(), pop();
+      if (in.op == Op::StoreSlice) note_effect();
       const LoopValue container = pop();
       if (in.op == Op::BinarySlice && is_list(container) && is_whole(key))
         push(joined_lists({container}));
@@ -232,6 +248,23 @@ bool LoopBuilder::execute_building(const Instruction& in) {
       if (in.op == Op::BuildList) top().kind = LoopKind::List;
       return true;
     }
+    case Op::MakeFunction: {
+      constexpr int kClosure = 8;
+      if ((in.arg & ~kClosure) != 0) unsupported("a function with defaults or annotations");
+      const LoopValue code = pop();
+      push(made_function(code, in.arg == kClosure ? pop() : LoopValue()));
+      return true;
+    }
+    case Op::SetFunctionAttribute: {
+      constexpr int kClosure = 8;
+      if (in.arg != kClosure) unsupported("a function with defaults or annotations");
+      LoopValue function = pop();
+      function.items = pop().items;
+      push(std::move(function));
+      return true;
+    }
+    case Op::BuildMap:
+    case Op::BuildConstKeyMap: push(written_dict(in)); return true;
     case Op::ListAppend: {
       const LoopValue value = pop(), list = top(in.arg);
       if (list.kind == LoopKind::Resized) return append_items(list, {value}), true;
@@ -272,22 +305,28 @@ bool LoopBuilder::execute_names(const Instruction& in) {
     case Op::LoadConst: push(constant(frame().code->constants[slot].get())); return true;
     case Op::LoadFast:
       if (frame().locals[slot].kind == LoopKind::Unbound) unsupported("an unbound local variable");
-      if (frame().locals[slot].kind == LoopKind::RangeIter || frame().locals[slot].kind == LoopKind::Rest)
-        unsupported("an iterator with a name");
       push(LoopValue(frame().locals[slot]));
       top().pinned = false;
+      if (top().kind == LoopKind::RangeIter || top().kind == LoopKind::Rest ||
+          top().kind == LoopKind::Generator) {
+        // An iterator is in one place only.
+        if (frame().code->is_live(frame().ip, in.arg)) unsupported("an iterator with a name");
+        frame().locals[slot] = LoopValue();
+      }
       return true;
     case Op::StoreFast: {
       LoopValue value = as_object(pop());
-      if (value.kind == LoopKind::Method) unsupported("a method in a variable");
+      note_in_variable(value);
       frame().locals[slot] = value.kind == LoopKind::Pending ? materialized(value) : std::move(value);
       return true;
     }
     case Op::LoadDeref:
       if (frame().locals[slot].kind != LoopKind::Cell) unsupported("an unbound closure variable");
       push(LoopValue(frame().locals[slot].items[0]));
+      if (top().kind == LoopKind::Unbound) unsupported("an unbound closure variable");
       return true;
     case Op::StoreDeref: {
+      note_effect();
       const LoopValue value = as_object(materialized(pop()));
       store_in_cell(frame().locals[slot], value);
       return true;
@@ -303,6 +342,7 @@ bool LoopBuilder::execute_names(const Instruction& in) {
     }
     case Op::StoreAttr: {
       const LoopValue owner = pop(), value = as_object(pop());
+      note_effect();
       if (value.kind == LoopKind::Method) unsupported("a method in an attribute");
       store_attribute(owner, frame().code->names[slot].get(), materialized(value));
       return true;
@@ -327,7 +367,7 @@ bool LoopBuilder::execute_names(const Instruction& in) {
                             utf8(frame().code->names[slot].get()) == "outer";
       const bool is_of_number = has_number_method(owner, utf8(frame().code->names[slot].get()));
       if (is_arraylike(owner) || is_of_number || appends || conjugates || is_outer ||
-          owner.kind == LoopKind::Resized || is_generator) {
+          owner.kind == LoopKind::Resized || owner.kind == LoopKind::Dict || is_generator) {
         LoopValue method;
         method.kind = LoopKind::Method;
         method.object = frame().code->names[slot].get();
@@ -343,6 +383,7 @@ bool LoopBuilder::execute_names(const Instruction& in) {
 }
 
 void LoopBuilder::execute_return() {
+  if (frame().role == LoopFrame::Role::Generator) return end_generator();
   if (frames_.size() == 1 && !result_.is_whole) {
     frame().ip -= 1;
     emit(loopir::go(exit_to(LoopExit::Kind::Leave, frames_)));
@@ -350,8 +391,10 @@ void LoopBuilder::execute_return() {
     return;
   }
   if (top().kind == LoopKind::Method) unsupported("a method that is returned");
+  if (frame().role == LoopFrame::Role::StandIn) return leave_stand_in();
   top() = as_object(top());
   if (frames_.size() == 1) {
+    note_in_variable(top());
     frame().stack = {materialized(top())};
     for (LoopValue& local : frame().locals) local = LoopValue();
     emit(loopir::go(exit_to(LoopExit::Kind::Return, frames_)));
@@ -385,6 +428,7 @@ void LoopBuilder::branch_on(const LoopValue& value, bool jump_if, int target, bo
 void LoopBuilder::iterate(const Instruction& in) {
   LoopValue& it = top();
   if (it.kind == LoopKind::Rest) return iterate_rest(in);
+  if (it.kind == LoopKind::Generator) return resume();
   if (it.kind != LoopKind::RangeIter) unsupported("iteration over what is not a range");
   if (is_unrolled(it)) return iterate_unrolled(in);
   materialize_all();
@@ -458,6 +502,7 @@ bool LoopBuilder::execute_control(const Instruction& in) {
 void LoopBuilder::execute(const Instruction& in) {
   if (in.op == Op::Return) return execute_return();
   if (in.op == Op::Call || in.op == Op::CallKw) return call(in);
+  if (in.op == Op::Yield) return yield_value();
   if (execute_data(in) || execute_names(in) || execute_control(in)) return;
   unsupported(fmt::format("instruction {}", op_name(in.op)));
 }

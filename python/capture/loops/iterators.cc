@@ -43,13 +43,15 @@ const LoopValue* resized_under(const LoopValue& it) {
 // ---- in generated code ----
 
 LoopValue LoopBuilder::iterator(const LoopValue& value) {
-  if (value.kind == LoopKind::RangeIter || value.kind == LoopKind::Rest) return value;
+  if (value.kind == LoopKind::RangeIter || value.kind == LoopKind::Rest || value.kind == LoopKind::Generator)
+    return value;
   if (value.kind == LoopKind::Range) {
     LoopValue it = value;
     it.kind = LoopKind::RangeIter;
     return it;
   }
-  if (value.kind == LoopKind::Tuple && value.items.size() <= kMaxRest) {
+  const bool is_written_out = value.kind == LoopKind::Tuple || value.kind == LoopKind::List;
+  if (is_written_out && value.items.size() <= kMaxRest) {
     // One type for all that it gives, where that is possible.
     std::vector<LoopValue> items = value.items;
     bool nonnegative = true;
@@ -117,7 +119,35 @@ LoopValue LoopBuilder::reversed(const LoopValue& range) {
                      loop_int(temporary("i64", fmt::format("{} - {}", first, by))), loop_known_int(-step)});
 }
 
+// zip() and enumerate() of tuples and lists that are written out: one of their items.
+std::optional<LoopValue> LoopBuilder::rows_written_out(PyObject* callable,
+                                                       const std::vector<LoopValue>& args) {
+  const auto is_written_out = [](const LoopValue& value) {
+    return value.kind == LoopKind::Tuple || value.kind == LoopKind::List;
+  };
+  const bool numbers = is_type(callable, PyEnum_Type);
+  if (!numbers && !is_type(callable, PyZip_Type)) return {};
+  const size_t parts = numbers ? std::min<size_t>(args.size(), 1) : args.size();
+  if (parts == 0 ||
+      !std::all_of(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(parts), is_written_out))
+    return {};
+  if (numbers && args.size() == 2 && !args[1].known) return {};
+  size_t count = args[0].items.size();
+  for (size_t k = 0; k < parts; ++k) count = std::min(count, args[k].items.size());
+  if (count > kMaxRest) return {};
+  std::vector<LoopValue> rows;
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<LoopValue> row;
+    if (numbers)
+      row.push_back(loop_known_int(static_cast<int64_t>(i) + (args.size() == 2 ? *args[1].known : 0)));
+    for (size_t k = 0; k < parts; ++k) row.push_back(args[k].items[i]);
+    rows.push_back(loop_tuple(std::move(row)));
+  }
+  return with_items(LoopKind::Rest, std::move(rows));
+}
+
 bool LoopBuilder::call_iterator(PyObject* callable, const std::vector<LoopValue>& args) {
+  if (auto rows = rows_written_out(callable, args)) return push(std::move(*rows)), true;
   if (is_type(callable, PyReversed_Type) && args.size() == 1) return push(reversed(args[0])), true;
   if (is_type(callable, PyEnum_Type) && (args.size() == 1 || args.size() == 2)) {
     const LoopValue start = args.size() == 2 ? args[1] : loop_known_int(0);

@@ -36,14 +36,15 @@ void LoopBuilder::store_in_list(const LoopValue& list, const LoopValue& key, con
 void LoopBuilder::append(const LoopValue& list, LoopValue value) {
   const std::function<void(LoopValue&)> prepare = [&](LoopValue& part) {
     if (part.kind == LoopKind::Pending) part = materialized(part);
-    if (part.kind == LoopKind::View && part.index < 0)
+    if ((part.kind == LoopKind::View && part.index < 0) || part.kind == LoopKind::ScalarArray)
       require(fmt::format("{}({})", function("keep"), part.items[0].expr));
     if (part.kind == LoopKind::Resized && !part.items.empty())
       require(fmt::format("{}({})", function("keep_list"), list_text(part)));
     if (part.kind == LoopKind::Tuple || part.kind == LoopKind::List)
       for (LoopValue& item : part.items) prepare(item);
     else if (part.kind != LoopKind::Resized && part.kind != LoopKind::Vector && !part.is_number() &&
-             !part.is_complex() && part.kind != LoopKind::Const && !is_array(part))
+             !part.is_complex() && part.kind != LoopKind::Const && part.kind != LoopKind::ScalarArray &&
+             !is_array(part))
       throw LoopUnsupported{"append() of what is not a number or an array"};
   };
   prepare(value);

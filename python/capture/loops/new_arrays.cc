@@ -37,10 +37,12 @@ LoopValue LoopBuilder::allocated(DType dtype, const std::vector<std::string>& si
                                  bool is_fortran) {
   block_stores_arrays_ = true;
   const std::string live = live_addresses([](const LoopValue& value) {
-    return value.kind == LoopKind::View && value.index < 0 ? value.items[0].expr : "";
+    const bool is_in_memory = value.kind == LoopKind::View && value.index < 0;
+    return is_in_memory || value.kind == LoopKind::ScalarArray ? value.items[0].expr : "";
   });
   std::string count;
   for (const std::string& size : sizes) count += (count.empty() ? "" : " * ") + size;
+  if (sizes.empty()) count = "1";
   const std::string type = element_type(dtype) + "*";
   std::string call =
       fmt::format("({}){}({}, {}, {})", type, function("allocate"), count, static_cast<int>(dtype), live);
@@ -59,6 +61,26 @@ LoopValue LoopBuilder::allocated(DType dtype, const std::vector<std::string>& si
   LoopValue result = loop_view(dtype, -1, pointer, std::move(all_sizes), std::move(strides));
   parts_.push_back(result);
   return result;
+}
+
+// What NumPy gives as an array without dimensions.
+LoopValue LoopBuilder::scalar_array(const LoopValue& number) {
+  LoopValue result;
+  result.kind = LoopKind::ScalarArray;
+  result.items = {allocated(number.dtype, {}).items[0]};
+  emit(loopir::store(result.items[0].expr, Expr::constant("0L"), number.expr));
+  return result;
+}
+
+// What such an array holds: functions of NumPy's give scalars of it as of a scalar.
+LoopValue LoopBuilder::scalar_of(const LoopValue& value) {
+  if (value.kind != LoopKind::ScalarArray) return value;
+  const LoopValue& address = value.items[0];
+  Place place;
+  place.data = address.expr;
+  place.offset = Expr::constant("0L");
+  return loop_numpy(address.dtype,
+                    loaded(c_type(address.dtype), place, address.dtype == DType::Bool ? " != 0" : ""));
 }
 
 // The value as an array in memory, in NumPy's order; `always`: in memory of its own, in C's.

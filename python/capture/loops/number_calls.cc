@@ -324,6 +324,21 @@ bool LoopBuilder::call_clip(const std::vector<LoopValue>& args) {
   return push(loop_numpy(dtype, temporary(type, Expr::apply(op::kNotAbove, {low, operands[2]})))), true;
 }
 
+// numpy.where(condition, x, y)
+bool LoopBuilder::call_where(const std::vector<LoopValue>& args) {
+  const auto is_number = [](const LoopValue& arg) { return arg.is_number(); };
+  if (args.size() != 3 || !std::all_of(args.begin(), args.end(), is_number)) return false;
+  const LoopValue x = as_numpy_scalar(args[1]), y = as_numpy_scalar(args[2]);
+  const auto is_wide = [](DType dtype) { return dtype == DType::F64 || dtype == DType::I64; };
+  // Between narrower types and Python's numbers NumPy's versions choose differently.
+  if (x.dtype != y.dtype && !(is_wide(x.dtype) && is_wide(y.dtype))) return false;
+  const DType dtype = x.dtype == y.dtype ? x.dtype : DType::F64;
+  const std::string type = c_type(dtype);
+  const Expr chosen = Expr::apply(op::kSelect, {truth(args[0]), temporary(type, as_dtype(x, dtype)),
+                                                temporary(type, as_dtype(y, dtype))});
+  return push(scalar_array(loop_numpy(dtype, temporary(type, chosen)))), true;
+}
+
 // Functions of NumPy that are no ufuncs.
 bool LoopBuilder::call_numpy_on_numbers(const std::string& name, const std::vector<LoopValue>& args) {
   if (args.size() == 1 && (name == "numpy.real" || name == "numpy.imag")) {
@@ -332,6 +347,7 @@ bool LoopBuilder::call_numpy_on_numbers(const std::string& name, const std::vect
   }
   if (name == "numpy.fix" && args.size() == 1 && args[0].is_double()) return call_numpy("trunc", args);
   if (name == "numpy.clip") return call_clip(args);
+  if (name == "numpy.where") return call_where(args);
   if (name != "numpy.round" && name != "numpy.around") return false;
   if (args.empty() || args.size() > 2 || (args.size() == 2 && !args[1].known)) return false;
   return call_round(args[0], args.size() == 2 ? *args[1].known : 0);

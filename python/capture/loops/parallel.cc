@@ -117,7 +117,7 @@ void LoopBuilder::analyse(ParallelLoop& loop) {
     for (int id : loop.blocks) {
       execute_block(id);
       if (block_stores_arrays_) throw NotParallel{"it has statements that store to arrays"};
-      if (block_draws_) throw NotParallel{"it draws random numbers"};
+      if (block_draws_) throw NotParallel{"it draws random numbers or calls functions of Python's"};
       loop.body.blocks[id] = std::move(block_code_);
       loop.edges[id] = std::move(block_edges_);
     }

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numbers>
 #include <numeric>
 
 #include "capture/loops/builder.h"
+#include "capture/objects/generators.h"
 #include "capture/objects/numpy_api.h"
 
 namespace weft::capture {
@@ -97,6 +99,23 @@ double round_decimal(double x, int64_t digits) {
   return result;
 }
 
+// What Python has a way of its own to compute; NaN where it raises.
+double call_python_function(int64_t callable, double x, double y, int64_t count) {
+  Ref args[] = {Ref::steal(PyFloat_FromDouble(x)), Ref::steal(PyFloat_FromDouble(y))};
+  PyObject* const given[] = {args[0].get(), args[1].get()};
+  Ref result;
+  if (given[0] && given[1])
+    result = Ref::steal(PyObject_Vectorcall(reinterpret_cast<PyObject*>(callable), given,
+                                            static_cast<size_t>(count), nullptr));
+  if (result && PyFloat_CheckExact(result.get())) return PyFloat_AS_DOUBLE(result.get());
+  clear_error();
+  return std::numeric_limits<double>::quiet_NaN();
+}
+double call_python_function_1(int64_t callable, double x) { return call_python_function(callable, x, 0, 1); }
+double call_python_function_2(int64_t callable, double x, double y) {
+  return call_python_function(callable, x, y, 2);
+}
+
 Expr beside_number(const Expr& a, const char* symbol, const char* number) {
   return Expr::apply(op::infix(symbol), {a, Expr::constant(number)});
 }
@@ -113,6 +132,9 @@ Ref class_of(const LoopValue& value) {
     case LoopKind::Float: type = &PyFloat_Type; break;
     case LoopKind::Bool: type = &PyBool_Type; break;
     case LoopKind::Complex: type = &PyComplex_Type; break;
+    case LoopKind::Tuple: type = &PyTuple_Type; break;
+    case LoopKind::Resized:
+    case LoopKind::List: type = &PyList_Type; break;
     case LoopKind::Array:
     case LoopKind::Row:
     case LoopKind::View: type = &PyArray_Type; break;
@@ -241,6 +263,10 @@ bool LoopBuilder::call_math_of_floats(const std::string& name, const std::vector
     const Expr whole = temporary("f64", Expr::apply(op::kTrunc, {x}));
     return push(loop_tuple({loop_float(called_1("fraction_of", fraction_of, x)), loop_float(whole)})), true;
   }
+  const bool is_pythons_own = args.size() == 1
+                                  ? name == "math.gamma" || name == "math.lgamma" || name == "math.ulp"
+                                  : args.size() == 2 && name == "math.hypot";
+  if (is_pythons_own) return call_pythons_own(name, args);
   if (args.size() != 2) return false;
   if (name == "math.ldexp" && args[1].kind == LoopKind::Int) {
     const Expr x = temporary("f64", as_float(args[0]));
@@ -277,6 +303,24 @@ bool LoopBuilder::call_math_of_floats(const std::string& name, const std::vector
   require(Expr::apply(op::kOr,
                       {Expr::apply(op::kIsNotNan, {result}),
                        Expr::apply(op::kOr, {Expr::apply(op::kIsNan, {x}), Expr::apply(op::kIsNan, {y})})}));
+  return push(loop_float(result)), true;
+}
+
+// A function of math whose results only Python has to the last bit: it is called.
+bool LoopBuilder::call_pythons_own(const std::string& name, const std::vector<LoopValue>& args) {
+  const std::string own_name = name.substr(name.find('.') + 1);
+  const Ref callable = imported("math", own_name.c_str());
+  if (!callable || !PyCFunction_Check(callable.get())) return false;  // the program may have put another there
+  result_.kept.push_back(callable);
+  const std::string object = "object_" + own_name;
+  function(LibraryFunction{object, callable.get(), "i64"});
+  std::vector<Expr> operands{Expr::name("c_" + object)};
+  for (const LoopValue& arg : args) operands.push_back(temporary("f64", as_float(arg)));
+  const LibraryFunction called = args.size() == 1
+                                     ? library_function("call_python_function_1", call_python_function_1)
+                                     : library_function("call_python_function_2", call_python_function_2);
+  const Expr result = drawn(called, "f64", std::move(operands));
+  require(Expr::apply(op::kIsNotNan, {result}));
   return push(loop_float(result)), true;
 }
 

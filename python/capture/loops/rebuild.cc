@@ -51,6 +51,12 @@ class Rebuilder {
       case LoopKind::Zipped: return Ref();
       case LoopKind::Vector: return entry_.array_objects[static_cast<size_t>(value.index)];
       case LoopKind::View: return view(value);
+      case LoopKind::ScalarArray: {
+        const int64_t address = *words_++;
+        Ref& result = made_[{address, static_cast<int64_t>(value.items[0].dtype)}];
+        if (!result) result = made_array(reinterpret_cast<void*>(address), value.items[0].dtype, {}, {});
+        return result;
+      }
       case LoopKind::Pending: return computed(value);
       case LoopKind::Method: return checked(PyObject_GetAttr(build(value.items[0]).get(), value.object));
       case LoopKind::Slice: {
@@ -75,6 +81,16 @@ class Rebuilder {
       case LoopKind::Function:
         for (const LoopValue& cell : value.items) build(cell);
         return entry_.objects[static_cast<size_t>(value.index)];
+      case LoopKind::Closure: return closure(value);
+      case LoopKind::Generator: return generator(value);
+      case LoopKind::Dict: {
+        Ref dict = checked(PyDict_New());
+        for (size_t i = 0; i < value.items.size(); i += 2) {
+          const Ref key = build(value.items[i]), item = build(value.items[i + 1]);
+          if (PyDict_SetItem(dict.get(), key.get(), item.get()) < 0) throw PythonError{};
+        }
+        return dict;
+      }
       case LoopKind::Range:
       case LoopKind::RangeIter: {
         Ref parts[3];
@@ -110,6 +126,42 @@ class Rebuilder {
     if (loop_.stored_cells.count(value.index) && PyCell_Set(held.get(), contents.get()) < 0)
       throw PythonError{};
     return held;
+  }
+
+  static Ref with_cells(PyObject* object, const Ref* cells, size_t num_cells) {
+    const auto* function = reinterpret_cast<PyFunctionObject*>(object);
+    Ref result = checked(PyFunction_New(function->func_code, function->func_globals));
+    if (num_cells == 0) return result;
+    const Ref closure = checked(PyTuple_New(static_cast<Py_ssize_t>(num_cells)));
+    for (size_t i = 0; i < num_cells; ++i)
+      PyTuple_SET_ITEM(closure.get(), static_cast<Py_ssize_t>(i), Ref(cells[i]).release());
+    if (PyFunction_SetClosure(result.get(), closure.get()) < 0) throw PythonError{};
+    return result;
+  }
+
+  // All places have one object: a round makes one of each code.
+  Ref closure(const LoopValue& value) {
+    std::vector<Ref> cells;
+    for (const LoopValue& cell : value.items) cells.push_back(build(cell));
+    Ref& result = made_[{0, 0, reinterpret_cast<int64_t>(value.object)}];
+    if (!result) result = with_cells(value.object, cells.data(), cells.size());
+    return result;
+  }
+
+  // One that has not begun.
+  Ref generator(const LoopValue& value) {
+    std::vector<Ref> locals;
+    for (const LoopValue& local : value.items) locals.push_back(build(local));
+    const auto* function = reinterpret_cast<PyFunctionObject*>(value.object);
+    const Code& code = decode(reinterpret_cast<PyCodeObject*>(function->func_code));
+    const auto num_cells = static_cast<size_t>(code.num_free);
+    Ref made = Ref::borrow(value.object);
+    if (num_cells > 0 && !function->func_closure)
+      made = with_cells(value.object, locals.data() + locals.size() - num_cells, num_cells);
+    const Ref args = checked(PyTuple_New(code.positional));
+    for (int i = 0; i < code.positional; ++i)
+      PyTuple_SET_ITEM(args.get(), i, std::move(locals[static_cast<size_t>(i)]).release());
+    return checked(PyObject_CallObject(made.get(), args.get()));
   }
 
   Ref complex_number(bool of_numpy) {

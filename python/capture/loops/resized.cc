@@ -202,6 +202,10 @@ void LoopBuilder::delete_item(const LoopValue& list, const LoopValue& key) {
 
 // Of ints: floats would have to be told apart from NaN, which is in a list where it is the same object.
 LoopValue LoopBuilder::contains_item(const LoopValue& list, const LoopValue& value) {
+  if (list.kind == LoopKind::Const && PyFrozenSet_CheckExact(list.object)) {
+    const Ref items = checked(PySequence_Tuple(list.object));
+    return contains_item(constant(items.get()), value);
+  }
   if (const auto found = is_among(list, value)) return *found;
   const auto is_int = [](const LoopValue& number) {
     return number.kind == LoopKind::Int || number.kind == LoopKind::Bool ||

@@ -1,8 +1,9 @@
-// Tuples and lists that a native loop writes out, of numbers: sums of them, tests, items at an index.
+// Tuples, lists and dicts that a native loop writes out, of numbers: sums of them, tests, items at an index.
 #include <fmt/format.h>
 #include <opcode.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "capture/loops/builder.h"
@@ -63,36 +64,108 @@ std::optional<LoopValue> LoopBuilder::is_among(const LoopValue& items, const Loo
   return loop_bool(temporary("bool", result));
 }
 
-// The item of a tuple of numbers of one type at an index that varies.
-std::optional<LoopValue> LoopBuilder::item_at(const LoopValue& items, const LoopValue& key) {
-  constexpr size_t kMostItems = 8;
-  if (!has_numbers(items) || items.items.size() > kMostItems || key.kind != LoopKind::Int || key.known)
-    return {};
+// The first of `items` whose key is that number, or the last item, which has no key. Nothing where they are
+// of several types, but for floats.
+std::optional<LoopValue> LoopBuilder::chosen_item(const Expr& key, const std::vector<int64_t>& keys,
+                                                  const std::vector<LoopValue>& items) {
   std::set<std::string> types;
-  for (LoopValue item : items.items) {
+  for (LoopValue item : items) {
+    if (!item.is_number()) return {};
     std::string type;
     item = generalized(std::move(item));
     item.nonnegative = false;
     append_key(item, type);
     types.insert(std::move(type));
   }
-  if (types.size() != 1) return {};
+  const auto is_double = [](const LoopValue& item) { return item.is_double(); };
+  if (types.size() != 1 && !std::all_of(items.begin(), items.end(), is_double)) return {};
+  const auto choose = [&](const std::function<Expr(const LoopValue&)>& part) {
+    Expr chosen = part(items.back());
+    for (size_t k = keys.size(); k-- > 0;) {
+      const Expr is_here = Expr::apply(op::infix("=="), {key, Expr::constant(integer_literal(keys[k]))});
+      chosen = Expr::apply(op::kBrackets, {Expr::apply(op::kSelect, {is_here, part(items[k]), chosen})});
+    }
+    return chosen;
+  };
+  LoopValue result = generalized(items[0]);
+  result.nonnegative = false;
+  result.expr = temporary(c_type(result), choose([](const LoopValue& item) { return item.expr; }));
+  if (types.size() == 1) return result;
+  return loop_either(result.expr,
+                     temporary("bool", choose([](const LoopValue& item) {
+                                 return Expr::constant(item.kind == LoopKind::Numpy ? "true" : "false");
+                               })));
+}
+
+// The item of a tuple of numbers of one type at an index that varies.
+std::optional<LoopValue> LoopBuilder::item_at(const LoopValue& items, const LoopValue& key) {
+  constexpr size_t kMostItems = 8;
+  if (!has_numbers(items) || items.items.size() > kMostItems || key.kind != LoopKind::Int || key.known)
+    return {};
   const auto count = static_cast<int64_t>(items.items.size());
   const Expr size = Expr::constant(integer_literal(count));
   const Expr index =
       key.nonnegative ? key.expr : temporary("i64", Expr::apply(op::kFromEnd, {key.expr, size}));
   require(Expr::apply(op::kIsInRange, {index, size}));
-  Expr chosen = items.items.back().expr;
-  for (int64_t k = count - 1; k-- > 0;) {
-    const Expr is_here = Expr::apply(op::infix("=="), {index, Expr::constant(integer_literal(k))});
-    chosen =
-        Expr::apply(op::kBrackets,
-                    {Expr::apply(op::kSelect, {is_here, items.items[static_cast<size_t>(k)].expr, chosen})});
+  std::vector<int64_t> keys;
+  for (int64_t k = 0; k + 1 < count; ++k) keys.push_back(k);
+  return chosen_item(index, keys, items.items);
+}
+
+// {0: a, 1: b}; what stands twice has the last value.
+LoopValue LoopBuilder::written_dict(const Instruction& in) {
+  constexpr int kMostEntries = 16;
+  const auto count = static_cast<size_t>(in.arg);
+  if (in.arg == 0 || in.arg > kMostEntries) unsupported("a dict of none or many");
+  std::vector<LoopValue> keys, values;
+  std::vector<LoopValue>& stack = frame().stack;
+  if (in.op == Op::BuildConstKeyMap) {
+    keys = pop().items;
+    values.assign(stack.end() - in.arg, stack.end());
+    stack.resize(stack.size() - count);
+  } else {
+    for (size_t at = stack.size() - 2 * count; at < stack.size(); at += 2) {
+      keys.push_back(stack[at]);
+      values.push_back(stack[at + 1]);
+    }
+    stack.resize(stack.size() - 2 * count);
   }
-  LoopValue result = generalized(items.items[0]);
-  result.nonnegative = false;
-  result.expr = temporary(c_type(result), chosen);
-  return result;
+  LoopValue dict;
+  dict.kind = LoopKind::Dict;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i].kind != LoopKind::Int || !keys[i].known) unsupported("a dict whose keys are no known ints");
+    LoopValue key = loop_known_int(*keys[i].known);
+    key.pinned = true;
+    dict.items.push_back(std::move(key));
+    dict.items.push_back(values[i]);
+  }
+  return dict;
+}
+
+// dict[key], dict.get(key, otherwise)
+LoopValue LoopBuilder::item_of_dict(const LoopValue& dict, const LoopValue& key, const LoopValue* otherwise) {
+  const bool is_int = key.kind == LoopKind::Int ||
+                      (key.kind == LoopKind::Numpy && is_integral(key.dtype) && key.dtype != DType::U64);
+  if (!is_int) unsupported("an item of a dict whose key is no int");
+  std::vector<int64_t> keys;
+  std::vector<LoopValue> items;
+  const Expr number = temporary("i64", as_index(key));
+  Expr is_there;
+  for (size_t i = dict.items.size(); i > 0; i -= 2) {
+    keys.push_back(*dict.items[i - 2].known);
+    items.push_back(dict.items[i - 1]);
+    const Expr is_this = Expr::apply(op::infix("=="), {number, Expr::constant(integer_literal(keys.back()))});
+    is_there = is_there.empty() ? is_this : Expr::apply(op::kOr, {is_there, is_this});
+  }
+  if (otherwise) {
+    items.push_back(*otherwise);
+  } else {
+    require(is_there);
+    keys.pop_back();
+  }
+  const std::optional<LoopValue> item = chosen_item(number, keys, items);
+  if (!item) unsupported("an item of a dict of several types");
+  return *item;
 }
 
 }  // namespace weft::capture

@@ -222,7 +222,12 @@ void append_key(const LoopValue& value, std::string& key) {
     case LoopKind::Enumerated:
     case LoopKind::Zipped:
     case LoopKind::Rest:
-      if (value.kind == LoopKind::Cell || value.kind == LoopKind::Function)
+    case LoopKind::Closure:
+    case LoopKind::Generator:
+    case LoopKind::Dict:
+    case LoopKind::ScalarArray:
+      if (value.kind == LoopKind::Cell || value.kind == LoopKind::Function ||
+          value.kind == LoopKind::Closure || value.kind == LoopKind::Generator)
         append_word(key, value.index), append_word(key, value.object);
       if (value.kind == LoopKind::View) append_word(key, value.index);
       if (value.kind == LoopKind::Pending || value.kind == LoopKind::Method) append_word(key, value.object);
@@ -287,6 +292,7 @@ void append_key(const std::vector<LoopFrame>& frames, std::string& key) {
     append_word(key, frame.globals);
     append_word(key, frame.ip);
     append_word(key, frame.on_return);
+    append_word(key, frame.role);
     for (const LoopValue& value : frame.locals) append_key(value, key);
     key += '|';
     for (const LoopValue& value : frame.stack) append_key(value, key);

@@ -54,11 +54,18 @@ enum class LoopKind : uint8_t {
   Pointer,      // an address of elements of `dtype`; only within a view
   View,  // an array: items are the pointer, `dims` sizes, `dims` strides in elements; `index`: the array of
          // the entry that it is a view of, or -1 for memory of the loop (memory.h)
-  Pending,  // what the ufunc `object` gives for items, not computed yet; it never leaves its block
-  Slice,    // slice(items[0], items[1], items[2])
-  List,     // items; only on the stack
-  Method,   // the method named `object` of items[0]; only on the stack
-  Either,   // a float, items[0]: NumPy's float64 where items[1] is true, Python's where not (either.cc)
+  Pending,    // what the ufunc `object` gives for items, not computed yet; it never leaves its block
+  Slice,      // slice(items[0], items[1], items[2])
+  List,       // items; only on the stack
+  Method,     // the method named `object` of items[0]; only on the stack
+  Either,     // a float, items[0]: NumPy's float64 where items[1] is true, Python's where not (either.cc)
+  Closure,    // a function that the loop makes: `object` is one of its code and globals, items its cells
+              // (closures.cc)
+  Generator,  // of function or closure `object`, suspended before instruction `index`: items are its locals,
+              // then its stack; one that has begun never leaves the code
+  ScalarArray,  // an array without dimensions, in memory of the loop: items[0] is its address
+  Dict,  // one that is written out: items are keys, which are pinned, each before its value; only on the
+         // stack
 };
 
 // An int inside a loop as factor * (the loop's counter) + base, in what the loop does not change. An empty
@@ -189,7 +196,16 @@ struct LoopFrame {
   int ip = 0;
   OnReturn on_return = OnReturn::Push;
   LoopValue extra;
+  enum class Role : uint8_t {
+    Call,
+    StandIn,    // a polyfill (polyfills.cc), for the call that is the next instruction of the frame around it
+    Generator,  // of the generator on top of the stack of the frame around it
+  };
+  Role role = Role::Call;
 };
+
+// Does Python perform the call again that led to the frame, where the frame is left?
+inline bool stands_in(const LoopFrame& frame) { return frame.role != LoopFrame::Role::Call; }
 
 void append_key(const std::vector<LoopFrame>& frames, std::string& key);
 void for_each_leaf(std::vector<LoopFrame>& frames, const std::function<void(LoopValue&)>& visit);
