@@ -310,7 +310,8 @@ bool LoopBuilder::call_math_of_floats(const std::string& name, const std::vector
 bool LoopBuilder::call_pythons_own(const std::string& name, const std::vector<LoopValue>& args) {
   const std::string own_name = name.substr(name.find('.') + 1);
   const Ref callable = imported("math", own_name.c_str());
-  if (!callable || !PyCFunction_Check(callable.get())) return false;  // the program may have put another there
+  if (!callable || !PyCFunction_Check(callable.get()))
+    return false;  // the program may have put another there
   result_.kept.push_back(callable);
   const std::string object = "object_" + own_name;
   function(LibraryFunction{object, callable.get(), "i64"});
