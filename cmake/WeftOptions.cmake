@@ -11,7 +11,17 @@ option(WEFT_JOIN_SOURCES "Compile several sources of a folder at a time: quicker
 option(WEFT_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 set(WEFT_THREADING "OMP" CACHE STRING "Intra-op thread pool: OMP or TBB")
 set_property(CACHE WEFT_THREADING PROPERTY STRINGS OMP TBB)
-set(WEFT_ARCH "x86-64-v3" CACHE STRING "-march for the library itself (generated kernels use the machine's own)")
+# The architecture that is built for: the name of its folders in src/.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  set(WEFT_PROCESSOR x86_64)
+  set(weft_arch x86-64-v3)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
+  set(WEFT_PROCESSOR aarch64)
+  set(weft_arch armv8-a)
+else()
+  message(FATAL_ERROR "weft is not there for the processor '${CMAKE_SYSTEM_PROCESSOR}': docs/HACKING.md says what one needs")
+endif()
+set(WEFT_ARCH ${weft_arch} CACHE STRING "-march for the library itself (generated kernels use the machine's own)")
 set(WEFT_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
 
 if(NOT WEFT_THREADING MATCHES "^(OMP|TBB)$")
@@ -35,7 +45,7 @@ if(WEFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${WEFT_CCACHE}")
 endif()
 find_program(WEFT_MOLD mold)
-if(WEFT_MOLD AND NOT WEFT_SANITIZE)
+if(WEFT_MOLD AND NOT WEFT_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=mold)
 endif()
 
@@ -48,8 +58,15 @@ target_compile_options(weft_flags INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=600000>
   # clang reports std::stable_sort's own buffer, which libstdc++ 12 calls deprecated.
   $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND WEFT_ARCH)
+if(WEFT_ARCH)
   target_compile_options(weft_flags INTERFACE -march=${WEFT_ARCH})
+endif()
+if(NOT WEFT_PROCESSOR STREQUAL "x86_64")
+  # As there: elsewhere a plain char has no sign.
+  target_compile_options(weft_flags INTERFACE -fsigned-char)
+endif()
+if(WEFT_PROCESSOR STREQUAL "aarch64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_definitions(weft_flags INTERFACE _Float16=__fp16)  # of C++ there from 13 on
 endif()
 if(WEFT_FUZZ AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   message(FATAL_ERROR "WEFT_FUZZ needs clang's libFuzzer; the compiler is ${CMAKE_CXX_COMPILER_ID}")

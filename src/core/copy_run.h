@@ -7,7 +7,7 @@ namespace weft {
 
 // `bytes`, more than 64, from memory that does not overlap the target's.
 using CopyRun = void (*)(char* to, const char* from, int64_t bytes);
-// With this machine's vectors, and with those that every machine has.
+// With this machine's vectors (in the folder of its architecture), and with those that every machine has.
 CopyRun copy_run_function();
 void copy_run_baseline(char* to, const char* from, int64_t bytes);
 

@@ -3,12 +3,7 @@
 namespace weft {
 
 Transpose transpose_function(int64_t element_size) {
-#if defined(__x86_64__) && defined(__GNUC__)
-  static const TransposeFunctions& functions =
-      __builtin_cpu_supports("avx2") ? kTransposeAvx2 : kTransposeBaseline;
-#else
-  static const TransposeFunctions& functions = kTransposeBaseline;
-#endif
+  const TransposeFunctions& functions = transpose_functions();
   switch (element_size) {
     case 1: return functions.by_size[0];
     case 2: return functions.by_size[1];

@@ -15,8 +15,10 @@ inline constexpr int64_t kTransposedRows = 32;
 struct TransposeFunctions {
   Transpose by_size[4];
 };
-extern const TransposeFunctions kTransposeBaseline, kTransposeAvx2;
-// Of this machine; null for elements of another size.
+extern const TransposeFunctions kTransposeBaseline;
+// Of this machine: in the folder of its architecture.
+const TransposeFunctions& transpose_functions();
+// The same by the element's size; null for elements of another size.
 Transpose transpose_function(int64_t element_size);
 
 }  // namespace weft

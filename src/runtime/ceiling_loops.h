@@ -1,4 +1,5 @@
-// The loops behind measure_ceilings(), at the widest vectors of the machine.
+// The loops behind measure_ceilings(), at the widest vectors of the machine; but for copy_bytes in the folder
+// of its architecture.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,4 @@ double dot_int8(int64_t iterations);
 // On tiles; 0 where the process has none (runtime/matrix_engines.h).
 double tiles_bfloat16(int64_t iterations);
 double tiles_int8(int64_t iterations);
-#if defined(__x86_64__)
-double tiles_bfloat16_amx(int64_t iterations);
-double tiles_int8_amx(int64_t iterations);
-#endif
-
 }  // namespace weft::runtime

@@ -11,40 +11,13 @@
 
 #include "runtime/code_memory.h"
 #include "runtime/files.h"
+#include "runtime/processor.h"
 #include "weft/error.h"
 
 namespace weft::runtime {
 namespace {
 
-// What a relocation writes.
-enum class Writes : uint8_t { Unknown, Base, Symbol };
-
-#if defined(__x86_64__)
-constexpr Elf64_Half kMachine = EM_X86_64;
-Writes kind_of(uint64_t type) {
-  switch (type) {
-    case R_X86_64_RELATIVE: return Writes::Base;
-    case R_X86_64_GLOB_DAT:
-    case R_X86_64_JUMP_SLOT:
-    case R_X86_64_64: return Writes::Symbol;
-    default: return Writes::Unknown;
-  }
-}
-#elif defined(__aarch64__)
-constexpr Elf64_Half kMachine = EM_AARCH64;
-Writes kind_of(uint64_t type) {
-  switch (type) {
-    case R_AARCH64_RELATIVE: return Writes::Base;
-    case R_AARCH64_GLOB_DAT:
-    case R_AARCH64_JUMP_SLOT:
-    case R_AARCH64_ABS64: return Writes::Symbol;
-    default: return Writes::Unknown;
-  }
-}
-#else
-constexpr Elf64_Half kMachine = EM_NONE;
-Writes kind_of(uint64_t) { return Writes::Unknown; }
-#endif
+using processor::Writes;
 
 // A file's tables, each looked up once and checked against the file's length.
 class ElfFile {
@@ -53,7 +26,9 @@ class ElfFile {
     const auto header = table<Elf64_Ehdr>(0, 1);
     if (!header || std::memcmp((*header)[0].e_ident, ELFMAG, SELFMAG) != 0) return;
     const Elf64_Ehdr& head = (*header)[0];
-    if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != kMachine || head.e_type != ET_DYN) return;
+    if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != processor::elf_machine() ||
+        head.e_type != ET_DYN)
+      return;
     const auto program = table<Elf64_Phdr>(head.e_phoff, head.e_phnum);
     const auto parts = table<Elf64_Shdr>(head.e_shoff, head.e_shnum);
     if (!program || !parts || head.e_shstrndx >= parts->size()) return;
@@ -165,7 +140,7 @@ bool read_relocations(const ElfFile& file, const Elf64_Shdr& section, Layout& la
 bool resolve(Layout& layout) {
   layout.outside.resize(layout.symbols.size());
   for (const Elf64_Rela& relocation : layout.relocations) {
-    const Writes kind = kind_of(ELF64_R_TYPE(relocation.r_info));
+    const Writes kind = processor::written_by(ELF64_R_TYPE(relocation.r_info));
     if (kind == Writes::Unknown || relocation.r_offset > layout.size ||
         layout.size - relocation.r_offset < sizeof(uint64_t))
       return false;
@@ -207,7 +182,7 @@ void fill_in(const ElfFile& file, const Layout& layout, char* image) {
   const auto base = reinterpret_cast<uint64_t>(image);
   for (const Elf64_Rela& relocation : layout.relocations) {
     uint64_t address = base;
-    if (kind_of(ELF64_R_TYPE(relocation.r_info)) == Writes::Symbol) {
+    if (processor::written_by(ELF64_R_TYPE(relocation.r_info)) == Writes::Symbol) {
       const size_t index = ELF64_R_SYM(relocation.r_info);
       const Symbol& symbol = layout.symbols[index];
       address = symbol.is_defined ? base + symbol.value : reinterpret_cast<uint64_t>(layout.outside[index]);

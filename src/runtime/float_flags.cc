@@ -4,36 +4,11 @@
 
 namespace weft::runtime {
 
-#if defined(__x86_64__)
-namespace {
-constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x40;
-}
-bool flushes_denormals() { return (_mm_getcsr() & kFlushToZero) != 0; }
+bool flushes_denormals() { return processor::flushes_denormals(); }
 bool set_flush_denormals(bool flushes) {
-  constexpr unsigned kBoth = kFlushToZero | kDenormalsAreZero;
-  const unsigned state = _mm_getcsr(), wanted = flushes ? state | kBoth : state & ~kBoth;
-  if (state != wanted) _mm_setcsr(wanted);
+  processor::set_flush_denormals(flushes);
   return true;
 }
-#elif defined(__aarch64__)
-namespace {
-constexpr uint64_t kFlushToZero = uint64_t{1} << 24;
-uint64_t control() {
-  uint64_t bits;
-  __asm__ volatile("mrs %0, fpcr" : "=r"(bits));
-  return bits;
-}
-}  // namespace
-bool flushes_denormals() { return (control() & kFlushToZero) != 0; }
-bool set_flush_denormals(bool flushes) {
-  const uint64_t state = control(), wanted = flushes ? state | kFlushToZero : state & ~kFlushToZero;
-  if (state != wanted) __asm__ volatile("msr fpcr, %0" : : "r"(wanted));
-  return true;
-}
-#else
-bool flushes_denormals() { return false; }
-bool set_flush_denormals(bool) { return false; }
-#endif
 
 thread_local FlagWatch::Watch FlagWatch::current_;
 

@@ -3,37 +3,24 @@
 // thread. parallel_for hands those of its helpers to the thread that called it.
 #pragma once
 
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
-
 #include <atomic>
 #include <cstdint>
 #include <functional>
 
+#include "runtime/processor_inline.h"
+
 namespace weft::runtime {
 
-constexpr unsigned kInvalid = 1, kDivideByZero = 4, kOverflow = 8, kUnderflow = 16;
-constexpr unsigned kFloatFlags = kInvalid | kDivideByZero | kOverflow | kUnderflow;
 // Beside watched flags: no run is to be missed, also of what updates its inputs in place.
 constexpr unsigned kEveryRun = 0x100;
 
 // Whether the thread takes subnormal numbers for zero, as operands and as results.
 bool flushes_denormals();
-// False where the processor cannot.
+// True: there is no processor that cannot.
 bool set_flush_denormals(bool flushes);
 
-#if defined(__x86_64__)
-inline unsigned raised_flags() { return _mm_getcsr() & kFloatFlags; }
-inline void set_flags(unsigned flags) {
-  const unsigned state = _mm_getcsr(), wanted = (state & ~kFloatFlags) | flags;
-  if (state != wanted) _mm_setcsr(wanted);
-}
-#else
-// Elsewhere nothing is noticed.
-inline unsigned raised_flags() { return 0; }
-inline void set_flags(unsigned) {}
-#endif
+inline unsigned raised_flags() { return processor::exceptions(); }
+inline void set_flags(unsigned flags) { processor::set_exceptions(flags); }
 
 // While there is one in a thread, graphs that it runs call `on_raised` when they have raised one of these
 // flags, before they change any of their inputs; not the first `*passes` times. It may throw, to stop them

@@ -2,6 +2,7 @@
 // ones, at several times the rate of float32's. Which of them this process may use.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,8 @@ struct MatrixEngine {
   std::string name;     // "avx512-bf16"
   std::string numbers;  // what it multiplies: "bfloat16", "int8", "float16"
   std::string why_not;  // empty: usable
+  // Of its instructions alone (runtime/ceiling_loops.h); null where their rate decides nothing.
+  double (*loop)(int64_t iterations) = nullptr;
 };
 
 // Every engine that weft knows, from the smallest to the largest. Asks the kernel for the tiles of AMX, which

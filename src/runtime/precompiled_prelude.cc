@@ -13,6 +13,7 @@
 #include "runtime/files.h"
 #include "runtime/log.h"
 #include "runtime/own_stack.h"
+#include "runtime/processor.h"
 
 namespace weft::runtime {
 namespace {
@@ -81,15 +82,8 @@ std::map<std::string, std::string>& known() {
 
 }  // namespace
 
-// Processors differ in many features; the prelude asks only for two that -march may not bring.
 std::vector<std::string> prelude_flags(const std::vector<std::string>& flags) {
-  const bool has_both = std::find(flags.begin(), flags.end(), "-march=x86-64-v4") != flags.end();
-  std::vector<std::string> kept;
-  for (const std::string& flag : flags) {
-    const bool is_asked_for = !has_both && (flag == "-mavx512f" || flag == "-mavx512bw");
-    if (!flag.starts_with("-m") || flag.starts_with("-march=") || is_asked_for) kept.push_back(flag);
-  }
-  return kept;
+  return processor::flags_of_prelude(flags);
 }
 
 std::string shipped_prelude_name(const std::vector<std::string>& flags) {

@@ -11,7 +11,7 @@
 #endif
 #endif
 
-#if !defined(__x86_64__) || defined(WEFT_ADDRESS_SANITIZER)
+#if defined(WEFT_ADDRESS_SANITIZER)
 #include <ucontext.h>
 #endif
 
@@ -27,12 +27,10 @@ class StackContext {
   void begun();
 
  private:
-#if defined(__x86_64__) && !defined(WEFT_ADDRESS_SANITIZER)
+#if !defined(WEFT_ADDRESS_SANITIZER)
   void* top_ = nullptr;  // what a call must keep is on the stack
 #else
   ucontext_t context_;
-#endif
-#if defined(WEFT_ADDRESS_SANITIZER)
   const void* bottom_ = nullptr;
   size_t size_ = 0;
   void* fake_stack_ = nullptr;

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "core/profiling.h"
+#include "runtime/processor_inline.h"
 #include "weft/parallel.h"
 
 namespace weft::runtime {
@@ -19,20 +20,12 @@ constexpr int kWorkerSpins = 20000;  // about 1 ms
 constexpr int kCallerSpins = 1200;
 std::atomic<bool> crowded{false};
 
-void spin_pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
-
 // Waits until `value` differs from `old`.
 uint32_t await_change(const std::atomic<uint32_t>& value, uint32_t old, int spins) {
   for (int i = 0; i < spins && !crowded.load(std::memory_order_relaxed); ++i) {
     const uint32_t now = value.load(std::memory_order_acquire);
     if (now != old) return now;
-    spin_pause();
+    processor::pause();
   }
   value.wait(old, std::memory_order_acquire);
   return value.load(std::memory_order_acquire);

@@ -8,10 +8,10 @@
 #include <random>
 #include <vector>
 
+#include "kernels/cpu/levels.h"
+
 namespace weft::kernels {
 namespace {
-
-constexpr const char* kNames[] = {"baseline", "avx2", "avx512"};
 
 template <class T>
 std::vector<T> random_numbers(std::mt19937& random, int64_t count, int low, int high) {
@@ -23,9 +23,8 @@ std::vector<T> random_numbers(std::mt19937& random, int64_t count, int low, int 
 
 TEST(AffineRows, SumsAreFinishedAlike) {
   std::mt19937 random(1);
-  for (const char* name : kNames) {
-    const AffineKernels* const kernels = affine_kernels_of(name);
-    if (!kernels) continue;
+  for (const AffineKernels* const kernels : kernels_here(&KernelLevel::affine)) {
+    const char* const name = kernels->name;
     for (const int64_t columns : {1, 15, 16, 17, 31, 32, 50}) {
       for (const bool has_zeros : {false, true}) {
         const int64_t rows = 3, n = columns;
@@ -83,9 +82,8 @@ TEST(AffineRows, SumsAreFinishedAlike) {
 
 TEST(AffineRows, DepthwiseSumsAndSigns) {
   std::mt19937 random(2);
-  for (const char* name : kNames) {
-    const AffineKernels* const kernels = affine_kernels_of(name);
-    if (!kernels) continue;
+  for (const AffineKernels* const kernels : kernels_here(&KernelLevel::affine)) {
+    const char* const name = kernels->name;
     for (const int64_t columns : {1, 15, 16, 17, 40}) {
       const int64_t rows = 2, taps = 3;
       auto x = random_numbers<int8_t>(random, rows * taps * columns, -128, 127);
@@ -114,9 +112,8 @@ TEST(AffineRows, DepthwiseSumsAndSigns) {
 
 // Every pair of bytes, within whole vectors and behind them; and sums beyond what int32 has.
 TEST(AffineRows, SumsOfBytes) {
-  for (const char* name : kNames) {
-    const AffineKernels* const kernels = affine_kernels_of(name);
-    if (!kernels) continue;
+  for (const AffineKernels* const kernels : kernels_here(&KernelLevel::affine)) {
+    const char* const name = kernels->name;
     std::vector<uint8_t> a, b;
     for (int i = 0; i < 256; ++i)
       for (int j = 0; j < 256; j += 3)

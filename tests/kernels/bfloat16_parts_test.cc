@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/cpu/bfloat16_kernels.h"
+#include "kernels/cpu/levels.h"
 #include "kernels/cpu/quantized_kernels.h"
 #include "kernels/tile_model.h"
 #include "weft/ops.h"
@@ -22,8 +23,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 std::vector<const BFloat16Kernels*> engines_here() {
   std::vector<const BFloat16Kernels*> all;
-  for (const char* name : {"avx512-bf16", "amx-bf16"})
-    if (const BFloat16Kernels* engine = bfloat16_kernels_of(name)) all.push_back(engine);
+  for (const EngineKernels& one : engine_kernels())
+    if (const BFloat16Kernels* engine = bfloat16_kernels_of(one.engine)) all.push_back(engine);
   return all;
 }
 

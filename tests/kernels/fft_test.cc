@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/cpu/fft_plan.h"
-#include "runtime/toolchain.h"
+#include "kernels/cpu/levels.h"
 
 namespace weft::kernels {
 namespace {
@@ -125,17 +125,11 @@ TYPED_TEST(Fft, PlansAreDroppedAndMadeAgain) {
 // ---- instruction sets
 // -------------------------------------------------------------------------------------------
 template <class T>
-std::vector<const FftKernels<T>*> other_sets() {
-  std::vector<const FftKernels<T>*> sets;
-#if defined(__x86_64__)
-  const bool single = std::is_same_v<T, float>;
-  const auto add = [&](const FftKernels<float>& f, const FftKernels<double>& d) {
-    sets.push_back(static_cast<const FftKernels<T>*>(single ? static_cast<const void*>(&f) : &d));
-  };
-  if (runtime::host_vector_bytes() >= 32 && __builtin_cpu_supports("fma")) add(kFft32Avx2, kFft64Avx2);
-  if (runtime::host_vector_bytes() >= 64 && __builtin_cpu_supports("fma")) add(kFft32Avx512, kFft64Avx512);
-#endif
-  return sets;
+std::vector<const FftKernels<T>*> sets_here() {
+  if constexpr (std::is_same_v<T, float>)
+    return kernels_here(&KernelLevel::fft32);
+  else
+    return kernels_here(&KernelLevel::fft64);
 }
 
 template <class T>
@@ -155,7 +149,7 @@ void expect_same(const std::vector<T>& a, const std::vector<T>& b) {
 TYPED_TEST(Fft, PassesOfEveryInstructionSet) {
   using T = TypeParam;
   std::mt19937 random(4);
-  for (const FftKernels<T>* kernels : other_sets<T>())
+  for (const FftKernels<T>* kernels : sets_here<T>())
     for (const int64_t n : {8, 12, 30, 77, 128, 360, 1024, 13 * 8, 17 * 29})
       for (const int64_t width : {int64_t{1}, kFftWidth<T>})
         for (const FftPass<T>& pass : fft_plan<T>(n)->passes) {
@@ -188,7 +182,7 @@ TYPED_TEST(Fft, CopiesOfEveryInstructionSet) {
     kernels.multiply(n, in.data(), in.data() + 2, out + 3 * in.size(), true, T(2));
     return all;
   };
-  for (const FftKernels<T>* kernels : other_sets<T>())
+  for (const FftKernels<T>* kernels : sets_here<T>())
     for (const int64_t n : {int64_t{1}, int64_t{7}, kWidth, 3 * kWidth, 3 * kWidth + 5})
       for (const int64_t count : {int64_t{3}, kWidth}) {
         const std::vector<T> in = sample<T>(2 * (n + 2) * (kWidth + 2), random);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/cpu/levels.h"
 #include "weft/dtype.h"
 
 namespace weft::kernels {
@@ -110,12 +111,7 @@ class FinishSample {
   std::vector<int32_t> integers_;
 };
 
-std::vector<FinishRowsFn> levels() {
-  std::vector<FinishRowsFn> all;
-  for (const char* name : {"baseline", "avx2", "avx512"})
-    if (const FinishRowsFn found = finish_rows_of(name)) all.push_back(found);
-  return all;
-}
+std::vector<FinishRowsFn> levels() { return kernels_here(&KernelLevel::finish_rows); }
 
 TEST(FinishRows, EveryInstructionSetAndForm) {
   std::mt19937 random(3);

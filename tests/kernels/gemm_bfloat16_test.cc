@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/cpu/levels.h"
 #include "kernels/tile_model.h"
 #include "runtime/matrix_engines.h"
 #include "weft/parallel.h"
@@ -20,8 +21,8 @@ namespace {
 
 std::vector<const BFloat16Kernels*> engines() {
   std::vector<const BFloat16Kernels*> all{&tile_model_engine()};
-  for (const char* name : {"avx512-bf16", "amx-bf16"})
-    if (const BFloat16Kernels* engine = bfloat16_kernels_of(name)) all.push_back(engine);
+  for (const EngineKernels& one : engine_kernels())
+    if (const BFloat16Kernels* engine = bfloat16_kernels_of(one.engine)) all.push_back(engine);
   return all;
 }
 
@@ -259,8 +260,8 @@ TEST(GemmBFloat16, NotFiniteAndRoundedToEven) {
 
 // Instructions take denormals for zero, in operands and in sums.
 TEST(GemmBFloat16, DenormalsAreZero) {
-  for (const char* name : {"avx512-bf16", "amx-bf16"}) {
-    const BFloat16Kernels* engine = bfloat16_kernels_of(name);
+  for (const EngineKernels& one : engine_kernels()) {
+    const BFloat16Kernels* engine = bfloat16_kernels_of(one.engine);
     if (!engine) continue;
     for (const float result : in_every_way(*engine, {0x1p-130f, 0}, {0x1p100f, 0})) EXPECT_EQ(result, 0.0f);
     for (const float result : in_every_way(*engine, {0x1p-100f, 0}, {0x1p-30f, 0})) EXPECT_EQ(result, 0.0f);

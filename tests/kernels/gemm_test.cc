@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/cpu/gemm_kernels.h"
-#include "runtime/toolchain.h"
+#include "kernels/cpu/levels.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
@@ -123,15 +123,7 @@ TEST(Gemm, BitsDoNotDependOnThreads) {
   set_num_threads(before);
 }
 
-std::vector<const GemmKernels*> kernels_of_this_machine() {
-  std::vector<const GemmKernels*> all{&kGemmKernelsBaseline};
-#if defined(__x86_64__)
-  const std::string level = runtime::host_cpu_name();
-  if (level >= "x86-64-v3") all.push_back(&kGemmKernelsAvx2);
-  if (level >= "x86-64-v4") all.push_back(&kGemmKernelsAvx512);
-#endif
-  return all;
-}
+std::vector<const GemmKernels*> kernels_of_this_machine() { return kernels_here(&KernelLevel::gemm); }
 
 // Every tile of every instruction set, with a part of the last vector, two runs and a residual.
 TEST(GemmKernels, EveryTile) {

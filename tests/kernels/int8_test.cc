@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "kernels/cpu/gemm_int8.h"
+#include "kernels/cpu/levels.h"
 #include "kernels/cpu/packed_int8.h"
 #include "kernels/tile_model.h"
+#include "runtime/matrix_engines.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
@@ -18,8 +20,9 @@ namespace {
 
 std::vector<const Int8Kernels*> int8_levels() {
   std::vector<const Int8Kernels*> all{&int8_tile_model()};
-  for (const char* name : {"baseline", "avx2", "avxvnni", "avx512", "avx512vnni", "amxint8"})
-    if (const Int8Kernels* found = int8_kernels_of(name)) all.push_back(found);
+  for (const Int8Kernels* found : kernels_here(&KernelLevel::int8)) all.push_back(found);
+  for (const EngineKernels& one : engine_kernels())
+    if (one.int8 != nullptr && runtime::has_matrix_engine(one.engine)) all.push_back(one.int8);
   return all;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/cpu/conv_packed_bfloat16.h"
+#include "kernels/cpu/levels.h"
 #include "kernels/tile_model.h"
 #include "weft/parallel.h"
 
@@ -19,8 +20,8 @@ namespace {
 
 std::vector<const BFloat16Kernels*> packed_engines() {
   std::vector<const BFloat16Kernels*> all{&tile_model_engine()};
-  for (const char* name : {"avx512-bf16", "amx-bf16"})
-    if (const BFloat16Kernels* engine = bfloat16_kernels_of(name)) all.push_back(engine);
+  for (const EngineKernels& one : engine_kernels())
+    if (const BFloat16Kernels* engine = bfloat16_kernels_of(one.engine)) all.push_back(engine);
   return all;
 }
 

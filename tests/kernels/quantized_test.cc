@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
+#include "kernels/cpu/levels.h"
 #include "kernels/cpu/quantized_matrix.h"
-#include "runtime/toolchain.h"
 #include "weft/error.h"
 #include "weft/ops.h"
 #include "weft/parallel.h"
@@ -308,19 +308,7 @@ TEST(QuantizedLinear, Errors) {
 namespace k = kernels;
 
 std::vector<const k::QuantizedKernels*> quantized_kernels_here() {
-  std::vector<const k::QuantizedKernels*> all{&k::kQuantizedBaseline};
-#if defined(__x86_64__)
-  const std::string level = runtime::host_cpu_name();
-  const auto features = runtime::host_cpu_features();
-  const auto has = [&](const char* name) {
-    return std::find(features.begin(), features.end(), name) != features.end();
-  };
-  if (level >= "x86-64-v3") all.push_back(&k::kQuantizedAvx2);
-  if (level >= "x86-64-v3" && has("avxvnni")) all.push_back(&k::kQuantizedAvxVnni);
-  if (level >= "x86-64-v4") all.push_back(&k::kQuantizedAvx512);
-  if (level >= "x86-64-v4" && has("avx512vnni")) all.push_back(&k::kQuantizedAvx512Vnni);
-#endif
-  return all;
+  return k::kernels_here(&k::KernelLevel::quantized);
 }
 
 struct PanelSample {

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "kernels/cpu/levels.h"
+
 namespace weft::kernels {
 namespace {
 
@@ -37,12 +39,12 @@ TEST(SparseProducts, AreThoseOfThePlainLoop) {
           detail::sparse_rows_baseline(m, x.data(), weight, bias.data(), want.data(), 0, n);
           sparse_product(m, x.data(), weight, bias.data(), found.data());
           ASSERT_EQ(found, want) << m << " x " << n << " x " << k;  // of small integers: exact in any order
-#if defined(__x86_64__)
-          if (!has_sparse_products()) continue;
-          found.assign(want.size(), -1);
-          detail::sparse_rows_avx2(m, x.data(), weight, bias.data(), found.data(), 0, n);
-          ASSERT_EQ(found, want) << "AVX2: " << m << " x " << n << " x " << k;
-#endif
+          for (const KernelLevel& level : kernel_levels()) {
+            if (!level.is_usable || level.sparse == nullptr) continue;
+            found.assign(want.size(), -1);
+            level.sparse(m, x.data(), weight, bias.data(), found.data(), 0, n);
+            ASSERT_EQ(found, want) << level.name << ": " << m << " x " << n << " x " << k;
+          }
         }
       }
     }

@@ -68,16 +68,20 @@ CompileRequest plain(CompileRequest request) {
   return request;
 }
 
-// Flags for which nothing comes with the library.
-std::vector<std::string> flags_for(const std::string& processor) {
+// Flags for which nothing comes with the library: of other processors of this architecture.
+std::vector<std::string> flags_of_other(size_t number) {
+  constexpr const char* kX86[] = {"nehalem", "haswell", "westmere", "sandybridge", "ivybridge"};
+  constexpr const char* kArm[] = {"armv8.1-a", "armv8.2-a", "armv8.3-a", "armv8.4-a", "armv8.5-a"};
   std::vector<std::string> flags = kernel_flags();
-  for (std::string& flag : flags)
-    if (flag.starts_with("-march=x86-64")) flag = "-march=" + processor;
+  for (std::string& flag : flags) {
+    if (flag.starts_with("-march=x86-64")) flag = std::string("-march=") + kX86[number];
+    if (flag.starts_with("-march=armv8")) flag = std::string("-march=") + kArm[number];
+  }
   return flags;
 }
 
 TEST_F(PrecompiledPrelude, GivesTheSameCode) {
-  for (const std::vector<std::string>& flags : {kernel_flags(), flags_for("nehalem"), flags_for("haswell")})
+  for (const std::vector<std::string>& flags : {kernel_flags(), flags_of_other(0), flags_of_other(1)})
     for (const CompileRequest& request : {kernel(), loop()})
       EXPECT_TRUE(compile_with_clang(request, flags) == compile_with_clang(plain(request), flags))
           << request.name;
@@ -100,8 +104,8 @@ TEST_F(PrecompiledPrelude, MessagesAreThoseOfTheSourceAlone) {
 
 // One file serves processors that differ in what the prelude does not ask for.
 TEST_F(PrecompiledPrelude, AsksOnlyForFeaturesThatMarchBrings) {
-  const std::set<std::string> known = {"__AVX__",      "__FMA__",    "__AVX512F__",
-                                       "__AVX512BW__", "__x86_64__", "__clang__"};
+  const std::set<std::string> known = {"__AVX__",    "__FMA__",     "__AVX512F__", "__AVX512BW__",
+                                       "__x86_64__", "__aarch64__", "__clang__"};
   const std::string& text = codegen::shared_prelude();
   const std::regex conditional("\n *#(if|ifdef|ifndef|elif)[^\n]*"), macro("__[A-Za-z0-9_]+__");
   for (std::sregex_iterator line(text.begin(), text.end(), conditional), end; line != end; ++line) {
@@ -112,7 +116,7 @@ TEST_F(PrecompiledPrelude, AsksOnlyForFeaturesThatMarchBrings) {
 }
 
 TEST_F(PrecompiledPrelude, OneThatIsMadeStaysInTheCacheForTheNextChild) {
-  const std::vector<std::string> flags = flags_for("westmere");
+  const std::vector<std::string> flags = flags_of_other(2);
   const auto compiles = [&] {
     return in_child([&] { return compile_with_clang(kernel(), flags).empty() ? 1 : 0; });
   };
@@ -138,7 +142,7 @@ TEST_F(PrecompiledPrelude, OneThatIsMadeStaysInTheCacheForTheNextChild) {
   EXPECT_EQ(compiles(), 0) << "with other bytes";
   EXPECT_GE(fs::last_write_time(entry), written);
 
-  const std::vector<std::string> other = flags_for("sandybridge");
+  const std::vector<std::string> other = flags_of_other(3);
   EXPECT_EQ(in_child([&] { return compile_with_clang(kernel(), other).empty() ? 1 : 0; }), 0);
   ASSERT_EQ(entries().size(), 2u);
   for (const fs::path& made : entries())
@@ -149,7 +153,7 @@ TEST_F(PrecompiledPrelude, OneThatIsMadeStaysInTheCacheForTheNextChild) {
 
 TEST_F(PrecompiledPrelude, IsMadeInEachChildWhereNothingCanBeKept) {
   const ScopedEnv disabled("WEFT_DISABLE_CACHE", "1");
-  EXPECT_EQ(in_child([] { return compile_with_clang(loop(), flags_for("ivybridge")).empty() ? 1 : 0; }), 0);
+  EXPECT_EQ(in_child([] { return compile_with_clang(loop(), flags_of_other(4)).empty() ? 1 : 0; }), 0);
   EXPECT_TRUE(entries().empty());
 }
 

@@ -59,12 +59,7 @@ struct AffineKernels {
 
 // The widest there is for this machine, within WEFT_VECTOR_BYTES.
 const AffineKernels& affine_kernels();
-// By its name, "baseline", "avx2" or "avx512"; null where it is not usable.
-const AffineKernels* affine_kernels_of(const char* name);
 
 extern const AffineKernels kAffineBaseline;
-#if defined(__x86_64__)
-extern const AffineKernels kAffineAvx2, kAffineAvx512;
-#endif
 
 }  // namespace weft::kernels

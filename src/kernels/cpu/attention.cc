@@ -9,23 +9,12 @@
 #include "kernels/cpu/attention_groups.h"
 #include "kernels/cpu/attention_kernels.h"
 #include "kernels/cpu/bfloat16_kernels.h"
-#include "runtime/toolchain.h"
+#include "kernels/cpu/levels.h"
 #include "weft/parallel.h"
 #include "weft/tensor.h"
 
 namespace weft::kernels {
 namespace {
-
-const AttentionKernels& select_attention() {
-#if defined(__x86_64__)
-  bool fma = false;
-  for (const auto& feature : runtime::host_cpu_features()) fma = fma || feature == "fma";
-  const int bytes = runtime::host_vector_bytes();
-  if (bytes >= 64 && fma) return kAttentionAvx512;
-  if (bytes >= 32 && fma) return kAttentionAvx2;
-#endif
-  return kAttentionBaseline;
-}
 
 struct AttentionScratch {
   explicit AttentionScratch(int64_t count)
@@ -182,7 +171,7 @@ class Attention {
 }  // namespace
 
 const AttentionKernels& attention_kernels() {
-  static const AttentionKernels& kernels = select_attention();
+  static const AttentionKernels& kernels = *best_kernels(&KernelLevel::attention);
   return kernels;
 }
 

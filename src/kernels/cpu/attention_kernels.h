@@ -52,7 +52,7 @@ struct AttentionKernels {
                           const AttentionRows& rows, uint16_t* y, int64_t y_stride);
 };
 
-extern const AttentionKernels kAttentionBaseline, kAttentionAvx2, kAttentionAvx512;
+extern const AttentionKernels kAttentionBaseline;
 // Those of this machine.
 const AttentionKernels& attention_kernels();
 

@@ -109,11 +109,4 @@ const BFloat16Kernels* bfloat16_kernels();
 // not usable.
 const BFloat16Kernels* bfloat16_kernels_of(const char* engine);
 
-#if defined(__x86_64__)
-extern const BFloat16Kernels kBFloat16Avx512;
-void multiply_amx(const PairTile& tile);  // of up to 32 rows, depth_unit 32
-void hold_amx();
-void release_amx();
-#endif
-
 }  // namespace weft::kernels

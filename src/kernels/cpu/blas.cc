@@ -16,6 +16,7 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/gemm_bfloat16.h"
 #include "kernels/cpu/gemm_half.h"
+#include "kernels/cpu/levels.h"
 #include "runtime/files.h"
 #include "runtime/interruption.h"
 #include "weft/error.h"
@@ -48,15 +49,8 @@ class Blas {
 
  private:
   Blas() {
-#if defined(__x86_64__)
-    // Releases before 0.3.22 take newer CPUs for very old ones; the variable is read when the library loads.
-    if (!std::getenv("OPENBLAS_CORETYPE")) {
-      if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
-      else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        setenv("OPENBLAS_CORETYPE", "Haswell", 0);
-    }
-#endif
+    // The variable is read when the library loads.
+    if (const char* const type = blas_core_type()) setenv("OPENBLAS_CORETYPE", type, 0);
     std::string reasons;
     // A wheel's own comes first.
     const std::string carried =

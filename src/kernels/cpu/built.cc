@@ -7,50 +7,19 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kernels/cpu/levels.h"
 #include "runtime/interruption.h"
-#include "runtime/toolchain.h"
 #include "weft/error.h"
-
-// Defined in files that the build writes, a few for each level; the program that writes them is linked
-// without.
-#define WEFT_FOR_EACH_FILE(X, LEVEL) X(LEVEL, 0) X(LEVEL, 1) X(LEVEL, 2) X(LEVEL, 3)
-extern "C" {
-#define WEFT_DECLARE(LEVEL, FILE) \
-  extern const weft::kernels::BuiltKernels weft_built_##LEVEL##_##FILE __attribute__((weak));
-WEFT_FOR_EACH_FILE(WEFT_DECLARE, avx2)
-WEFT_FOR_EACH_FILE(WEFT_DECLARE, avx512)
-#undef WEFT_DECLARE
-}
 
 namespace weft::kernels {
 namespace {
-
-using Files = std::initializer_list<const BuiltKernels*>;
-#define WEFT_ADDRESS(LEVEL, FILE) &weft_built_##LEVEL##_##FILE,
-
-constexpr int kAvx2 = 32, kAvx512 = 64;
-
-int bytes_of_level() {
-  const std::vector<std::string> features = runtime::host_cpu_features();
-  if (std::find(features.begin(), features.end(), "fma") == features.end()) return 0;
-  const int bytes = runtime::host_vector_bytes();
-  return bytes >= kAvx512 ? kAvx512 : bytes >= kAvx2 ? kAvx2 : 0;
-}
-
-Files files_of_host() {
-  static const Files none{}, avx2{WEFT_FOR_EACH_FILE(WEFT_ADDRESS, avx2)},
-      avx512{WEFT_FOR_EACH_FILE(WEFT_ADDRESS, avx512)};
-  const int bytes = bytes_of_level();
-  return bytes == kAvx512 ? avx512 : bytes == kAvx2 ? avx2 : none;
-}
-#undef WEFT_ADDRESS
 
 using Table = std::unordered_map<std::string_view, const BuiltKernel*>;
 
 const Table& table() {
   static const Table& built = *new Table([] {
     Table found;
-    for (const BuiltKernels* file : files_of_host())
+    for (const BuiltKernels* file : built_level().files)
       for (int i = 0; file != nullptr && i < file->count; ++i)
         found.emplace(file->kernels[i].name, &file->kernels[i]);
     return found;
@@ -71,7 +40,7 @@ void run_serially(int64_t begin, int64_t end, int64_t, Body body, void* context)
 }  // namespace
 
 int built_vector_bytes() {
-  static const int bytes = table().empty() ? 0 : bytes_of_level();
+  static const int bytes = table().empty() ? 0 : built_level().vector_bytes;
   return bytes;
 }
 

@@ -7,8 +7,8 @@
 #include "kernels/cpu/bfloat16_kernels.h"
 #include "kernels/cpu/cached_attention_kernels.h"
 #include "kernels/cpu/cached_elements.h"
+#include "kernels/cpu/levels.h"
 #include "kernels/cpu/scratch.h"
-#include "runtime/toolchain.h"
 #include "weft/parallel.h"
 #include "weft/tensor.h"
 
@@ -17,20 +17,6 @@ namespace {
 
 // More tokens than this are attended block by block, with packed keys.
 constexpr int64_t kFewTokens = 16;
-
-const CachedAttentionKernels& select_cached_attention() {
-#if defined(__x86_64__)
-  bool fma = false, f16c = false;
-  for (const auto& feature : runtime::host_cpu_features()) {
-    fma = fma || feature == "fma";
-    f16c = f16c || feature == "f16c";
-  }
-  const int bytes = runtime::host_vector_bytes();
-  if (bytes >= 64 && fma) return kCachedAttentionAvx512;
-  if (bytes >= 32 && fma && f16c) return kCachedAttentionAvx2;
-#endif
-  return kCachedAttentionBaseline;
-}
 
 // What the heads' caches hold, in another dtype: [heads][numbers].
 class CopiedCache {
@@ -209,7 +195,7 @@ class Call {
 }  // namespace
 
 const CachedAttentionKernels& cached_attention_kernels() {
-  static const CachedAttentionKernels& kernels = select_cached_attention();
+  static const CachedAttentionKernels& kernels = *best_kernels(&KernelLevel::cached_attention);
   return kernels;
 }
 

@@ -42,6 +42,6 @@ struct CachedAttentionKernels {
 // This processor's.
 const CachedAttentionKernels& cached_attention_kernels();
 
-extern const CachedAttentionKernels kCachedAttentionBaseline, kCachedAttentionAvx2, kCachedAttentionAvx512;
+extern const CachedAttentionKernels kCachedAttentionBaseline;
 
 }  // namespace weft::kernels

@@ -75,9 +75,5 @@ const FftKernels<double>& fft_kernels<double>();
 
 extern const FftKernels<float> kFft32Baseline;
 extern const FftKernels<double> kFft64Baseline;
-#if defined(__x86_64__)
-extern const FftKernels<float> kFft32Avx2, kFft32Avx512;
-extern const FftKernels<double> kFft64Avx2, kFft64Avx512;
-#endif
 
 }  // namespace weft::kernels

@@ -29,13 +29,7 @@ using FinishRowsFn = void (*)(const FinishRowsArgs& args);
 
 // The widest there is for this machine, within WEFT_VECTOR_BYTES.
 FinishRowsFn finish_rows();
-// By its name, "baseline", "avx2" or "avx512"; null where it is not usable.
-FinishRowsFn finish_rows_of(const char* name);
 
 void finish_rows_baseline(const FinishRowsArgs& args);
-#if defined(__x86_64__)
-void finish_rows_avx2(const FinishRowsArgs& args);
-void finish_rows_avx512(const FinishRowsArgs& args);
-#endif
 
 }  // namespace weft::kernels

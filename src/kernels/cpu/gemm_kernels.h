@@ -73,8 +73,5 @@ struct GemmKernels {
 const GemmKernels& gemm_kernels();
 
 extern const GemmKernels kGemmKernelsBaseline;
-#if defined(__x86_64__)
-extern const GemmKernels kGemmKernelsAvx2, kGemmKernelsAvx512;
-#endif
 
 }  // namespace weft::kernels

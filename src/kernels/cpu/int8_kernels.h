@@ -70,13 +70,7 @@ struct Int8Kernels {
 
 // The best set this machine has, within WEFT_VECTOR_BYTES; tiles where they are measured to be faster.
 const Int8Kernels& int8_kernels();
-// By its name: "baseline", "avx2", "avxvnni", "avx512", "avx512vnni", "amxint8"; null where it is not usable.
-const Int8Kernels* int8_kernels_of(const char* name);
 
 extern const Int8Kernels kInt8Baseline;
-#if defined(__x86_64__)
-extern const Int8Kernels kInt8Avx2, kInt8AvxVnni, kInt8Avx512, kInt8Avx512Vnni, kInt8Amx;
-void dots_int8_avx512vnni(const Int8Dots& args);  // processors with tiles have its instructions, too
-#endif
 
 }  // namespace weft::kernels

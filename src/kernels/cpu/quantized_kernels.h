@@ -191,8 +191,5 @@ struct QuantizedKernels {
 const QuantizedKernels& quantized_kernels();
 
 extern const QuantizedKernels kQuantizedBaseline;
-#if defined(__x86_64__)
-extern const QuantizedKernels kQuantizedAvx2, kQuantizedAvxVnni, kQuantizedAvx512, kQuantizedAvx512Vnni;
-#endif
 
 }  // namespace weft::kernels

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "kernels/cpu/blas.h"
+#include "kernels/cpu/levels.h"
 #include "kernels/cpu/recurrent_kernels.h"
-#include "runtime/toolchain.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
@@ -51,17 +51,6 @@ void rnn_gates(bool relu, int64_t size, const T* x, const T* h, T* state) {
     const T sum = x[j] + h[j];
     state[j] = relu ? (sum < T(0) ? T(0) : sum) : std::tanh(sum);
   }
-}
-
-const GateKernels& select_gates() {
-#if defined(__x86_64__)
-  bool fma = false;
-  for (const auto& feature : runtime::host_cpu_features()) fma = fma || feature == "fma";
-  const int bytes = runtime::host_vector_bytes();
-  if (bytes >= 64 && fma) return kGatesAvx512;
-  if (bytes >= 32 && fma) return kGatesAvx2;
-#endif
-  return kGatesBaseline;
 }
 
 template <class T>
@@ -199,7 +188,7 @@ class Layer {
 }  // namespace
 
 const GateKernels& gate_kernels() {
-  static const GateKernels& kernels = select_gates();
+  static const GateKernels& kernels = *best_kernels(&KernelLevel::gates);
   return kernels;
 }
 

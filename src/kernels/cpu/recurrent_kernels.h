@@ -14,7 +14,7 @@ struct GateKernels {
   void (*rnn)(bool relu, int64_t size, const float* x, const float* h, float* state);
 };
 
-extern const GateKernels kGatesBaseline, kGatesAvx2, kGatesAvx512;
+extern const GateKernels kGatesBaseline;
 // Those of this machine.
 const GateKernels& gate_kernels();
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "runtime/toolchain.h"
+#include "kernels/cpu/levels.h"
 #include "weft/parallel.h"
 
 namespace weft::kernels {
@@ -41,20 +41,13 @@ void sparse_rows_baseline(int64_t m, const float* x, const SparseWeight& weight,
 }  // namespace detail
 
 bool has_sparse_products() {
-#if defined(__x86_64__)
-  static const bool has = runtime::host_vector_bytes() >= 32;
+  static const bool has = !kernels_here(&KernelLevel::sparse).empty();
   return has;
-#else
-  return false;
-#endif
 }
 
 void sparse_product(int64_t m, const float* x, const SparseWeight& weight, const float* bias, float* out) {
-  detail::SparseRows rows = &detail::sparse_rows_baseline;
-#if defined(__x86_64__)
-  if (has_sparse_products())
-    rows = runtime::host_vector_bytes() >= 64 ? &detail::sparse_rows_avx512 : &detail::sparse_rows_avx2;
-#endif
+  static const detail::SparseRows rows =
+      has_sparse_products() ? best_kernels(&KernelLevel::sparse) : &detail::sparse_rows_baseline;
   const int64_t grain = std::max<int64_t>(1, kProductsPerTask / std::max<int64_t>(1, weight.k));
   parallel_for(0, weight.n, grain,
                [&](int64_t begin, int64_t end) { rows(m, x, weight, bias, out, begin, end); });

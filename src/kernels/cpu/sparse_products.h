@@ -15,7 +15,8 @@ struct SparseWeight {
   bool is_bfloat16;
 };
 
-// Does the processor spread values over lanes (AVX2, AVX-512)? Where it does not, dense products are faster.
+// Does a level of this machine spread values over lanes (AVX2, AVX-512)? Where none does, dense products are
+// faster.
 bool has_sparse_products();
 
 // out[m, n] = x[m, k] weight^T (+ bias[n]) on all threads; x, bias and out are contiguous float32. Sums are
@@ -31,10 +32,6 @@ using SparseRows = void (*)(int64_t m, const float* x, const SparseWeight& weigh
                             float* out, int64_t begin, int64_t end);
 void sparse_rows_baseline(int64_t m, const float* x, const SparseWeight& weight, const float* bias,
                           float* out, int64_t begin, int64_t end);
-void sparse_rows_avx2(int64_t m, const float* x, const SparseWeight& weight, const float* bias, float* out,
-                      int64_t begin, int64_t end);
-void sparse_rows_avx512(int64_t m, const float* x, const SparseWeight& weight, const float* bias, float* out,
-                        int64_t begin, int64_t end);
 }  // namespace detail
 
 }  // namespace weft::kernels

@@ -32,6 +32,7 @@
 #include <chrono>
 #include <initializer_list>
 #include <mutex>
+#include <sstream>
 
 #include "runtime/clang_plugin/bit_selects.h"
 #include "runtime/clang_plugin/compiler.h"
@@ -66,13 +67,29 @@ std::string feature_of(const std::string& flag) {
   return flag.substr(2);
 }
 
+// A level of x86-64 and a GPU are processors to the compiler proper, one of ARM ("armv8.2-a+dotprod") is
+// features of any.
+void append_level(const std::string& level, const std::string& triple, std::vector<std::string>& arguments) {
+  if (!starts_with(triple, "aarch64")) {
+    arguments.insert(arguments.end(), {"-target-cpu", level});
+    return;
+  }
+  arguments.insert(arguments.end(), {"-target-cpu", "generic", "-target-feature", "+neon"});
+  std::istringstream names(level);
+  for (std::string name; std::getline(names, name, '+');) {
+    if (starts_with(name, "armv")) name = "v" + name.substr(4, name.find('-') - 4) + "a";
+    if (name == "fp16") name = "fullfp16";
+    arguments.insert(arguments.end(), {"-target-feature", "+" + name});
+  }
+}
+
 // What the compiler proper calls a flag of its driver; false where that is not known here. The driver itself
 // would search the disk for system headers and libraries that kernels do not use.
-bool append_flag(const std::string& flag, std::vector<std::string>& arguments) {
+bool append_flag(const std::string& flag, const std::string& triple, std::vector<std::string>& arguments) {
   if (starts_with(flag, kTargetFlag)) {
     return true;  // compiler_arguments() has it
   } else if (starts_with(flag, "-march=")) {
-    arguments.insert(arguments.end(), {"-target-cpu", flag.substr(7)});
+    append_level(flag.substr(7), triple, arguments);
   } else if (const std::string feature = feature_of(flag); !feature.empty()) {
     arguments.insert(arguments.end(), {"-target-feature", "+" + feature});
   } else if (flag == "-fPIC") {
@@ -87,15 +104,16 @@ bool append_flag(const std::string& flag, std::vector<std::string>& arguments) {
     // The compiler proper does these unless it is told otherwise.
     return is_one_of(
         flag, {"-fno-math-errno", "-fno-trapping-math", "-fno-exceptions", "-fno-semantic-interposition",
-               "-fno-stack-protector", "-fno-asynchronous-unwind-tables"});
+               "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-mno-outline-atomics"});
   }
   return true;
 }
 
 std::vector<std::string> compiler_arguments(const WeftClangRequest& request, std::string* unknown_flag) {
-  std::vector<std::string> arguments = {"-triple", target_triple(request), "-x", "c++"};
+  const std::string triple = target_triple(request);
+  std::vector<std::string> arguments = {"-triple", triple, "-x", "c++"};
   for (size_t i = 0; i < request.flag_count; ++i)
-    if (!append_flag(request.flags[i], arguments)) *unknown_flag = request.flags[i];
+    if (!append_flag(request.flags[i], triple, arguments)) *unknown_flag = request.flags[i];
   arguments.insert(arguments.end(), {"-vectorize-loops", "-vectorize-slp", "-mframe-pointer=none"});
   return arguments;
 }

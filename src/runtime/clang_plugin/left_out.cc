@@ -4,12 +4,8 @@
 #include <llvm/Config/llvm-config.h>
 #include <llvm/Passes/PassPlugin.h>
 
-// The host's functions and those of NVIDIA's GPUs are LLVM's: these get a name that nothing asks for.
-#if defined(__x86_64__)
-#define X86 Unused
-#elif defined(__aarch64__)
-#define AArch64 Unused
-#endif
+// The host's functions and those of NVIDIA's GPUs are LLVM's: these get a name that nothing asks for. The
+// build does so for the host's (WEFT_LLVM_TARGET in CMakeLists.txt).
 #define NVPTX UnusedGpu
 #define WEFT_NOTHING(target, part) \
   void LLVMInitialize##target##part() {}

@@ -1,10 +1,10 @@
 // AMX: the loops of int8_tiles.inc with the processor's tiles.
-#include "kernels/cpu/int8_kernels.h"
+#include "kernels/cpu/x86_64/kernels.h"
 
 #if defined(__AMX_TILE__) && defined(__AMX_INT8__)
-#include "kernels/cpu/amx_tiles.inc"
-#include "kernels/cpu/int8_pack_avx512.inc"
 #include "kernels/cpu/int8_tiles.inc"
+#include "kernels/cpu/x86_64/amx_tiles.inc"
+#include "kernels/cpu/x86_64/int8_pack_avx512.inc"
 
 namespace weft::kernels {
 namespace {
@@ -22,7 +22,6 @@ struct Int8Tiles : AmxRegisters {
 
 }  // namespace
 
-extern const Int8Kernels kInt8Amx;
 const Int8Kernels kInt8Amx = {.name = "amxint8",
                               .max_rows = 2 * kTileRows,
                               .together = kTogether,

@@ -1,5 +1,5 @@
 // Eight elements of a row at a time: four values are spread over the lanes that a byte names.
-#include "kernels/cpu/sparse_products.h"
+#include "kernels/cpu/x86_64/kernels.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>

@@ -1,5 +1,5 @@
 // Sixteen elements of a row at a time: eight values are spread over the lanes that a mask names.
-#include "kernels/cpu/sparse_products.h"
+#include "kernels/cpu/x86_64/kernels.h"
 
 #if defined(__AVX512F__)
 #include <immintrin.h>

@@ -1,9 +1,9 @@
 // AMX: the loops of bfloat16_tiles.inc with the processor's tiles.
-#include "kernels/cpu/bfloat16_kernels.h"
+#include "kernels/cpu/x86_64/kernels.h"
 
 #if defined(__AMX_TILE__) && defined(__AMX_BF16__)
-#include "kernels/cpu/amx_tiles.inc"
 #include "kernels/cpu/bfloat16_tiles.inc"
+#include "kernels/cpu/x86_64/amx_tiles.inc"
 
 namespace weft::kernels {
 namespace {

@@ -1,11 +1,11 @@
 // AVX512-BF16: vdpbf16ps adds two products to a float32 sum, the pair's second one first, each fused and
 // rounded to nearest; denormals count as zero, in what comes in and what goes out.
-#include "kernels/cpu/bfloat16_kernels.h"
+#include "kernels/cpu/x86_64/kernels.h"
 
 #if defined(__AVX512BF16__)
 #include <immintrin.h>
 
-#include "kernels/cpu/bfloat16_expand_avx512.inc"
+#include "kernels/cpu/x86_64/bfloat16_expand_avx512.inc"
 namespace weft::kernels {
 namespace {
 
@@ -288,7 +288,6 @@ void split_numbers(const float* x, int64_t count, uint16_t* high, uint16_t* low)
 
 }  // namespace
 
-extern const BFloat16Kernels kBFloat16Avx512;
 const BFloat16Kernels kBFloat16Avx512 = {.name = "avx512-bf16",
                                          .max_rows = kMaxRows,
                                          .depth_unit = 2,

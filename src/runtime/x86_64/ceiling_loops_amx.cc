@@ -1,5 +1,5 @@
 // What the tiles of AMX reach: four tiles of sums, as many as the kernels have.
-#include "runtime/ceiling_loops.h"
+#include "runtime/x86_64/ceiling_loops_amx.h"
 
 #if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AMX_INT8__)
 #include <immintrin.h>
