@@ -45,6 +45,13 @@ std::string torch_cpu_capability() {
   if (wanted == "avx512") return "AVX512";
   if (wanted == "avx2") return "AVX2";
   if (wanted == "default") return "DEFAULT";
+  static std::once_flag once;
+  if (!wanted.empty()) {
+    std::call_once(once, [&] {
+      log::warning("ATEN_CPU_CAPABILITY: expected avx512, avx2 or default, got '" + std::string(wanted) +
+                   "'; taken as what this machine has");
+    });
+  }
   return processor::torch_capability(features());
 }
 
