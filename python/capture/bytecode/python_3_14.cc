@@ -74,7 +74,12 @@ bool Decoder::lower_of_3_14(int opcode, int arg) {
     case LOAD_SMALL_INT: load_constant(checked(PyLong_FromLong(arg))); return true;
     case LOAD_COMMON_CONSTANT: {
       Ref value = common_constant(arg);
-      if (value.get() == PyExc_AssertionError)
+      // Where any(), all() and tuple() of a generator expression are what they were, CPython goes over the
+      // generator in the caller. Here they are always called, as before.
+      const bool is_asked_for = at_ + 1 < raw_.size() && raw_[at_ + 1].opcode == IS_OP;
+      if (is_asked_for)
+        load_constant(Ref::borrow(Py_None));
+      else if (value.get() == PyExc_AssertionError)
         emit(Op::LoadAssertionError);
       else
         load_constant(std::move(value));

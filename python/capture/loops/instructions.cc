@@ -314,8 +314,18 @@ bool LoopBuilder::execute_names(const Instruction& in) {
         frame().locals[slot] = LoopValue();
       }
       return true;
+    case Op::LoadFastAndClear: {
+      LoopValue value = std::exchange(frame().locals[slot], LoopValue());
+      if (value.kind == LoopKind::Unbound) value.kind = LoopKind::Null;
+      push(std::move(value));
+      return true;
+    }
     case Op::StoreFast: {
       LoopValue value = as_object(pop());
+      if (value.kind == LoopKind::Null) {  // what LoadFastAndClear has kept of no value
+        frame().locals[slot] = LoopValue();
+        return true;
+      }
       note_in_variable(value);
       frame().locals[slot] = value.kind == LoopKind::Pending ? materialized(value) : std::move(value);
       return true;
