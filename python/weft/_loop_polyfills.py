@@ -232,7 +232,6 @@ def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 
 def nan_to_num(x):
-    x = _number(x)
     if not isinstance(x, float) or not math.isfinite(x):
         raise Uncovered
     return np.float64(x)

@@ -119,6 +119,17 @@ def test_functions_of_small_arrays():
     check(program, (rows, np.zeros((60, 5))))
 
 
+def test_nan_to_num_of_ints():
+    """They stay ints."""
+
+    def program(numbers, out):
+        for i in range(len(numbers)):
+            out[i] = np.nan_to_num(i) + 2**53
+        return out
+
+    check(program, (np.zeros(60), np.zeros(60, np.int64)))
+
+
 def test_determinants():
     def program(matrices, out):
         for i in range(len(matrices)):
