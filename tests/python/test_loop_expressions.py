@@ -69,7 +69,9 @@ if sys.version_info >= (3, 12):
 
 @pytest.mark.parametrize("text", LANGUAGE + MATH + NUMPY)
 def test_expressions_of_two_floats(text):
-    check_expression(text, VALUES, two=True)
+    # Which of two zeros comes first is for NumPy to choose, and for weft's graphs.
+    one_zero = "np.sort" in text or "np.median" in text
+    check_expression(text, [v for v in VALUES if not (one_zero and str(v) == "-0.0")], two=True)
 
 
 @pytest.mark.parametrize("text", ROUNDED)
@@ -117,6 +119,25 @@ def test_functions_of_small_arrays():
     check_loop(program, (rows, np.zeros((60, 5))))
     rows[40, 2] = np.nan
     check(program, (rows, np.zeros((60, 5))))
+
+
+ONE_OBJECT = np.float64(1.5)
+
+
+@pytest.mark.parametrize("name", ["ONE_OBJECT", "np.True_", "np.pi", "int"])
+def test_identity_of_numbers(name):
+    """One that is handed in may be the very object that the program names."""
+    scope = {"np": np, "ONE_OBJECT": ONE_OBJECT}
+    lines = [
+        "def program(numbers, value, out):",
+        "    for i in range(len(numbers)):",
+        f"        out[i] = value is {name}",
+    ]
+    exec(compile("\n".join([*lines, "    return out"]), "<loop>", "exec"), scope)
+    program, numbers, same = scope["program"], np.zeros(60), eval(name, scope)
+    compiled = weft.compile(program)
+    for value in (type(same)(0), type(same)(1), same, same):
+        assert_same(compiled(numbers, value, np.zeros(60)), program(numbers, value, np.zeros(60)))
 
 
 def test_nan_to_num_of_ints():

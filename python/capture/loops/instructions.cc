@@ -164,12 +164,14 @@ bool LoopBuilder::execute_operators(const Instruction& in) {
       const bool none_a = a.kind == LoopKind::Const && a.object == Py_None;
       const bool are_known = a.kind == LoopKind::Const && b.kind == LoopKind::Const;
       if (are_known) return push(loop_bool((a.object == b.object) != (in.arg != 0) ? "true" : "false")), true;
-      const auto is_made = [](const LoopValue& value) {
+      const auto is_class = [](const LoopValue& value) {
+        return value.kind == LoopKind::Const && PyType_Check(value.object);
+      };
+      const auto is_no_class = [](const LoopValue& value) {
         return value.is_number() || value.is_complex() || is_arraylike(value) ||
                value.kind == LoopKind::Tuple;
       };
-      const bool is_apart =
-          (is_made(a) && b.kind == LoopKind::Const) || (is_made(b) && a.kind == LoopKind::Const);
+      const bool is_apart = (is_no_class(a) && is_class(b)) || (is_no_class(b) && is_class(a));
       if (!none_a && !none_b && !is_apart) unsupported("a test of identity");
       push(loop_bool((none_a && none_b) != (in.arg != 0) ? "true" : "false"));
       return true;
