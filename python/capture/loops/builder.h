@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "capture/bytecode/jumps.h"
+#include "capture/loops/checked_loop.h"
 #include "capture/loops/code.h"
 #include "loopir/function.h"
 #include "loopir/pass_log.h"
@@ -55,36 +56,6 @@ class LoopBuilder {
     bool is_element = false;  // not a row: no dimensions are left
     std::string variable;     // that has the element, too (carried.cc)
     int array = -1, dims = 0;
-  };
-  // What one version of a loop knows of its variables.
-  struct LoopMarks {
-    int head = 0;
-    std::set<int> blocks;
-    std::set<std::string> changed;                // variables
-    std::map<std::string, LoopAffineRef> affine;  // variables, behind the head
-  };
-  // The checked version of an innermost loop: all indices that follow from its counter are checked before it
-  // begins.
-  struct CheckedLoop : LoopMarks {
-    std::set<Expr> checks, atoms;
-    int bits = 60;  // what the numbers in the checks must fit in
-    bool polls = false;
-    std::set<std::string> counters;  // variables (counters.cc)
-    int64_t moved = 0;               // by how much a round moves one of them at most
-    // An element of an array that a round reads or sets.
-    struct Element {
-      LoopValue array;
-      std::vector<LoopAffineRef> index;
-      int block;
-      bool stores;
-    };
-    std::vector<Element> elements;
-    bool has_other_stores = false;
-    int64_t step = 1;     // 0: a positive number that is not known
-    int64_t carried = 0;  // rounds that an element is kept for
-    bool is_nest = false;
-    std::vector<int> inner;  // heads of the loops in the nest, each behind the one around it
-    std::set<int> summing;   // those that store what they read: they lose by being in it, unless side by side
   };
 
   // ---- blocks and exits (builder.cc) ----
@@ -609,23 +580,8 @@ class LoopBuilder {
   int first_line_ = 0;
 };
 
-// The range that a loop with this head goes over, by a step that is known, or by any; null where it goes over
-// something else.
-const LoopValue* range_at_top(const LoopFrame& frame, bool any_step = false);
-// The last number that an iterator over a range gives; a step that is not known is positive.
-Expr last_of_range(const LoopValue& range);
-
-// The operation of what a mask chooses: items are the array and the mask.
-constexpr const char* kChosen = "chosen";
-// Elements at indices that are known to be in range.
-constexpr const char* kGather = "gather";
-// numpy.roll: items are a view or another roll, the shift and the axis; `expr` is which element comes first.
-constexpr const char* kRoll = "roll";
-
 // An operation of the operator table on complex numbers, as an expression.
 std::string complex_element(const scalar::ExprNode& node, const std::vector<std::string>& args);
-
-Expr as_word(const LoopValue& leaf);  // in the words of an exit
 
 // Of the scalars that a type makes; nothing for other objects.
 std::optional<DType> scalar_type(PyObject* object);

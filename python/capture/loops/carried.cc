@@ -45,7 +45,7 @@ void LoopBuilder::note_element(const LoopValue& container, const std::vector<Loo
 }
 
 // The first that the loop stores; null: none.
-const LoopBuilder::CheckedLoop::Element* LoopBuilder::stored_element() const {
+const CheckedLoop::Element* LoopBuilder::stored_element() const {
   const std::vector<CheckedLoop::Element>& elements = checked_->elements;
   const auto found =
       std::find_if(elements.begin(), elements.end(), [](const auto& one) { return one.stores; });

@@ -19,7 +19,7 @@ constexpr int kMany = 16, kFew = 4;
 
 class SideBySide {
  public:
-  SideBySide(const LoopBuilder& builder, int head, const LoopBuilder::CheckedLoop& nest,
+  SideBySide(const LoopBuilder& builder, int head, const CheckedLoop& nest,
              const std::map<int, loopir::Instructions>& codes,
              const std::map<int, std::vector<LoopBuilder::Edge>>& edges)
       : builder_(builder), head_(head), nest_(nest), codes_(codes), edges_(edges) {}
@@ -45,8 +45,6 @@ class SideBySide {
   }
 
  private:
-  using CheckedLoop = LoopBuilder::CheckedLoop;
-
   const LoopFrame& frame_of(int id) const { return builder_.blocks_[static_cast<size_t>(id)].frames.back(); }
   bool is_inner(int id) const { return std::count(nest_.inner.begin(), nest_.inner.end(), id) > 0; }
   // Of bounds and indices that this loop's counter is in.

@@ -212,4 +212,19 @@ void for_each_leaf(std::vector<LoopFrame>& frames, const std::function<void(Loop
 // Forgets locals that nothing reads again.
 void drop_dead(std::vector<LoopFrame>& frames);
 
+// The range that a loop with this head goes over, by a step that is known, or by any; null where it goes over
+// something else.
+const LoopValue* range_at_top(const LoopFrame& frame, bool any_step = false);
+// The last number that an iterator over a range gives; a step that is not known is positive.
+Expr last_of_range(const LoopValue& range);
+
+// The operation of what a mask chooses: items are the array and the mask.
+constexpr const char* kChosen = "chosen";
+// Elements at indices that are known to be in range.
+constexpr const char* kGather = "gather";
+// numpy.roll: items are a view or another roll, the shift and the axis; `expr` is which element comes first.
+constexpr const char* kRoll = "roll";
+
+Expr as_word(const LoopValue& leaf);  // in the words of an exit
+
 }  // namespace weft::capture
