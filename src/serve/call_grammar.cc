@@ -25,14 +25,13 @@ OrderedJson schema_of_arguments(const ToolDefinition& tool, bool is_free) {
   return schema;
 }
 
-std::vector<JsonCall> calls_behind(const ToolOptions& tools, const std::string& opening,
+std::vector<JsonCall> calls_behind(const ToolOptions& tools, bool is_free, const std::string& opening,
                                    const std::vector<std::string>& marks) {
   std::vector<JsonCall> calls;
   for (const ToolDefinition& tool : tools.tools) {
     if (!tools.function.empty() && tool.name != tools.function) continue;
     const std::string whole = call_opening(*tools.format, tool.name);
-    calls.push_back({with_marks(whole.substr(opening.size()), marks),
-                     schema_of_arguments(tool, tools.holds_free_calls())});
+    calls.push_back({with_marks(whole.substr(opening.size()), marks), schema_of_arguments(tool, is_free)});
   }
   return calls;
 }
@@ -40,7 +39,7 @@ std::vector<JsonCall> calls_behind(const ToolOptions& tools, const std::string& 
 // is_free: any text may stand before calls.
 JsonCalls call_rules_of(const ToolOptions& tools, bool is_free, const std::vector<std::string>& marks) {
   const std::string opening = is_free ? std::string(call_begin(*tools.format)) : tools.opening;
-  JsonCalls calls{.first = calls_behind(tools, opening, marks), .more = {}, .end = "}"};
+  JsonCalls calls{.first = calls_behind(tools, is_free, opening, marks), .more = {}, .end = "}"};
   if (is_free)
     calls.free_text = {.begin = with_marks(opening, marks),
                        .is_at_start = *tools.format == CallFormat::PlainJson,
@@ -60,7 +59,7 @@ JsonCalls call_rules_of(const ToolOptions& tools, bool is_free, const std::vecto
     case CallFormat::PlainJson: return calls;
   }
   const bool is_list = !is_free || *tools.format == CallFormat::Brackets;
-  if (tools.parallel && is_list) calls.more = calls_behind(tools, begin, marks);
+  if (tools.parallel && is_list) calls.more = calls_behind(tools, is_free, begin, marks);
   return calls;
 }
 

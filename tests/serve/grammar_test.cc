@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "models/support.h"
+#include "serve/call_grammar.h"
 #include "serve/gbnf.h"
 #include "serve/json_schema.h"
 #include "support/byte_tokenizer.h"
@@ -332,6 +333,22 @@ TEST(Grammars, CallsThatAreTheWholeText) {
   expect(grammar, Fit::Whole, {"", " \n", "a {", "\t{fnull}", "{fnull}]", " a{x", "<{"});
   expect(grammar, Fit::Beginning, {"{", " {f", "{fnull"});
   expect(grammar, Fit::No, {"{x", " { f", "{fnull}a"});
+}
+
+// Beside a schema of answers a call may be made, and is held to its function's schema, strict or not.
+TEST(Grammars, CallsBesideASchema) {
+  ApiRequest request;
+  request.schema = OrderedJson::parse("{\"type\": \"boolean\"}");
+  const OrderedJson none = OrderedJson::parse("{\"type\": \"object\", \"additionalProperties\": false}");
+  request.tools.tools = {{"f", none, true}, {"g", none, false}};
+  request.tools.choice = ToolOptions::Choice::Auto;
+  request.tools.format = CallFormat::PlainJson;
+  const auto grammar = grammar_of(*answer_rules(request, {}));
+  for (const char* name : {"f", "g"}) {
+    const std::string call = call_opening(CallFormat::PlainJson, name);
+    expect(grammar, Fit::Whole, {"true", call + "{}}"});
+    expect(grammar, Fit::No, {call + "{\"a", "any text"});
+  }
 }
 
 TEST(Grammars, CallsBehindAMark) {
