@@ -1,5 +1,6 @@
 """run_decompositions: programs in PyTorch's core operators, without writes; they do what the module does, here and in PyTorch."""
 
+import copy
 import os
 import sys
 from pathlib import Path
@@ -247,3 +248,27 @@ def test_fourier_transforms():
     assert {"_fft_c2c", "_fft_r2c", "_fft_c2r"} <= left
     for place, module in (("exported", program.module()), ("decomposed", decomposed.module())):
         assert_equal(module(*given), Transforms()(*given), place)
+
+
+class Named(torch.nn.Module):
+    """Its tensors have names of attributes that weft's own classes have."""
+
+    def __init__(self):
+        super().__init__()
+        self._graph = torch.nn.Parameter(torch.randn(4))
+        self.kept = torch.nn.Parameter(torch.randn(4))
+        self.register_buffer("changed", torch.ones(4))
+        self.register_buffer("_table", torch.randn(4), persistent=False)
+        self.placeholders, self._call = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        self.changed.add_(1)
+        return self._call(self.placeholders(x * self._graph + self.changed) - self._table * self.kept)
+
+
+def test_tensors_may_have_any_names():
+    x, module = torch.randn(2, 4), Named().eval()
+    expected = copy.deepcopy(module)(x)
+    decomposed = export(module, (x,)).run_decompositions()
+    assert set(decomposed.state_dict) == set(module.state_dict())
+    torch.testing.assert_close(decomposed.module()(x), expected)

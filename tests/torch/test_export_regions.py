@@ -173,8 +173,46 @@ def in_place(v):
 
 
 x = numbers(3, 4)
+
+
+def closures(y):
+    def changed(v):
+        y[1:].add_(1)
+        return v.cos()
+
+    return torch.cond(y.sum() > 0, changed, torch.sin, (y,))
+
+
+class Buffers(nn.Module):
+    """A branch changes a buffer of the module."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.register_buffer("total", torch.ones(3, 4))
+        self.kind = kind
+
+    def zero(self, v):
+        self.total.zero_()
+        return v.cos()
+
+    def assign(self, v):
+        self.total = self.total + v
+        return v.cos()
+
+    def out(self, v):
+        return torch.add(v, v, out=self.total)
+
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, getattr(self, self.kind), torch.sin, (x,))
+
+
 REFUSED = {
     "in place": (of(lambda x: torch.cond(x.sum() > 0, in_place, torch.sin, (x,)), x), r"in_place changes its argument 0 in place"),
+    "in place around": (of(lambda x: closures(x * 2), x), "changed changes a tensor of the program around it in place"),
+    "a view in place around": (of(lambda x: closures((x * 2).view(-1)), x), "changed changes a tensor of the program around"),
+    "buffers": (lambda: export(Buffers("zero"), (x,)), "zero changes a tensor of the program around it in place"),
+    "assigned buffers": (lambda: export(Buffers("assign"), (x,)), "assign assigns to the buffer total"),
+    "out": (lambda: export(Buffers("out"), (x,)), "out changes a tensor of the program around it in place"),
     "sizes": (of(lambda x: torch.cond(x.sum() > 0, lambda v: v, lambda v: v[:1], (x,)), x),
               r"same structure, dtypes and sizes, got \(float32\[3, 4\].*float32\[1, 4\]"),
     "dtypes": (of(lambda x: torch.cond(x.sum() > 0, lambda v: v, lambda v: v.double(), (x,)), x), r"float64\[3, 4\]"),

@@ -33,7 +33,7 @@ def tensor(array):
 
 
 def packages():
-    for package in (weft.nn, weft.jit, weft.sparse, weft.quantization, importlib.import_module("weft.torchvision"),
+    for package in (weft.nn, weft.jit, weft.sparse, weft.quantization, weft.torch.export, importlib.import_module("weft.torchvision"),
                     importlib.import_module("weft.models.sam"), importlib.import_module("weft.distributed.tensor_parallel")):  # fmt: skip
         yield package
         for found in pkgutil.walk_packages(getattr(package, "__path__", ()), package.__name__ + "."):

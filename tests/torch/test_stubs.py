@@ -1,12 +1,14 @@
 """The stubs that editors and type checkers read of weft.torch."""
 
 import ast
+import functools
 import pathlib
 import subprocess
 import sys
 
 import pytest
 import weft
+import weft.torch as torch
 from weft.torch import _names, _stubs
 
 PROGRAM = """
@@ -32,9 +34,22 @@ WRONG = {
 }
 
 
+@functools.cache
+def text():
+    """Of a process of its own: other tests add methods to Tensor."""
+    program = "from weft.torch import _stubs; print(_stubs.text(), end='')"
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+
+
+def test_stubs_leave_methods_alone():
+    before = dict(vars(torch.Tensor))
+    _stubs.text()
+    assert all(vars(torch.Tensor)[name] is method for name, method in before.items())
+
+
 def test_stubs_have_all_names():
     names = set()
-    for node in ast.parse(_stubs.text()).body:
+    for node in ast.parse(text()).body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             names.add(node.name)
         elif isinstance(node, ast.AnnAssign):
@@ -49,7 +64,7 @@ def test_stubs_of_the_build_are_current():
     path = pathlib.Path(weft.__file__).parent / "torch/__init__.pyi"
     if not path.exists():
         pytest.skip("this build writes no stubs")
-    assert path.read_text() == _stubs.text()
+    assert path.read_text() == text()
 
 
 def test_type_checker(tmp_path):

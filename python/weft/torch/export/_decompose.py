@@ -25,6 +25,7 @@ from ._capture import Plan, capture_by
 from ._composite import COMPOSITE
 from ._decompose_memory import Memory, Seen, put_back_of
 from ._decompose_regions import (
+    PerformedWriter,
     Regions,
     cast,
     cast_operands,
@@ -35,7 +36,6 @@ from ._decompose_regions import (
 )
 from ._decompositions import MEMORY_FORMATS, TABLE, aten, note, view
 from ._graph import OpOverload, TensorValue
-from ._regions import RegionWriter
 from ._sizes import Size
 from ._tracing import Place, SymInt
 
@@ -79,20 +79,31 @@ def default_decompositions():
 
 
 # ---- one run ---------------------------------------------------------------------------------------------------
-class Performed(Regions, nn.Module):
-    """A graph that is performed node by node.
+class _Module(nn.Module):
+    """What is recorded: the program's tensors by their names, which may be any. performed: called on the leaves."""
+
+    def __init__(self, performed):
+        super().__init__()
+        self._weft_performed = performed
+
+    def forward(self, *leaves):
+        return self._weft_performed(*leaves)
+
+
+class Performed(Regions):
+    """A graph that is performed node by node when `module` is called.
 
     bodies: decomposed graphs of its branches and loops. around: the dtype of the autocast region that it stands in, or None.
     """
 
     def __init__(self, graph, table, bodies, around=None):
-        super().__init__()
-        self.__dict__.update(_graph=graph, _table=table, _bodies=bodies, _around=around)
-        self.__dict__["placeholders"] = [node for node in graph.nodes if node.op == "placeholder"]
+        self.module = _Module(self)
+        self.graph, self._table, self._bodies, self._around = graph, table, bodies, around
+        self.placeholders = [node for node in graph.nodes if node.op == "placeholder"]
 
     def _start(self):
         # Of one run: what symbols are, the dtype of autocast, and the operators that keep their graphs.
-        self.__dict__.update(_symbols={}, _narrow=self._around, _kept=[])
+        self._symbols, self._narrow, self.kept = {}, self._around, []
 
     def _perform(self, graph, values):
         """The graph's result, in its terms."""
@@ -246,12 +257,12 @@ class Performed(Regions, nn.Module):
 
 
 class Decomposed(Performed):
-    """A program's graph over its leaves, as a module that is recorded. forward gives changed values, then results."""
+    """A program's graph over its leaves. It gives changed values, then results."""
 
     def __init__(self, program, table, bodies):
         super().__init__(program.graph_module.graph, table, bodies)
-        self.__dict__["_signature"] = program.graph_signature
-        self.__dict__["changed"] = []  # of the last run: (kind, target) of the first results
+        self._signature = program.graph_signature
+        self.changed = []  # of the last run: (kind, target) of the first results
         signature, tensors = (
             program.graph_signature,
             {**program._program.constants(), **program._program.weights()},
@@ -265,7 +276,7 @@ class Decomposed(Performed):
             object.__setattr__(owner, name, tensors[path])
 
     def _owner(self, path):
-        owner = self
+        owner = self.module
         *names, last = path.split(".")
         for name in names:
             if name not in owner._modules:
@@ -284,7 +295,7 @@ class Decomposed(Performed):
         owner, name = self._owner(path)
         return getattr(owner, name)
 
-    def forward(self, *leaves):
+    def __call__(self, *leaves):
         self._start()
         values, leaves, memories = {}, iter(leaves), []
         for node, spec in zip(self.placeholders, self._signature.input_specs, strict=True):
@@ -303,7 +314,7 @@ class Decomposed(Performed):
                 value = Seen(memories[-1])
             values[node] = value
         with current().at(None):
-            results = _read(self._perform(self._graph, values))
+            results = _read(self._perform(self.graph, values))
         # A program that was decomposed before says in its signature what is written.
         given = len(results) - len(self._signature.user_outputs)
         for spec, value in zip(self._signature.output_specs[:given], results):
@@ -314,14 +325,14 @@ class Decomposed(Performed):
             (memory for memory in memories if memory.version and memory.target),
             key=lambda memory: memory.target[0] == "user_input_mutation",
         )
-        self.__dict__["changed"] = [memory.target for memory in changed]
+        self.changed = [memory.target for memory in changed]
         return [memory.tensor for memory in changed] + list(results[given:])
 
 
 class _Body(Performed):
     """A graph of a branch or a loop over its leaves, which are tensors."""
 
-    def forward(self, *leaves):
+    def __call__(self, *leaves):
         self._start()
         values, leaves = {}, iter(leaves)
         for node in self.placeholders:
@@ -335,7 +346,7 @@ class _Body(Performed):
             for node in self.placeholders:
                 if node not in values:
                     values[node] = self._size(node, values)
-            results = _read(self._perform(self._graph, values))
+            results = _read(self._perform(self.graph, values))
         if any(memory.version for memory in memories):
             refuse("a branch or loop writes to its operands")
         return list(results) if isinstance(results, (tuple, list)) else [results]
@@ -445,17 +456,15 @@ def _place_of(node):
 
 
 # ---- the whole -------------------------------------------------------------------------------------------------
-class _Writer(RegionWriter):
+class _Writer(PerformedWriter):
     """Of a program that was recorded anew: it nests arguments and results as before."""
 
-    dialect = "ATEN"
-
-    def __init__(self, module, captured, source):
+    def __init__(self, performed, captured, source):
         self.source = source
-        super().__init__(module, captured)
+        super().__init__(performed, captured)
 
     def _output_specs(self, outputs):
-        changed = self.module.changed
+        changed = self.performed.changed
         specs = []
         for (kind, target), output in zip(changed, outputs):
             key = {"buffer_mutation": "buffer_name", "parameter_mutation": "parameter_name"}.get(
@@ -537,8 +546,8 @@ def decomposed(program, source, given, table):
     chosen.update(default_decompositions() if table is None else table)
     ranges = source["range_constraints"]
     bodies = decomposed_bodies(program.graph_module.graph, _Body, chosen, ranges, None, {})
-    module = Decomposed(program, chosen, bodies)
+    performed = Decomposed(program, chosen, bodies)
     plan, pairs, leaves = _plan(program, source, given)
     spec = types.SimpleNamespace(unflatten=lambda values: (tuple(values), {}))
-    captured = capture_by(plan, module, pairs, leaves, {}, spec)
-    return _Writer(module, captured, source).made()
+    captured = capture_by(plan, performed.module, pairs, leaves, {}, spec)
+    return _Writer(performed, captured, source).made()

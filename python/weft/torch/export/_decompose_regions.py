@@ -126,9 +126,9 @@ class Regions:
             operands = list(operands[0])
         before = self._narrow
         if packet == "wrap_with_autocast":
-            self.__dict__["_narrow"] = _narrow_dtype(*args[:3])
+            self._narrow = _narrow_dtype(*args[:3])
         found = self._inline(args[at], operands)
-        self.__dict__["_narrow"] = before
+        self._narrow = before
         return found[0] if _is_single(node) and isinstance(found, (tuple, list)) else found
 
     def _keep(self, node, packet, args):
@@ -152,8 +152,8 @@ class Regions:
             metas = {0: node.meta.get("val")}
         if not all(isinstance(meta, TensorValue) for meta in metas.values()):
             refuse(f"higher_order::{packet} gives what is no tensor", current().script_place)
-        number = len(self._kept)
-        self._kept.append((packet, arguments, node.meta["is_hop_single_tensor_return"]))
+        number = len(self.kept)
+        self.kept.append((packet, arguments, node.meta["is_hop_single_tensor_return"]))
         with paused():
             results = [_zeros(metas[at], self._symbols) for at in sorted(metas)]
         found = self._fresh(record_region(number, operands, results))
@@ -173,14 +173,25 @@ def _narrow_dtype(device, dtype, enabled):
 
 
 # ---- graphs of branches and loops ------------------------------------------------------------------------------
-class _BodyWriter(RegionWriter):
-    """Sizes stand among a graph's inputs where they stood."""
+class PerformedWriter(RegionWriter):
+    """Of a graph that was performed."""
 
     dialect = "ATEN"
 
+    def __init__(self, performed, captured):
+        self.performed = performed
+        super().__init__(performed.module, captured)
+
+    def region(self, number):
+        return self.performed.kept[number]
+
+
+class _BodyWriter(PerformedWriter):
+    """Sizes stand among a graph's inputs where they stood."""
+
     def _add_arguments(self):
         values, sizes = iter(self.graph["inputs"]), iter(self.captured.sizes)
-        for node in self.module.placeholders:
+        for node in self.performed.placeholders:
             if isinstance(node.meta["val"], TensorValue):
                 name = self._tensor(node.name, next(values))
                 self.tensor_values[name]["sizes"] = [self.size(size) for size in next(sizes)]
@@ -196,7 +207,7 @@ class _BodyWriter(RegionWriter):
             refuse("a branch or loop would have constants of its own")
         if self.captured.unbacked:
             refuse("values decide sizes in a branch or loop")
-        is_single = not isinstance(next(reversed(self.module._graph.nodes)).args[0], (tuple, list))
+        is_single = not isinstance(next(reversed(self.performed.graph.nodes)).args[0], (tuple, list))
         return {**self.graph_json(self.outputs()), "is_single_tensor_return": is_single}
 
 
@@ -229,8 +240,8 @@ def decomposed_bodies(graph, body_class, table, ranges, narrow, found):
 
 def _body(graph, body_class, table, ranges, narrow):
     bodies = decomposed_bodies(graph, body_class, table, ranges, narrow, {})
-    module = body_class(graph, table, bodies, narrow)
-    metas = [node.meta["val"] for node in module.placeholders if isinstance(node.meta["val"], TensorValue)]
+    performed = body_class(graph, table, bodies, narrow)
+    metas = [node.meta["val"] for node in performed.placeholders if isinstance(node.meta["val"], TensorValue)]
     sizes = [[Size.parse(str(size)) for size in meta.shape] for meta in metas]
     used = {name for own in sizes for size in own for name in size.symbols}
     known = symbols_of_ranges(ranges, r"[su]\d+")
@@ -239,7 +250,9 @@ def _body(graph, body_class, table, ranges, narrow):
     symbols = {name: symbol for name, symbol in known.items() if name in used}
     hints = {name: symbol.hint for name, symbol in symbols.items()}
     leaves = [_zeros(meta, hints) for meta in metas]
-    names = [node.name for node in module.placeholders if isinstance(node.meta["val"], TensorValue)]
+    names = [node.name for node in performed.placeholders if isinstance(node.meta["val"], TensorValue)]
     pairs = [(name, f"L[{name!r}]") for name in names]
     spec = types.SimpleNamespace(unflatten=lambda values: (tuple(values), {}))
-    return _BodyWriter(module, capture_by(Plan.of(sizes, symbols), module, pairs, leaves, {}, spec)).body()
+    return _BodyWriter(
+        performed, capture_by(Plan.of(sizes, symbols), performed.module, pairs, leaves, {}, spec)
+    ).body()

@@ -26,6 +26,7 @@ class Run:
     out_spec: object
     modules: dict  # from a module's number to its name
     kept: list  # operators with graphs: _regions.Region
+    written: list  # of a region's function: (tensor, line) of those that were changed in place
 
 
 def record(module, call, names, leaves, around=None):
@@ -44,6 +45,8 @@ def record(module, call, names, leaves, around=None):
     outer, closures = around or (None, ())
     own = outer.own_tensors if outer else {key_of(each) for each in _tensors(module)}
     tracer = Recording(program, own)
+    tracer.written = [] if outer else None
+    tracer.buffers = outer.buffers if outer else buffers
     try:
         with hooks.installed(), tracer.active():
             tracer.mark()
@@ -93,6 +96,7 @@ def record(module, call, names, leaves, around=None):
         out_spec,
         numbers,
         tracer.kept,
+        tracer.written,
     )
 
 

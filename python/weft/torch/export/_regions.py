@@ -35,7 +35,7 @@ class RegionWriter(Writer):
     def region(self, number):
         """(operator, arguments, whether its result is one tensor) of the operator with that number. Arguments: ("graph", (name, the
         schema's graph)), ("tensor", [place among the operands]) and ("tensors", places)."""
-        return self.module._kept[number]
+        raise NotImplementedError
 
     def _add_node(self, node):
         if node[0] != "weft::region":
@@ -79,18 +79,18 @@ class _Function(nn.Module):
         self.__dict__.update(function=function, shared=given, dense=dense)
 
     def forward(self, *values):
-        result = self.function(*values)
-        return pytree.tree_map(self._own, result)
+        return pytree.tree_map(lambda leaf: _own(leaf, self.shared, self.dense), self.function(*values))
 
-    def _own(self, leaf):
-        if not isinstance(leaf, weft.Tensor):
-            return leaf
-        with paused():
-            owners = {tensor.untyped_storage().data_ptr() for tensor in self.shared if tensor.numel()}
-            is_shared = leaf.numel() and leaf.untyped_storage().data_ptr() in owners
-        if is_shared:
-            return leaf.clone(memory_format=weft.torch.contiguous_format)
-        return leaf.contiguous() if self.dense else leaf
+
+def _own(leaf, shared, dense):
+    """A result that shares no memory with those tensors."""
+    if not isinstance(leaf, weft.Tensor):
+        return leaf
+    with paused():
+        is_shared = leaf.numel() and _memory(leaf) in {_memory(tensor) for tensor in shared if tensor.numel()}
+    if is_shared:
+        return leaf.clone(memory_format=weft.torch.contiguous_format)
+    return leaf.contiguous() if dense else leaf
 
 
 def _is_of(tracer, tensor):
@@ -112,25 +112,20 @@ def _record_functions(tracer, packet, functions, operands, dense=False):
         for function in functions:
             with paused():
                 given = [each.clone(memory_format=weft.torch.preserve_format) for each in operands]
-                before = [each.clone() for each in given]
+            buffers = _buffers(tracer)
             names = [f"arg{at}_1" for at in range(len(given))]
             shared = [*given, *closures.values()]
             with paused():
-                runs.append(
-                    record(
-                        _Function(function, shared, dense),
-                        lambda values: (tuple(values), {}),
-                        names,
-                        given,
-                        around=(tracer, list(closures.values())),
-                    )
+                run = record(
+                    _Function(function, shared, dense),
+                    lambda values: (tuple(values), {}),
+                    names,
+                    given,
+                    around=(tracer, list(closures.values())),
                 )
-                changed = [not _equal(one, other) for one, other in zip(given, before)]
-            if any(changed):
-                raise UserError(
-                    f"torch.{packet}: {getattr(function, '__name__', function)} changes its argument {changed.index(True)} in place: "
-                    f"functions of torch.{packet} give what they compute\n  {tracer.place()}"
-                )
+                _check_writes(run, packet, function, given, closures.values())
+                _check_buffers(tracer, buffers, packet, function)
+            runs.append(run)
         with paused():
             found = {
                 key_of(each): each for run in runs for _, each in _constants(run) if _is_of(tracer, each)
@@ -140,8 +135,41 @@ def _record_functions(tracer, packet, functions, operands, dense=False):
         closures |= found
 
 
-def _equal(one, other):
-    return bool(weft.isclose(one, other, 0, 0, True).all())
+def _refuse_change(packet, function, what, place):
+    raise UserError(
+        f"torch.{packet}: {getattr(function, '__name__', function)} {what}: functions of torch.{packet} give what they compute\n"
+        f"  {place}"
+    )
+
+
+def _buffers(tracer):
+    return {(owner, name): owner._buffers.get(name) for owner, name in tracer.buffers}
+
+
+def _check_buffers(tracer, before, packet, function):
+    """Refuses a function that puts other tensors in place of the module's buffers."""
+    for (owner, name), buffer in before.items():
+        if owner._buffers.get(name) is not buffer:
+            _refuse_change(packet, function, f"assigns to the buffer {name}", tracer.place())
+
+
+def _check_writes(run, packet, function, given, closures):
+    """Refuses a function that changes what it is given, or what it reads of the function around it."""
+    arguments = [_memory(each) for each in given]
+    others = {_memory(each) for each in (*closures, *(each for _, each in _constants(run)))}
+    for tensor, place in run.written:
+        memory = _memory(tensor)
+        if memory in arguments or memory in others:
+            what = (
+                f"its argument {arguments.index(memory)}"
+                if memory in arguments
+                else "a tensor of the program around it"
+            )
+            _refuse_change(packet, function, f"changes {what} in place", place)
+
+
+def _memory(tensor):
+    return tensor.untyped_storage().data_ptr()
 
 
 def _results(run, packet, function, place):

@@ -108,6 +108,8 @@ class Recording(Tracer):
         self.sized = {}  # those that are sizes of a tensor: its value's number; of elements: "element"
         self.questions = []
         self.functions = {}  # of (file, line): the function's name
+        self.buffers = {}  # of the module's that is exported, by (owner, name): (the buffer, its values before)
+        self.written = None  # of a region's function: (tensor, line) of those that were changed in place
         self.agreed = {}  # tensors whose strides PyTorch has too, by their ids (_decompositions.note)
 
     script_place = None  # of the node of a script module that is performed
@@ -139,6 +141,19 @@ class Recording(Tracer):
         place = self.place()
         self.functions[place.file, place.line] = place.function
         self.recorder.set_location(place.file, place.line)
+
+    def _note_write(self, target):
+        if self.written is not None and isinstance(target, weft.Tensor):
+            self.written.append((target, self.place()))
+
+    def __call__(self, operator_object, is_inplace, args, kwargs):
+        self._note_write(args[0] if is_inplace else kwargs.get("out"))
+        return super().__call__(operator_object, is_inplace, args, kwargs)
+
+    def call_builtin(self, name, *args, **kwargs):
+        packet = name.partition(".")[0]
+        self._note_write(args[0] if packet.endswith("_") and not packet.endswith("__") else kwargs.get("out"))
+        return super().call_builtin(name, *args, **kwargs)
 
     def record(self, name, *args, **kwargs):
         result = super().record(name, *args, **kwargs)
