@@ -343,6 +343,26 @@ def models(folder, names=",".join(MODELS)):
         assert alone.generate("Once", max_new_tokens=60) == expected
 
 
+def families(root, *names):
+    """Logits of small random checkpoints in the folder, over the ranks and alone."""
+    tokens = [(7 + 29 * i) % 300 for i in range(40)]
+    for name in names:
+        for cache_dtype, execution in (("float32", "compiled"), ("float32", "eager"), ("int8", "compiled")):
+            shared, alone = (
+                weft.models.CausalModel.from_pretrained(
+                    f"{root}/{name}", cache_dtype=cache_dtype, execution=execution, tensor_parallel=divided
+                )
+                for divided in (True, False)
+            )
+            caches = shared.make_cache(), alone.make_cache()
+            for part in (tokens[:9], tokens[9:10], tokens[10:]):
+                got = shared(part, caches[0], all_logits=True).numpy()
+                expected = alone(part, caches[1], all_logits=True).numpy()
+                # A sum in another order may round a key to the next of 255 numbers.
+                atol = (1e-3 if cache_dtype == "float32" else 0.05) * expected.std()
+                np.testing.assert_allclose(got, expected, rtol=0, atol=atol, err_msg=f"{name} {cache_dtype}")
+
+
 def modules(folder, scheme):
     """examples/gpt.py over the ranks."""
     spec = importlib.util.spec_from_file_location("gpt", ROOT / "examples/gpt.py")

@@ -14,6 +14,7 @@ import pytest
 import weft
 from support.emulated import EMULATED
 from support.tiers import long_but
+from test_family_checkpoints import FAMILIES, write_checkpoint
 from weft import distributed
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -322,6 +323,23 @@ def test_ranks_end_with_mpirun(case, tmp_path):
 )
 def test_models(ranks, names):
     program(ranks, "models", STORIES, names)
+
+
+# Slopes of an odd number of heads on each rank, grouped keys, latent attention, experts.
+QUICK_FAMILIES = ("bloom", "falcon_alibi_groups", "deepseek_v2_lite", "phimoe")
+# Heads that two ranks do not divide; convolutions and delta rules, which no ranks do.
+UNDIVIDED = {"gpt_bigcode", "falcon_alibi_one_key", "lfm2_moe", "qwen3_next", "qwen3_5"}
+ALL_FAMILIES = tuple(name for name in FAMILIES if name not in UNDIVIDED)
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    "names", long_but([QUICK_FAMILIES, ALL_FAMILIES], QUICK_FAMILIES), ids=["few", "all"]
+)
+def test_families(names, tmp_path):
+    for name in names:
+        write_checkpoint(tmp_path / name, *FAMILIES[name])
+    program(2, "families", str(tmp_path), *names)
 
 
 @needs_mpi
