@@ -1,8 +1,12 @@
 #include "serve/embeddings.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cmath>
 #include <cstring>
 
+#include "core/printable.h"
 #include "serve/base64.h"
 #include "serve/json_body.h"
 
@@ -18,6 +22,28 @@ void normalize(std::vector<float>& numbers) {
   const double length = std::sqrt(squares);
   if (length > 0)
     for (float& number : numbers) number = static_cast<float>(number / length);
+}
+
+std::string expected_names(const EmbeddingDefaults& defaults) {
+  if (defaults.prompts.empty()) return "names a prompt, and this model has none";
+  std::vector<std::string> names;
+  for (const auto& [name, prompt] : defaults.prompts) names.push_back(printable(name));
+  return fmt::format("must be one of the model's prompts: {}", fmt::join(names, ", "));
+}
+
+// What stands before the texts: by the request's prompt_name, or of every request.
+void add_prompts(const Fields& fields, const EmbeddingDefaults& defaults, std::vector<Prompt>& inputs) {
+  std::string prompt = defaults.prompt;
+  const bool is_named = fields.find("prompt_name") != nullptr;
+  if (is_named) {
+    const auto found = defaults.prompts.find(fields.text("prompt_name"));
+    if (found == defaults.prompts.end()) fields.refuse("prompt_name", expected_names(defaults));
+    prompt = found->second;
+  }
+  for (Prompt& input : inputs) {
+    if (is_named && !input.tokens.empty()) fields.refuse("prompt_name", "is for texts, not for tokens");
+    if (input.tokens.empty()) input.text.insert(0, prompt);
+  }
 }
 
 std::string bytes_of(const std::vector<float>& numbers) {
@@ -36,6 +62,7 @@ EmbeddingRequest parse_embeddings(std::string_view body, int64_t size, const Emb
   EmbeddingRequest request;
   request.model = fields.text("model");
   request.inputs = parse_prompts(fields, "input", kMostInputs);
+  add_prompts(fields, defaults, request.inputs);
   request.add_special_tokens = fields.flag("add_special_tokens", true);
   const std::string format = fields.text("encoding_format");
   if (!format.empty() && format != "float" && format != "base64")

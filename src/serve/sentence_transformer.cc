@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <vector>
 
@@ -13,7 +14,8 @@
 namespace weft::serve {
 namespace {
 
-constexpr const char *kModules = "modules.json", *kPooling = "1_Pooling";
+constexpr const char *kModules = "modules.json", *kPooling = "1_Pooling",
+                     *kPrompts = "config_sentence_transformers.json";
 
 // The last part of a module's class: "Pooling" of "sentence_transformers.models.Pooling".
 std::string kind_of(const std::string& type) { return type.substr(type.rfind('.') + 1); }
@@ -33,7 +35,9 @@ void read_pooling(const std::string& path, EmbeddingDefaults& defaults) {
     if (fields.boolean(key, false)) modes.emplace_back(mode);
   if (modes.empty()) modes.push_back(fields.text("pooling_mode", "mean"));
   for (const char* key : {"word_embedding_dimension", "embedding_dimension"}) fields.pass_over(key);
-  if (!fields.boolean("include_prompt", true))
+  const bool has_prompts =
+      std::ranges::any_of(defaults.prompts, [](const auto& each) { return !each.second.empty(); });
+  if (!fields.boolean("include_prompt", true) && has_prompts)
     defaults.refusal = fmt::format("{} leaves prompts out of the mean", where);
   fields.check_all_understood({});
   if (modes.size() == 1 && modes[0] == "cls")
@@ -47,6 +51,31 @@ void read_pooling(const std::string& path, EmbeddingDefaults& defaults) {
                                    modes.size() > 1 ? "several modes" : printable(modes[0]));
 }
 
+void read_prompts(const std::string& path, EmbeddingDefaults& defaults) {
+  const Json json = read_json(path);
+  const std::string where = fmt::format("'{}'", path);
+  const models::JsonFields fields(json, where);
+  if (fields.has("prompts")) {
+    const Json& prompts = fields.get("prompts");
+    WEFT_CHECK(prompts.is_object(), where + ": prompts must be an object of texts by name");
+    for (const auto& [name, prompt] : prompts.items()) {
+      WEFT_CHECK(prompt.is_string(),
+                 fmt::format("{}: the prompt '{}' must be a text", where, printable(name)));
+      defaults.prompts[name] = prompt.get<std::string>();
+    }
+  }
+  if (fields.has("default_prompt_name")) {
+    const std::string name = fields.text("default_prompt_name", "");
+    const auto found = defaults.prompts.find(name);
+    WEFT_CHECK(found != defaults.prompts.end(),
+               fmt::format("{}: default_prompt_name '{}' is none of its prompts", where, printable(name)));
+    defaults.prompt = found->second;
+  }
+  // Of which versions wrote it, and how embeddings are compared.
+  for (const char* key : {"__version__", "model_type", "similarity_fn_name"}) fields.pass_over(key);
+  fields.check_all_understood({});
+}
+
 }  // namespace
 
 EmbeddingDefaults read_embedding_defaults(const std::string& model) {
@@ -57,6 +86,8 @@ EmbeddingDefaults read_embedding_defaults(const std::string& model) {
     const fs::path file = folder / part / "config.json";
     if (fs::exists(file)) read_pooling(file.string(), defaults);
   };
+  if (const fs::path prompts = folder / kPrompts; fs::exists(prompts))
+    read_prompts(prompts.string(), defaults);
   if (!fs::exists(modules)) {
     read_pooling_in(kPooling);
     return defaults;

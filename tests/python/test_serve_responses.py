@@ -2,6 +2,7 @@
 
 import base64
 import json
+import pathlib
 import shutil
 
 import numpy as np
@@ -140,6 +141,59 @@ def test_files_of_sentence_transformers(tmp_path, modules, mode, normalized, ind
         np.testing.assert_allclose(unit(mean), unit(expected.mean(0)), atol=2e-3)
 
 
+PROMPTS = {"prompts": {"query": "Find: ", "document": ""}, "default_prompt_name": None, "__version__": {}}
+
+
+def folder_with_prompts(tmp_path, prompts, **pooling):
+    folder = folder_of(tmp_path, WHOLE, pooling_of("mean_tokens") | pooling)
+    (pathlib.Path(folder) / "config_sentence_transformers.json").write_text(json.dumps(prompts))
+    return folder
+
+
+@pytest.mark.parametrize("default", [None, "query"])
+def test_prompts_of_sentence_transformers(tmp_path, default):
+    text = "Once upon a time"
+    with serving.serving(
+        "-m", folder_with_prompts(tmp_path, PROMPTS | {"default_prompt_name": default})
+    ) as own:
+        for body, whole in (
+            ({"prompt_name": "query"}, "Find: " + text),
+            ({"prompt_name": "document"}, text),
+            ({}, "Find: " + text if default else text),
+        ):
+            _, [got] = embed(own, input=text, **body)
+            np.testing.assert_allclose(got, states_of(whole).mean(0), atol=2e-2)
+        status, answer = ask(own, "/v1/embeddings", input=text, prompt_name="passage")
+        assert status == 400 and "one of the model's prompts: document, query" in answer["error"]["message"]
+        status, answer = ask(own, "/v1/embeddings", input=[1, 2], prompt_name="query")
+        assert status == 400 and "is for texts" in answer["error"]["message"]
+        assert ask(own, "/v1/embeddings", input=[1, 2])[0] == 200
+
+
+def test_prompts_that_the_mean_leaves_out_are_refused(tmp_path):
+    folder = folder_with_prompts(tmp_path, PROMPTS, include_prompt=False)
+    with serving.serving("-m", folder) as own:
+        status, answer = ask(own, "/v1/embeddings", input="a")
+        assert status == 400 and "leaves prompts out of the mean" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("prompts", "part"),
+    [
+        (
+            PROMPTS | {"default_prompt_name": "passage"},
+            "default_prompt_name 'passage' is none of its prompts",
+        ),
+        ({"prompts": ["a"]}, "prompts must be an object of texts by name"),
+        ({"prompts": {"query": 5}}, "the prompt 'query' must be a text"),
+        (PROMPTS | {"more": 1}, "unknown key 'more'"),
+    ],
+)
+def test_damaged_prompts_of_sentence_transformers(tmp_path, prompts, part):
+    result = serving.run("-m", folder_with_prompts(tmp_path, prompts), "--port", "0")
+    assert result.returncode == 1 and part in result.stderr, result.stderr
+
+
 @pytest.mark.parametrize(
     ("modules", "modes", "part"),
     [
@@ -183,6 +237,7 @@ def test_damaged_files_of_sentence_transformers(tmp_path, modules, pooling, part
         ({"input": "a", "dimensions": 0}, "dimensions"),
         ({"input": "a", "dimensions": 65}, "dimensions"),
         ({"input": "a", "task": "search"}, "task"),
+        ({"input": "a", "prompt_name": "query"}, "prompt_name"),
         ({"input": [[1, 99999]]}, None),
         ({"input": "a " * 5000}, None),
         ({"input": ["a"] * 40 + ["a " * 5000]}, None),
