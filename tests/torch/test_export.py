@@ -501,3 +501,39 @@ def test_a_weight_that_is_read_otherwise_is_quantized_beside_it():
     expected = weft.linear_packed(module.words(ids).detach(), numbers, scales)
     for _ in range(3):
         assert_equal(quantized(ids), expected, "head")
+
+
+def test_tensors_made_of_data_are_changed():
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            made, first = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([5, 6, 7])
+            made[1:].add_(x[1:])
+            made.mul_(2)
+            first[0] = 9
+            return made + first * x
+
+    zeros, ones = torch.zeros(3), torch.ones(3)
+    program = export(Module(), (ones,))
+    for module in (program.module(), program.run_decompositions().module()):
+        for x in (zeros, ones, zeros):
+            assert module(x).tolist() == Module()(x).tolist()
+
+
+def test_plain_tensors_of_the_module_are_changed():
+    """What PyTorch 2.15 gives: an export leaves them as they were, and the program changes the module's own."""
+
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.total = torch.ones(3)
+
+        def forward(self, x):
+            self.total.add_(x)
+            return self.total * 2
+
+    module = Module()
+    program = export(module, (torch.ones(3),))
+    assert module.total.tolist() == [1, 1, 1]
+    called = program.module()
+    assert [called(torch.ones(3))[0].item() for _ in range(2)] == [4, 6]
+    assert module.total.tolist() == [3, 3, 3]

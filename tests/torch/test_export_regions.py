@@ -183,6 +183,12 @@ def closures(y):
     return torch.cond(y.sum() > 0, changed, torch.sin, (y,))
 
 
+def made(v):
+    number = torch.tensor(2.0)
+    number.add_(v.sum())
+    return v * number
+
+
 class Buffers(nn.Module):
     """A branch changes a buffer of the module."""
 
@@ -208,11 +214,12 @@ class Buffers(nn.Module):
 
 REFUSED = {
     "in place": (of(lambda x: torch.cond(x.sum() > 0, in_place, torch.sin, (x,)), x), r"in_place changes its argument 0 in place"),
-    "in place around": (of(lambda x: closures(x * 2), x), "changed changes a tensor of the program around it in place"),
+    "in place around": (of(lambda x: closures(x * 2), x), "changed changes a tensor of the program around it, or"),
     "a view in place around": (of(lambda x: closures((x * 2).view(-1)), x), "changed changes a tensor of the program around"),
-    "buffers": (lambda: export(Buffers("zero"), (x,)), "zero changes a tensor of the program around it in place"),
+    "made of data": (of(lambda x: torch.cond(x.sum() > 0, made, torch.sin, (x,)), x), "made changes a tensor .* made of data"),
+    "buffers": (lambda: export(Buffers("zero"), (x,)), "zero changes a tensor of the program around it, or"),
     "assigned buffers": (lambda: export(Buffers("assign"), (x,)), "assign assigns to the buffer total"),
-    "out": (lambda: export(Buffers("out"), (x,)), "out changes a tensor of the program around it in place"),
+    "out": (lambda: export(Buffers("out"), (x,)), "out changes a tensor of the program around it, or"),
     "sizes": (of(lambda x: torch.cond(x.sum() > 0, lambda v: v, lambda v: v[:1], (x,)), x),
               r"same structure, dtypes and sizes, got \(float32\[3, 4\].*float32\[1, 4\]"),
     "dtypes": (of(lambda x: torch.cond(x.sum() > 0, lambda v: v, lambda v: v.double(), (x,)), x), r"float64\[3, 4\]"),

@@ -33,7 +33,7 @@ def record(module, call, names, leaves, around=None):
     """Calls module(*args, **kwargs) of call(leaves) on leaves, whose tensors become inputs, and records it.
 
     names: of the leaves. around: (the Recording around it, tensors of that which become inputs behind the leaves), for functions of
-    regions. The module's buffers are what they were afterwards.
+    regions. The module's tensors, and others that are no values of the run, are what they were afterwards.
     """
     program = _program(module)
     buffers = {}
@@ -70,6 +70,7 @@ def record(module, call, names, leaves, around=None):
         for (owner, name), (buffer, values) in buffers.items():
             owner._buffers[name] = buffer
             buffer.copy_(values)
+        tracer.put_back()
     graph = tracer.recorder.graph()
     operands = iter(_operands(graph))
     outputs = [

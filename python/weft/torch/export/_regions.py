@@ -156,15 +156,18 @@ def _check_buffers(tracer, before, packet, function):
 def _check_writes(run, packet, function, given, closures):
     """Refuses a function that changes what it is given, or what it reads of the function around it."""
     arguments = [_memory(each) for each in given]
-    others = {_memory(each) for each in (*closures, *(each for _, each in _constants(run)))}
+    around = {_memory(each) for each in closures}
+    constants = {_memory(each) for _, each in _constants(run)}
     for tensor, place in run.written:
         memory = _memory(tensor)
-        if memory in arguments or memory in others:
-            what = (
-                f"its argument {arguments.index(memory)}"
-                if memory in arguments
-                else "a tensor of the program around it"
+        if not tensor.numel():
+            continue
+        if memory in arguments:
+            _refuse_change(
+                packet, function, f"changes its argument {arguments.index(memory)} in place", place
             )
+        if memory in around | constants:
+            what = "a tensor of the program around it, or one made of data (clone() it)"
             _refuse_change(packet, function, f"changes {what} in place", place)
 
 

@@ -92,6 +92,19 @@ def key_of(tensor):
     return tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype
 
 
+def _tensors_in(values):
+    for value in values:
+        if isinstance(value, weft.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors_in(value)
+
+
+def _whole(tensor):
+    """All of a tensor's memory."""
+    return tensor.as_strided((tensor.untyped_storage().nbytes() // tensor.element_size(),), (1,), 0)
+
+
 class Recording(Tracer):
     """As weft.jit.trace records, with what export needs beside the graph."""
 
@@ -109,6 +122,8 @@ class Recording(Tracer):
         self.questions = []
         self.functions = {}  # of (file, line): the function's name
         self.buffers = {}  # of the module's that is exported, by (owner, name): (the buffer, its values before)
+        self.plain = {}  # tensors that are no values of the run, by their memory
+        self.before = {}  # of those that were written to, by their memory: (all of it, what it held)
         self.written = None  # of a region's function: (tensor, line) of those that were changed in place
         self.agreed = {}  # tensors whose strides PyTorch has too, by their ids (_decompositions.note)
 
@@ -142,17 +157,34 @@ class Recording(Tracer):
         self.functions[place.file, place.line] = place.function
         self.recorder.set_location(place.file, place.line)
 
-    def _note_write(self, target):
-        if self.written is not None and isinstance(target, weft.Tensor):
+    def _note(self, args, kwargs, target):
+        """Before a call: the tensors that become constants, and what those held of them that it writes to (target)."""
+        for each in _tensors_in((*args, *kwargs.values())):
+            if not self.recorder.is_computed(each):
+                self.plain.setdefault(each.untyped_storage().data_ptr(), each)
+        if not isinstance(target, weft.Tensor):
+            return
+        if self.written is not None:
             self.written.append((target, self.place()))
+        memory = target.untyped_storage().data_ptr()
+        if memory in self.plain and memory not in self.before:
+            with paused():
+                whole = _whole(self.plain[memory])
+                self.before[memory] = whole, whole.clone()
+
+    def put_back(self):
+        """Tensors that are no values of the run, and were written to, hold what they held."""
+        for tensor, values in self.before.values():
+            tensor.copy_(values)
 
     def __call__(self, operator_object, is_inplace, args, kwargs):
-        self._note_write(args[0] if is_inplace else kwargs.get("out"))
+        self._note(args, kwargs, args[0] if is_inplace else kwargs.get("out"))
         return super().__call__(operator_object, is_inplace, args, kwargs)
 
     def call_builtin(self, name, *args, **kwargs):
         packet = name.partition(".")[0]
-        self._note_write(args[0] if packet.endswith("_") and not packet.endswith("__") else kwargs.get("out"))
+        is_inplace = packet.endswith("_") and not packet.endswith("__")
+        self._note(args, kwargs, args[0] if is_inplace else kwargs.get("out"))
         return super().call_builtin(name, *args, **kwargs)
 
     def record(self, name, *args, **kwargs):
