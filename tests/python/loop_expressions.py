@@ -57,7 +57,7 @@ def is_native(program, *arguments):
     return not report.breaks and any(kernel["name"].startswith("loop_") for kernel in report.kernels)
 
 
-def check_expression(text, values, two=False, as_values=list, rtol=0.0):
+def check_expression(text, values, two=False, as_values=list, rtol=0.0, atol=None):
     good, bad = parted(text, values, two)
     good = [good[i] for i in np.random.default_rng(1).permutation(len(good))[:300]]
     program = loop_of(text)
@@ -67,14 +67,14 @@ def check_expression(text, values, two=False, as_values=list, rtol=0.0):
         expected, actual = [], []
         result = told(program, x, y, expected)
         assert told(compiled, x, y, actual)[1] == [], text
-        assert_same(actual, expected, rtol)
-        assert_same(compiled(x, y, []), result[0], rtol)
+        assert_same(actual, expected, rtol, atol)
+        assert_same(compiled(x, y, []), result[0], rtol, atol)
     assert is_native(program, x, y, []), (text, weft.compiler.explain(program)(x, y, []).breaks)
     # Behind others, and with others behind them.
     for a, b in bad[:6]:
         x_of_bad, y_of_bad = (as_values([*values[:20], one, *values[:3]]) for values, one in ((x, a), (y, b)))
         expected, actual = [], []
         mine, theirs = told(compiled, x_of_bad, y_of_bad, actual), told(program, x_of_bad, y_of_bad, expected)
-        assert_same(actual, expected, rtol)
-        assert_same(mine[0], theirs[0], rtol)
+        assert_same(actual, expected, rtol, atol)
+        assert_same(mine[0], theirs[0], rtol, atol)
         assert mine[1] == theirs[1], (text, a, b)

@@ -64,9 +64,8 @@ def module_classes():
     while left:
         own = left.pop()
         left += own.__subclasses__()
-        if own.__module__.startswith(
-            "weft.torch.ao."
-        ):  # another test may have imported it: not held to this yet
+        # Not held to this yet; another test may have imported it.
+        if own.__module__.startswith("weft.torch.ao."):
             continue
         if own not in found and own.__module__.split(".")[0] in ("weft", "torch"):
             found.append(own)

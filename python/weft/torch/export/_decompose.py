@@ -37,7 +37,7 @@ from ._decompose_regions import (
 from ._decompositions import MEMORY_FORMATS, TABLE, aten, note, view
 from ._graph import OpOverload, TensorValue
 from ._sizes import Size
-from ._tracing import Place, SymInt
+from ._tracing import Place, SymInt, memory_of
 
 
 def name_of(target):
@@ -400,7 +400,7 @@ def _refuse(packet):
 
 
 def _shares(one, other):
-    return one.numel() > 0 and one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    return one.numel() > 0 and memory_of(one) == memory_of(other)
 
 
 def _mapped(value, values):

@@ -15,7 +15,7 @@ from weft.torch._dynamo.exc import UserError
 from weft.torch.utils import _pytree as pytree
 
 from ._schema import Writer, tensor_meta
-from ._tracing import key_of
+from ._tracing import key_of, memory_of
 
 _recording = threading.local()  # .results: of the operator that this thread records next
 _jit.define_operator(
@@ -87,7 +87,9 @@ def _own(leaf, shared, dense):
     if not isinstance(leaf, weft.Tensor):
         return leaf
     with paused():
-        is_shared = leaf.numel() and _memory(leaf) in {_memory(tensor) for tensor in shared if tensor.numel()}
+        is_shared = leaf.numel() and memory_of(leaf) in {
+            memory_of(tensor) for tensor in shared if tensor.numel()
+        }
     if is_shared:
         return leaf.clone(memory_format=weft.torch.contiguous_format)
     return leaf.contiguous() if dense else leaf
@@ -155,11 +157,11 @@ def _check_buffers(tracer, before, packet, function):
 
 def _check_writes(run, packet, function, given, closures):
     """Refuses a function that changes what it is given, or what it reads of the function around it."""
-    arguments = [_memory(each) for each in given]
-    around = {_memory(each) for each in closures}
-    constants = {_memory(each) for _, each in _constants(run)}
+    arguments = [memory_of(each) for each in given]
+    around = {memory_of(each) for each in closures}
+    constants = {memory_of(each) for _, each in _constants(run)}
     for tensor, place in run.written:
-        memory = _memory(tensor)
+        memory = memory_of(tensor)
         if not tensor.numel():
             continue
         if memory in arguments:
@@ -169,10 +171,6 @@ def _check_writes(run, packet, function, given, closures):
         if memory in around | constants:
             what = "a tensor of the program around it, or one made of data (clone() it)"
             _refuse_change(packet, function, f"changes {what} in place", place)
-
-
-def _memory(tensor):
-    return tensor.untyped_storage().data_ptr()
 
 
 def _results(run, packet, function, place):

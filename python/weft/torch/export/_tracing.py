@@ -105,6 +105,11 @@ def _whole(tensor):
     return tensor.as_strided((tensor.untyped_storage().nbytes() // tensor.element_size(),), (1,), 0)
 
 
+def memory_of(tensor):
+    """Tensors that share memory are equal by it; empty ones are not told apart."""
+    return tensor.untyped_storage().data_ptr()
+
+
 class Recording(Tracer):
     """As weft.jit.trace records, with what export needs beside the graph."""
 
@@ -161,12 +166,12 @@ class Recording(Tracer):
         """Before a call: the tensors that become constants, and what those held of them that it writes to (target)."""
         for each in _tensors_in((*args, *kwargs.values())):
             if not self.recorder.is_computed(each):
-                self.plain.setdefault(each.untyped_storage().data_ptr(), each)
+                self.plain.setdefault(memory_of(each), each)
         if not isinstance(target, weft.Tensor):
             return
         if self.written is not None:
             self.written.append((target, self.place()))
-        memory = target.untyped_storage().data_ptr()
+        memory = memory_of(target)
         if memory in self.plain and memory not in self.before:
             with paused():
                 whole = _whole(self.plain[memory])
